@@ -36,9 +36,8 @@ from harness.show.console import format_console
 from harness.show.detail import detail_lines
 from harness.show.export import check_export_name, export
 from harness.show.figure_files import FORMATS
-from harness.show.labels import figure_names
+from harness.show.labels import figure_names, is_simulated
 from harness.show.prediction import prediction_lines, simulation_lines
-from harness.show.protocols import is_simulated
 from harness.show.report import write_report
 from harness.show.requests_figure import draw_figure, figure_path, save_figure
 from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve

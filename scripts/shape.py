@@ -128,7 +128,7 @@ def shape_of(page: Page, month: str, near: Measured, far: Measured, page_set: Pa
     if load.record is None or load.record.initiators is None:
         raise ExperimentError(f"{page.url}: Chrome did not say what caused its requests")
     loading_ms = load.record.navigation_timing.get("loadEventStart")
-    details = LoadDetails(load.record.initiators, document_texts(timeline, page_set.recording, page_set.files.mirror),
+    details = LoadDetails(document_texts(timeline, page_set.recording, page_set.files.mirror),
                           float(loading_ms) if isinstance(loading_ms, (int, float)) else None,
                           page_set.recording.http2_hosts)
     try:

@@ -1,34 +1,32 @@
-"""What each request of a load waited for before it could start: the load's dependency graph, inferred.
+"""What each request of a load waited for before it could start: the load's dependency graph.
 
-Chrome's net-log says when a request started, not why. The cause is inferred from what the HAR does know (redirects, the
-Referer, connections) and from time: a cause comes before its effect, and what came last before it is likely the one
-it waited for. In this order:
+Chrome says who asked for a request (DevTools' initiator: a tag in a document, a style sheet, a script). It says so of
+run 0, which never counts, and a request of another load is known by its URL. Where Chrome says nothing ("other", or a
+load without a warm-up) the Referer names the document, style sheet or script.
 
 1. A redirect is caused by the answer that redirects to it.
-2. Otherwise the Referer names the document or the style sheet on whose behalf the request was made (across origins only
-   its origin; a page may forbid to name any, and so may an element: then it may be any document). Causes are that
-   document, and whatever was asked for on its behalf: scripts, style sheets, data. A
-   document is a cause as soon as its first bytes are there: the parser requests what it finds while the rest comes in.
-   Where hints came before the page's own (a 103), it is one as soon as it was asked for: when they came is in no HAR.
-   A script owns what it imports, a worker what it asks for: their requests name it as the Referer, so its end, or that
-   of what it imported, is the cause; and what they own belongs to the document that they belong to. (A module runs
-   when all that it imports is there, however deep; what it then fetches names the document again.) What is asked for
-   later than at once waited for what the page did, too: a style sheet's images and fonts for something to draw with
-   them, a script's import() until the parser let it run, all of them while the page's thread stood still.
-3. Of these the one that ended last before the request started. Coincidences are common while a document comes in, and
-   an image is rarely a cause: they count as COINCIDENCE_MS and PASSIVE_MS older than they are. A beacon never is one:
-   nothing on the page hears of its answer.
+2. What a tag of a document asked for, the document caused, as soon as its first bytes were there (where hints came
+   before them, a 103: as soon as it was asked for), or what its parser stops for.
+3. What a script or a style sheet asked for right after it had come was caused by it. What it asked for later had waited
+   for an event: for something to draw with it (a style sheet), or for a timer, for data, for the parser. Which one,
+   only time tells: of all that was asked for on behalf of the same document it is what ended last before the request.
+   While a document comes in, coincidences are common, and an image is rarely a cause: they count as COINCIDENCE_MS and
+   PASSIVE_MS older than they are. A beacon never is one: nothing on the page hears of its answer.
 4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began, unless what may
    be a cause ended with it. It was not busy, but stood still, while it waited for a synchronous request.
+
+The net-log says the rest: which connection a request was sent on, and when others had left it.
 
 The load event waits for every request of the page but data that no thread waited for, so its cause is the one that
 ended last; but see 4, and cause_of_load_event.
 
-What it cannot know: a timer from work of a script, a cause that is an image from one that only ended then by chance,
-which of two scripts that ended together inserted the request.
+What cannot be known: a timer from work of a script, and a cause that is an image from one that only ended then by
+chance.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.timeline import (
@@ -55,7 +53,7 @@ image ends."""
 QUEUE_MS = 4.0
 """A request that Chrome handles at once is dispatched within this time; one that takes longer waited for something."""
 IDLE_MS = 20.0
-"""What happens within this time after a long task is taken for its effect."""
+"""What happens within this time after a long task, or after its script has come, is taken for its effect."""
 FREED_MS = 20.0
 """How long after the end of one request another takes the place it left, at most."""
 PASSIVE = (IMAGE, FONT, MEDIA)
@@ -86,14 +84,52 @@ class Dependencies:
     freed_at: float
 
 
+class Ends:
+    """Requests in the order of their ends. Asked for the last of them it looks at few, however many there are."""
+
+    def __init__(self, requests: Iterable[TimedRequest]) -> None:
+        self._requests = sorted(requests, key=lambda request: (request.end, request.order))
+        self._ends = [request.end for request in self._requests]
+
+    def last(self, until: float, before: int) -> TimedRequest | None:
+        """Return what ended last, at `until` or earlier, of those whose order is below `before`; None for nothing."""
+        return next(self.latest(until, before), None)
+
+    def latest(self, until: float, before: int) -> Iterator[TimedRequest]:
+        """Give what ended at `until` or earlier, of those whose order is below `before`, the last one first."""
+        for place in range(bisect_right(self._ends, until) - 1, -1, -1):
+            if self._requests[place].order < before:
+                yield self._requests[place]
+
+    def between(self, since: float, until: float) -> list[TimedRequest]:
+        """Return what ended after `since`, and at `until` or earlier."""
+        return self._requests[bisect_right(self._ends, since):bisect_right(self._ends, until)]
+
+
+NOTHING = Ends(())
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """What may have caused something: documents, which do so as they come in, and others, by how `passive` they are."""
+
+    documents: Sequence[TimedRequest]
+    active: Ends
+    passive: Ends
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who asked for a request: `by` is a document, style sheet or script, `document` the one on whose behalf."""
+
+    by: TimedRequest | None
+    document: TimedRequest | None
+
+
 def dependencies(timeline: Timeline) -> list[Dependencies]:
     """Return what each request waited for, in the order of `timeline.requests`."""
-    found = []
-    lineages = _lineages(timeline.requests)
-    for request in timeline.requests:
-        earlier = timeline.requests[:request.order]
-        found.append(Dependencies(_cause(request, earlier, timeline, lineages), *_freed(request, earlier)))
-    return found
+    causes, waits = _Causes(timeline), _Waits(timeline.requests)
+    return [Dependencies(causes.of(request), *waits.of(request)) for request in timeline.requests]
 
 
 def cause_of_load_event(timeline: Timeline) -> Cause:
@@ -104,15 +140,21 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     """
     awaited = [request for request in timeline.requests if holds_up_the_load_event(request)
                or (request.redirect_to and not request.unread and not request.of_worker)]
-    parsed = timeline.parsed_ms
+    parsed, everything = timeline.parsed_ms, 1 + len(timeline.requests)
     if parsed is None or parsed < timeline.plt_ms - IDLE_MS or any(
             parsed + CLOCK_MS < request.end <= timeline.plt_ms for request in awaited):
-        return _latest(timeline.plt_ms, awaited, timeline.long_tasks, is_load_event=True)
+        pool = _pool(awaited, [request for request in awaited if request.kind == DOCUMENT])
+        since = busy_since(timeline.plt_ms, timeline.long_tasks, (pool.active, pool.passive))
+        return _latest(timeline.plt_ms, since, pool, everything,
+                       passive_ms=0.0 if since == timeline.plt_ms else PASSIVE_MS)  # all hold the event up alike
     documents = own_documents(timeline.requests)
-    lineages = _lineages(timeline.requests)
-    parts = [request for request in awaited if (request.kind in (SCRIPT, STYLE) or request.synchronous)
-             and any(_may_mean(_page_referer(request, lineages), document.url) for document in documents)]
-    return _latest(parsed, [*documents, *parts], timeline.long_tasks, is_load_event=False)
+    orders = {document.order for document in documents}
+    parts = [request for request, asker in zip(timeline.requests, askers(timeline.requests), strict=True)
+             if (request.kind in (SCRIPT, STYLE) or request.synchronous)
+             and (asker.document is None or asker.document.order in orders)
+             and (holds_up_the_load_event(request) or request.redirect_to)]
+    pool = _pool(parts, documents)
+    return _latest(parsed, busy_since(parsed, timeline.long_tasks, (pool.active,)), pool, everything)
 
 
 def holds_up_the_load_event(request: TimedRequest) -> bool:
@@ -123,139 +165,160 @@ def holds_up_the_load_event(request: TimedRequest) -> bool:
     return not request.of_worker and ((request.kind != DATA and not request.unread) or request.synchronous)
 
 
-def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Sequence[float]) -> float:
+def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], ends: Iterable[Ends]) -> float:
     """Return when the main thread began the work it was doing, or had just done, at `at`; `at` if it was idle.
 
-    `ends` are when requests ended: work that was over before one of them is not what was waited for.
+    `ends` are of what may be waited for: work that was over before one of them is not.
     """
-    for start, end in reversed(long_tasks):
-        if start < at <= end + IDLE_MS and not any(end + CLOCK_MS < ended <= at + CLOCK_MS for ended in ends):
+    for start, end in reversed(long_tasks[:bisect_left(long_tasks, (at, 0.0))]):
+        if end + IDLE_MS < at:
+            break
+        if start < at and not any(each.between(end + CLOCK_MS, at + CLOCK_MS) for each in ends):
             at = start
     return at
 
 
-Lineage = tuple[TimedRequest, ...]
-"""Who owns a request: the script or style sheet whose Referer it has, that one's owner, and so on."""
-
-
-def _lineages(requests: Sequence[TimedRequest]) -> list[Lineage]:
-    """Return the lineage of each request, by its order; empty for what a document asked for."""
-    owners: dict[str, TimedRequest] = {}
-    lineages: list[Lineage] = []
+def askers(requests: Sequence[TimedRequest]) -> list[Asker]:
+    """Return who asked for each request, as Chrome says, or else the Referer; without either it was the page."""
+    known: dict[str, TimedRequest] = {}         # documents, style sheets and scripts, and documents by their origin
+    redirects: dict[str, list[str]] = defaultdict(list)
+    found: list[Asker] = []
+    page: TimedRequest | None = None
     for request in requests:
-        owner = owners.get(request.referer)
-        lineages.append(() if owner is None else (owner, *lineages[owner.order]))
-        if request.kind in (SCRIPT, STYLE) and not request.redirect_to:
-            owners[request.url] = request
-    return lineages
+        said = request.initiator.by if request.initiator else ""
+        by = known.get(without_fragment(said)) or known.get(request.referer) or page
+        found.append(Asker(by, by if by is None or by.kind == DOCUMENT else found[by.order].document))
+        url = without_fragment(request.url)
+        if request.redirect_to:
+            redirects[without_fragment(request.redirect_to)] += [url, *redirects[url]]
+        elif request.kind in (DOCUMENT, STYLE, SCRIPT):
+            for name in (url, *redirects.pop(url, ())):         # Chrome names a script by what redirected to it
+                known[name] = request
+            if request.kind == DOCUMENT:
+                known.setdefault("/".join(url.split("/", 3)[:3]) + "/", request)   # Referrer Policy's default
+                page = page or request
+    return found
 
 
-def _page_referer(request: TimedRequest, lineages: list[Lineage]) -> str:
-    """Return the Referer that names the document on whose behalf, in the end, a request was made."""
-    return (request, *lineages[request.order])[-1].referer
+class _Causes:
+    """Finds what made each request of a load start."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._tasks = timeline.long_tasks
+        self._askers = askers(timeline.requests)
+        heard = [request for request in timeline.requests if not request.unread]
+        of_documents: dict[int, list[TimedRequest]] = defaultdict(list)
+        redirects: dict[str, list[TimedRequest]] = defaultdict(list)
+        for request in heard:
+            document = self._askers[request.order].document
+            if document is not None and request.kind != DOCUMENT:
+                of_documents[document.order].append(request)
+        for request in timeline.requests:
+            redirects[request.redirect_to].append(request)
+        self._redirects = {url: Ends(those) for url, those in redirects.items() if url}
+        self._pools = {order: _pool(those, ()) for order, those in of_documents.items()}
+        self._stops = {order: Ends(filter(stops_the_parser, those)) for order, those in of_documents.items()}
+
+    def of(self, request: TimedRequest) -> Cause:
+        """Return what made `request` start: a redirect, who asked for it, or the latest of what may have let it."""
+        redirect = self._redirects.get(request.url, NOTHING).last(request.start + CLOCK_MS, request.order)
+        if redirect is not None:
+            return Cause(redirect, min(redirect.end, request.start))
+        asker = self._askers[request.order]
+        if asker.by is None or asker.document is None:
+            return NAVIGATION
+        group = self._pools.get(asker.document.order, _pool((), ()))
+        since = busy_since(request.start, self._tasks, (group.active,))
+        if asker.by.kind != DOCUMENT and 0 <= since + CLOCK_MS - asker.by.end <= CLOCK_MS + IDLE_MS:
+            return Cause(asker.by, min(asker.by.end, since))
+        if request.initiator and request.initiator.type == "parser" and asker.by.kind == DOCUMENT:
+            stops = self._stops.get(asker.document.order, NOTHING)
+            cause = _latest(request.start, since, _Pool([asker.document], stops, NOTHING), request.order)
+            if since - cause.at <= IDLE_MS:
+                return cause
+        return _latest(request.start, since, _Pool([asker.document], group.active, group.passive), request.order)
 
 
-def _cause(request: TimedRequest, earlier: Sequence[TimedRequest], timeline: Timeline,
-           lineages: list[Lineage]) -> Cause:
-    """Return what made `request` start: a redirect, what imported it, or the latest of what may have asked for it."""
-    redirects = [other for other in earlier
-                 if other.redirect_to == request.url and other.end <= request.start + CLOCK_MS]
-    if redirects:
-        last = max(redirects, key=lambda other: other.end)
-        return Cause(last, min(last.end, request.start))
-    earlier = [other for other in earlier if not other.unread]
-    lineage = lineages[request.order]
-    owned = [*lineage, *(other for other in earlier if lineage[0] in lineages[other.order])] if lineage \
-        else _of_document(request.referer, earlier, lineages)
-    cause = _latest(request.start, owned, timeline.long_tasks, is_load_event=False)
-    if cause.request is not None and request.start - cause.at <= IDLE_MS:
-        return cause
-    styles = [other for other in owned if other.kind == STYLE and _refers(request.referer, other.url)]
-    for referer in dict.fromkeys(_page_referer(each, lineages) for each in (request, *styles)):
-        owned += _of_document(referer, earlier, lineages)
-    return _latest(request.start, owned, timeline.long_tasks, is_load_event=False)
+def _pool(requests: Iterable[TimedRequest], documents: Sequence[TimedRequest]) -> _Pool:
+    others = [request for request in requests if request.kind != DOCUMENT]
+    return _Pool(documents, Ends(request for request in others if request.kind not in PASSIVE),
+                 Ends(request for request in others if request.kind in PASSIVE))
 
 
-def _of_document(referer: str, earlier: Sequence[TimedRequest], lineages: list[Lineage]) -> list[TimedRequest]:
-    """Return the document (or style sheet) that a Referer names, and what was asked for on its behalf."""
-    owners = [other for other in earlier if other.kind in (DOCUMENT, STYLE) and _refers(referer, other.url)]
-    if not owners:
-        owners = [other for other in earlier if other.kind == DOCUMENT]
-    siblings = [other for other in earlier
-                if other.kind != DOCUMENT and _same_page(referer, _page_referer(other, lineages))]
-    return [*owners, *siblings]
+def stops_the_parser(request: TimedRequest) -> bool:
+    """Tell whether a document's parser stops for `request`; where Chrome did not say it, scripts and sheets may."""
+    if request.initiator is None:
+        return request.kind in (SCRIPT, STYLE) or request.synchronous
+    return request.initiator.blocking or request.synchronous
 
 
-def _same_page(referer: str, other: str) -> bool:
-    """Tell whether two Referers may mean one document: its own site gets it in full, other sites its origin."""
-    return referer == other or _may_mean(referer, other) or _may_mean(other, referer)
+def _latest(at: float, since: float, pool: _Pool, before: int, *, passive_ms: float = PASSIVE_MS) -> Cause:
+    """Return the likely cause in `pool` of what happened at `at`, after work that had begun `since`."""
+    until = since + CLOCK_MS
+    found: list[tuple[float, int, TimedRequest, float]] = []       # by age
+    for document in pool.documents:
+        arrived = document.end if document.redirect_to else min(document.end, since)
+        if document.order < before and arrived <= until and (
+                document.sent if document.hinted else document.head) <= until:
+            streams_ms = COINCIDENCE_MS if document.end > until else 0.0
+            found.append((since - arrived + streams_ms, -document.order, document, arrived))
+    for ends, unlikely_ms in ((pool.active, 0.0), (pool.passive, passive_ms)):
+        if last := ends.last(until, before):
+            found.append((since - last.end + unlikely_ms, -last.order, last, last.end))
+    if not found:
+        return NAVIGATION
+    _, _, request, arrived = min(found)
+    return Cause(request, min(arrived, at))
 
 
-def _may_mean(referer: str, url: str) -> bool:
-    """Tell whether a request with this Referer may be one of the document at `url`; without one, who knows."""
-    return not referer or _refers(referer, url)
+def _end(request: TimedRequest) -> float:
+    return request.end
 
 
-def _refers(referer: str, url: str) -> bool:
-    """Tell whether `url` may be what `referer` means: itself, or its origin (Referrer Policy's default)."""
-    if not referer:
-        return False
-    return referer == url or (referer.count("/") == 3 and referer.endswith("/") and url.startswith(referer))
+class _Waits:
+    """Finds the requests that had to end, or on a shared connection to connect, before another was sent."""
 
+    def __init__(self, requests: Sequence[TimedRequest]) -> None:
+        self._sent = Ends(request for request in requests if request.connection)
+        self._makers: dict[str, TimedRequest] = {}
+        by_url: dict[str, list[TimedRequest]] = defaultdict(list)
+        for request in requests:
+            if request.connection:
+                by_url[without_fragment(request.url)].append(request)
+                if request.first:
+                    self._makers.setdefault(request.connection, request)
+        self._by_url = {url: Ends(those) for url, those in by_url.items()}
 
-def _latest(at: float, candidates: Sequence[TimedRequest], long_tasks: Sequence[tuple[float, float]], *,
-            is_load_event: bool) -> Cause:
-    """Return the cause among `candidates` of something that happened at `at`."""
-    since = busy_since(at, long_tasks, [request.end for request in candidates
-                                        if is_load_event or request.kind not in PASSIVE])
-    is_event = is_load_event and since == at        # which all requests hold up alike
-    best, best_age = NAVIGATION, float("inf")
-    for request in candidates:
-        arrived = min(request.end, since) if request.kind == DOCUMENT and not request.redirect_to else request.end
-        begun = request.sent if request.hinted else request.head
-        if arrived > since + CLOCK_MS or (request.kind == DOCUMENT and begun > since + CLOCK_MS):
-            continue
-        is_streaming = request.kind == DOCUMENT and request.end > since + CLOCK_MS
-        unlikely_ms = 0.0 if is_event else PASSIVE_MS if request.kind in PASSIVE else COINCIDENCE_MS * is_streaming
-        age = since - arrived + unlikely_ms
-        if age <= best_age:
-            best, best_age = Cause(request, min(arrived, at)), age
-    return best
+    def of(self, request: TimedRequest) -> tuple[TimedRequest | None, float]:
+        """Return which request `request` waited for, None for none, and when that let it go on."""
+        if not request.connection:
+            return self._fetching(request), request.dispatched
+        if request.shared:
+            is_late = request.dispatched - request.connected >= FREED_MS    # as many streams as the server allows, say
+            ended = [other for other in self._ended_before(request, request.connected)
+                     if other.connection == request.connection] if is_late else []
+            if ended:
+                return max(ended, key=_end), request.dispatched
+            maker = self._makers.get(request.connection)
+            return maker if maker and maker.order < request.order else None, request.connected
+        if request.dispatched - request.start < QUEUE_MS:
+            return None, request.dispatched
+        ended = self._ended_before(request, request.start)
+        same_connection = [other for other in ended if other.connection == request.connection]
+        same_host = [other for other in ended if other.host == request.host]
+        return max(same_connection or same_host or ended, key=_end, default=None), request.dispatched
 
+    def _fetching(self, request: TimedRequest) -> TimedRequest | None:
+        """Return the request that was fetching what `request` got from Chrome's cache, if it had to be waited for.
 
-def _freed(request: TimedRequest, earlier: Sequence[TimedRequest]) -> tuple[TimedRequest | None, float]:
-    """Return the request that had to end, or on a shared connection to connect, before `request` was sent, and when."""
-    if not request.connection:
-        return _fetching(request, earlier), request.dispatched
-    if request.shared:
-        maker = next((other for other in earlier if other.connection == request.connection and other.first), None)
-        is_late = request.dispatched - request.connected >= FREED_MS    # as many streams as the server allows, say
-        ended = _ended_before(request, earlier, request.connected) if is_late else []
-        ended = [other for other in ended if other.connection == request.connection]
-        if ended:
-            return max(ended, key=lambda other: other.end), request.dispatched
-        return maker, request.connected
-    if request.dispatched - request.start < QUEUE_MS:
-        return None, request.dispatched
-    ended = _ended_before(request, earlier, request.start)
-    same_connection = [other for other in ended if other.connection == request.connection]
-    same_host = [other for other in ended if other.host == request.host]
-    freed = max(same_connection or same_host or ended, key=lambda other: other.end, default=None)
-    return freed, request.dispatched
+        Two frames that name one script ask for it at once; the second gets what the first one's answer puts into the
+        cache.
+        """
+        fetching = self._by_url.get(without_fragment(request.url), NOTHING)
+        last = fetching.last(request.dispatched + CLOCK_MS, request.order)
+        return last if last and last.end > request.start else None
 
-
-def _fetching(request: TimedRequest, earlier: Sequence[TimedRequest]) -> TimedRequest | None:
-    """Return the request that was fetching what `request` got from Chrome's cache, if it had to be waited for.
-
-    Two frames that name one script ask for it at once; the second gets what the first one's answer puts into the cache.
-    """
-    url = without_fragment(request.url)
-    fetching = [other for other in earlier if other.connection and without_fragment(other.url) == url
-                and request.start < other.end <= request.dispatched + CLOCK_MS]
-    return max(fetching, key=lambda other: other.end, default=None)
-
-
-def _ended_before(request: TimedRequest, earlier: Sequence[TimedRequest], since: float) -> list[TimedRequest]:
-    """Return the requests that ended after `since`, shortly before `request` was dispatched."""
-    return [other for other in earlier if other.connection and since < other.end <= request.dispatched + CLOCK_MS
-            and other.end >= request.dispatched - FREED_MS]
+    def _ended_before(self, request: TimedRequest, since: float) -> list[TimedRequest]:
+        """Return the requests that ended after `since`, shortly before `request` was dispatched, in that order."""
+        return [other for other in self._sent.between(max(since, request.dispatched - FREED_MS - 1e-9),
+                                                      request.dispatched + CLOCK_MS) if other.order < request.order]

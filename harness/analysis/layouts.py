@@ -2,46 +2,23 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.analysis.compare import Side
-from harness.analysis.explanation import explain
-from harness.analysis.improvement import Improvement, improvement
-from harness.analysis.selection import Cell
+from harness.analysis.row import Row
 from harness.analysis.setups import differing_settings
-from harness.analysis.stats import median_if_any
 from harness.files.result_names import CLIENT
-from harness.files.results import LoadResult
-from harness.system.tcp import without_port
 
 
-@dataclass(frozen=True)
-class LayoutRow:
-    """One page at one RTT in one layout. Medians of the loads that count.
+def layout_rows(sides: Sequence[Side]) -> list[Row]:
+    """Return a row for each page and RTT and each of `sides`, which are folders of results: page by page.
 
-    `name` is the layout's short name, `loads` is how many loads count without TFO and with it. `servers` is how many
-    the page's requests went to, `connections` how many carried them, `handshakes` how many TCP handshakes lay on the
-    critical path: all three without TFO, None where it is not known. `handshakes_of_all` are the lowest and the highest
-    number of handshakes of these loads. `improvement` holds the page load times.
+    Its name is the layout's.
     """
-
-    name: str
-    url: str
-    loads: tuple[int, int]
-    servers: float | None
-    connections: float | None
-    handshakes: float | None
-    handshakes_of_all: tuple[int, int] | None
-    improvement: Improvement
-
-
-def layout_rows(sides: Sequence[Side]) -> list[LayoutRow]:
-    """Return a row for each page and RTT and each of `sides`, which are folders of results: page by page."""
     names = side_names(sides)
     urls = {page: url for side in sides for page, url in side.results.urls.items()}
     rows = {row: None for side in sides for row in side.rows}
-    return [_row(side, name, urls[page], page, rtt_ms) for page, rtt_ms in rows
+    return [Row(side.results, side.selection, page, rtt_ms, urls[page], name) for page, rtt_ms in rows
             for side, name in zip(sides, names, strict=True) if (page, rtt_ms) in side.rows]
 
 
@@ -80,19 +57,3 @@ def own_names(folders: Sequence[Path]) -> list[str]:
         if len(set(names)) == len(set(paths)):
             return names
     return [str(path) for path in paths]
-
-
-def _row(side: Side, name: str, url: str, page: str, rtt_ms: float) -> LayoutRow:
-    loads, with_tfo = (side.selection.cells.get(Cell(page, rtt_ms, tfo), []) for tfo in (0, 1))
-    handshakes = [explanation.handshakes for load in loads if (explanation := explain(load, rtt_ms))]
-    return LayoutRow(
-        name, url, (len(loads), len(with_tfo)),
-        median_if_any([len(addresses) for load in loads if (addresses := _addresses(load))]),
-        median_if_any([load.record.connections_with_request for load in loads
-                 if load.record and load.record.connections_with_request is not None]),
-        median_if_any(handshakes), (min(handshakes), max(handshakes)) if handshakes else None,
-        improvement(side.selection, page, rtt_ms))
-
-
-def _addresses(load: LoadResult) -> set[str]:
-    return {without_port(connection.address) for connection in (load.record and load.record.connections) or ()}

@@ -8,17 +8,21 @@ Times are in ms from navigationStart, as Chrome's net-log gives them: to 1 ms. A
 Of the connection only what this request waited for counts: nothing when it stood already (keep-alive, HTTP/2).
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from harness.analysis.initiators import initiators_of, read_warm_up
 from harness.files.exchange import UNFINISHED
 from harness.files.har import H2
 from harness.files.load_har import read_har
+from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
+from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError
 
 IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document", "script", "data", "font", "media"
@@ -85,6 +89,8 @@ class TimedRequest:
     """Whether hints (a 103) came before its answer, for which Chrome asked for things already: not of a frame's."""
     entry: int = field(default=-1, compare=False)
     """Its place among the entries of the HAR."""
+    initiator: Initiator | None = field(default=None, compare=False)
+    """What Chrome says who asked for it, None where it says nothing."""
 
     @property
     def server(self) -> str:
@@ -123,13 +129,18 @@ def read_timeline(load: LoadResult) -> Timeline | None:
     if load.plt_ms is None or load.record is None:
         return None
     try:
-        return make_timeline(read_har(load), load.record, load.plt_ms)
+        return make_timeline(read_har(load), load.record, load.plt_ms,
+                             initiators_of(load.record, read_warm_up(load.log.parent.parent, load.page)))
     except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return None     # no HAR beside a log of 2013, or one that was cut off: there is nothing to explain it with
 
 
-def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Timeline:
-    """Return the timeline of a HAR's `log` and the load's `record`. KeyError or ValueError when it is no HAR."""
+def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float,
+                  initiators: Sequence[Initiator] = ()) -> Timeline:
+    """Return the timeline of a HAR's `log`, the load's `record` and what Chrome says of its requests.
+
+    Raises KeyError or ValueError when it is no HAR.
+    """
     origin = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
     connections = {str(connection.id): (connection.start_ms, connection.start_ms + connection.connect_ms)
                    for connection in record.connections or () if connection.connect_ms is not None}
@@ -141,6 +152,7 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
                 for place, entry, start in zip(places, entries, starts, strict=True)]
     if record.network == "loopback" and not record.tfo:
         requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
+    requests = _with_initiators(requests, initiators)
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
     requests = _with_imports_of_workers(requests)
     own = own_documents(requests)
@@ -150,6 +162,16 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float) -> Tim
         tasks = _without(tasks, request) if request.synchronous else tasks
     return Timeline(plt_ms, record.dom_content_loaded_ms,
                     tuple(replace(request, order=order) for order, request in enumerate(requests)), tuple(tasks))
+
+
+def _with_initiators(requests: Sequence[TimedRequest], initiators: Sequence[Initiator]) -> list[TimedRequest]:
+    """Return the requests in the order of their start, each URL's first with its first initiator, and so on."""
+    said: dict[str, list[Initiator]] = defaultdict(list)
+    for initiator in reversed(initiators):
+        said[without_fragment(initiator.url)].append(initiator)
+    in_order = sorted(requests, key=lambda request: (request.start, request.entry))
+    return [replace(request, initiator=said[url].pop() if said[url] else None)
+            for request in in_order for url in [without_fragment(request.url)]]
 
 
 def _with_imports_of_workers(requests: Sequence[TimedRequest]) -> list[TimedRequest]:

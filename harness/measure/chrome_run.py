@@ -43,13 +43,13 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
 def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
     """Return what load_page.py is to do. Chrome does as it did when it recorded the page."""
     page, user, limit, recording = load.page, lab.browsing_user, lab.connection_limit, lab.web.page_set.recording
-    return PageLoad(
+    return PageLoad(            # run 0 never counts: what DevTools' initiators cost it spoils nothing
         url=page.url, work_dir=str(scratch), hack_dns=str(lab.hack_dns), interface=lab.star.user.interface,
         uid=user.uid, gid=user.gid, settings=lab.settings, asked_as=recording.asked_as(page.url),
         user_agent=recording.manifest.user_agents.get(page.name, ""), binary=lab.browser.binary,
         driver=lab.browser.driver,
         shim=str(lab.shim), trusted_key=lab.trusted_key, key_shares=lab.key_shares,
-        socket_limits=limit.place if limit else None, initiators=lab.initiators, **lab.of_load(load.tfo))
+        socket_limits=limit.place if limit else None, initiators=lab.initiators or load.run == 0, **lab.of_load(load.tfo))
 
 
 def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:

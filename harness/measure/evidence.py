@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.files.load_parts import Counters
+from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
@@ -19,7 +20,8 @@ class Evidence:
     `report` is what load_page.py says (with whatever a page wrote that had taken Chrome over), `har` the log of the
     load's HAR, {} without one, `requests` what the servers logged. `counters` and the packets lost by the delay line
     and by the buffers of user's own link are differences over the load; `buffer_drops` None: these were not read.
-    `began_s`: in s since the epoch.
+    `began_s`: in s since the epoch. `warm_up` is the record of the page's run 0, in which Chrome says who asked for
+    what; None in that run.
     """
 
     lab: Laboratory
@@ -34,3 +36,4 @@ class Evidence:
     environment: Mapping[str, Any]
     ticks: Ticks
     arrivals: Arrivals
+    warm_up: LoadRecord | None = None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.initiators import read_warm_up
 from harness.files import load_mark
 from harness.files.load_har import read_har_log
 from harness.files.load_mark import mark_load
@@ -49,7 +50,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
         counters={side: fastopen.difference(after[side], before[side]) for side in after},
         delay_line_drops=lab.delay_line_drops() - drops_before,
         buffer_drops=fastopen.difference(home_drops(lab.star), full_before) if full_before else None,
-        began_s=began_s, ticks=ticks, arrivals=arrivals,
+        began_s=began_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
                      "sysctls": environment.sysctls(lab.star.user.pid)})
@@ -91,6 +92,10 @@ def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, in
     """
     return [request for directory in lab.server_logs(load.tfo)
             for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
+
+
+def _warm_up(lab: Laboratory, load: Load) -> LoadRecord | None:
+    return read_warm_up(lab.client_dir, load.page.name) if load.run else None
 
 
 def _har_log(har: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import msgspec
 
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import Step, critical_path
+from harness.analysis.initiators import initiators_of
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping
@@ -61,7 +62,7 @@ def record(evidence: Evidence) -> LoadRecord:
     if made.document:
         sizes = evidence.lab.web.page_set.document_bytes.get(evidence.load.page, ())
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
-    loaded = explained(evidence.har, made)
+    loaded = explained(evidence.har, made, evidence.warm_up)
     return replace(made, cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
                    timekeeping=timekeeping_of(evidence, made, loaded), answers=answers_of(evidence, made, loaded.path))
 
@@ -226,10 +227,10 @@ def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> 
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))
 
 
-def explained(log: dict[str, Any], record: LoadRecord) -> Explained:
-    """Return what the `log` of a load's HAR tells."""
+def explained(log: dict[str, Any], record: LoadRecord, warm_up: LoadRecord | None = None) -> Explained:
+    """Return what the `log` of a load's HAR tells, and of who asked for what the page's `warm_up`."""
     try:
-        timeline = make_timeline(log, record, record.plt_ms or 0.0)
+        timeline = make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
         return Explained(None, [])      # as harness.analysis.timeline.read_timeline
     return Explained(timeline, critical_path(timeline, dependencies(timeline)))

@@ -13,10 +13,9 @@ from harness.files.layout import HOST
 from harness.files.result_names import CLIENT
 from harness.files.results import Results
 from harness.show.answers import MARK
-from harness.show.labels import span
+from harness.show.labels import is_of_loopback, span
 from harness.show.notes import NoteKind, notes_on, too_few_runs
 from harness.show.paper import paper_lines
-from harness.show.protocols import is_of_loopback
 from harness.show.table import table_lines
 
 MOST_LINES = 10

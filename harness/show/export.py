@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.improvement import Improvement, improvements
-from harness.analysis.prediction import predict
-from harness.analysis.selection import Cell, Selection
+from harness.analysis.row import rows_of
+from harness.analysis.selection import Selection
 from harness.errors import InputError
 from harness.files.results import Results
 from harness.show.notes import notes_on
@@ -40,27 +39,20 @@ def export(results: Results, selection: Selection, path: Path) -> None:
 
 def export_rows(results: Results, selection: Selection) -> Iterator[Row]:
     """Give a row for each page and RTT, in the table's order; None for what is not known."""
-    for row in improvements(results, selection):
-        yield {**_row(results, selection, row), "notes": [note.kind.name.lower() for note in
-                                                          notes_on(results, selection, row)]}
-
-
-def _row(results: Results, selection: Selection, row: Improvement) -> dict[str, Any]:
-    off, on = (Cell(row.page, row.rtt_ms, tfo) for tfo in (0, 1))
-    left_out = [Cell(load.page, load.rtt_ms, load.tfo) for load, _ in selection.left_out]
-    prediction = predict(selection, row.page, row.rtt_ms) if selection.metric == "load" else None
-    return {
-        "page": row.page, "url": results.urls[row.page], "rtt_ms": row.rtt_ms, "rtt": row.rtt_name,
-        "metric": selection.metric,
-        "n_off": len(selection.cells[off]), "n_on": len(selection.cells[on]),
-        "left_out_off": left_out.count(off), "left_out_on": left_out.count(on),
-        "median_off_ms": _rounded(row.off_ms), "median_on_ms": _rounded(row.on_ms),
-        "improvement_percent": _rounded(row.percent),
-        "low_percent": _rounded(row.interval.low_percent if row.interval else None),
-        "high_percent": _rounded(row.interval.high_percent if row.interval else None),
-        "pairs": row.pairs, "significant": row.significant if row.interval else None,
-        "predicted_on_ms": _rounded(prediction.predicted_ms if prediction else None),
-    }
+    for row in rows_of(results, selection):
+        found, is_load = row.improvement, selection.metric == "load"
+        yield {
+            "page": row.page, "url": row.url, "rtt_ms": row.rtt_ms, "rtt": found.rtt_name, "metric": selection.metric,
+            "n_off": len(row.loads(0)), "n_on": len(row.loads(1)),
+            "left_out_off": row.left_out(0), "left_out_on": row.left_out(1),
+            "median_off_ms": _rounded(found.off_ms), "median_on_ms": _rounded(found.on_ms),
+            "improvement_percent": _rounded(found.percent),
+            "low_percent": _rounded(getattr(found.interval, "low_percent", None)),
+            "high_percent": _rounded(getattr(found.interval, "high_percent", None)),
+            "pairs": found.pairs, "significant": found.significant if found.interval else None,
+            "predicted_on_ms": _rounded(getattr(row.prediction, "predicted_ms", None) if is_load else None),
+            "notes": [note.kind.name.lower() for note in notes_on(results, selection, found)],
+        }
 
 
 def _rounded(value: float | None) -> float | None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from harness.errors import shortened
+from harness.files.experiment import ExperimentRecord
 from harness.files.pages import sanitise
 from harness.files.results import Results
 
@@ -43,6 +44,16 @@ def synthetic_words(results: Results, rtts_ms: Collection[float]) -> str:
     made = [experiment.rtt_name for experiment in shown if experiment.synthetic]
     where = "" if len(made) == len(shown) else f" at {', '.join(made)} ms"
     return f" Pages{where}: synthetic." if made else ""
+
+
+def is_of_loopback(experiment: ExperimentRecord) -> bool:
+    """Tell whether an experiment was made without a network (experiments/localhost.py)."""
+    return experiment.settings.get("network") == "loopback"
+
+
+def is_simulated(results: Results) -> bool:
+    """Tell whether TFO could not be measured, so that only the prediction says what it would do."""
+    return any(is_of_loopback(experiment) and experiment.tfos == (0,) for experiment in results.experiments)
 
 
 def figure_names(urls: dict[str, str]) -> dict[str, str]:

@@ -7,14 +7,14 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from harness.analysis.layouts import LayoutRow
+from harness.analysis.row import Row
+from harness.show.cells import cells
 from harness.show.interval_bars import draw_intervals
 from harness.show.labels import short_names
-from harness.show.layout_cells import row_line
 
 COLUMNS = {"Page": "page", "RTT(ms)": "rtt", "layout": "name", "servers": "servers", "connections": "connections",
-           "handshakes": "handshakes", "no TFO (s)": "no TFO", "TFO (s)": "TFO", "saved (s)": "saved",
-           "Improv.": "improvement", "95% interval": "interval"}
+           "handshakes": "handshakes", "no TFO (s)": "off", "TFO (s)": "on", "saved (s)": "saved",
+           "Improv.": "percent", "95% interval": "interval"}
 LEGEND = ("servers, connections: that carried the page's requests. handshakes: TCP handshakes on the critical path. "
           "These are medians without TFO.")
 COLOURS = (("#0072b2", ""), ("#e69f00", "//"), ("#009e73", ".."), ("#cc79a7", "xx"), ("#56b4e9", "\\\\"),
@@ -29,15 +29,15 @@ LEGEND_ROOM, PATCH = 130, 7
 """The same of the legend, and what the patch before each of its names takes of that."""
 
 
-def layout_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
+def layout_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Give the table, tab-separated, page by page."""
     yield "\t".join(COLUMNS)
     for row in rows:
-        yield row_line(row, COLUMNS.values())
+        yield "\t".join(cells(row, COLUMNS))
     yield LEGEND
 
 
-def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_SERVERS) -> Figure:
+def draw_layouts(rows: Sequence[Row], note: str = "", title: str = SHARED_SERVERS) -> Figure:
     """Draw three panels with a group of bars for each page and RTT, in which each row's `name` has a bar."""
     figure = Figure(figsize=(11, 9), layout="constrained")
     FigureCanvasAgg(figure)
@@ -57,7 +57,7 @@ def draw_layouts(rows: Sequence[LayoutRow], note: str = "", title: str = SHARED_
     return figure
 
 
-def _bars(axes: Axes, rows: Sequence[LayoutRow], value_of: Callable[[LayoutRow], float | None], words: str, *,
+def _bars(axes: Axes, rows: Sequence[Row], value_of: Callable[[Row], float | None], words: str, *,
           errors: bool = False) -> None:
     """Draw a group of bars for each page and RTT, a bar of it for each layout; `words` formats a bar's number."""
     rtts = {row.improvement.rtt_ms: row.improvement.rtt_name for row in rows}

@@ -4,15 +4,17 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from harness.analysis.answers import doubtful_without_tfo
-from harness.analysis.prediction import Prediction, predict
+from harness.analysis.prediction import Prediction
+from harness.analysis.row import rows_of
 from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
 from harness.show.answers import doubtful_words
-from harness.show.labels import NOT_KNOWN, seconds, span
+from harness.show.cells import tabbed
 from harness.show.notes import NoteKind, doubt_lines
 
-COLUMNS = ("Page", "RTT(ms)", "PLT: no TFO (s)", "Handshakes", "Predicted (s)", "PLT: TFO (s)", "Difference")
+COLUMNS = {"RTT(ms)": "rtt", "PLT: no TFO (s)": "explained off", "Handshakes": "handshakes of all",
+           "Predicted (s)": "predicted", "PLT: TFO (s)": "explained on", "Difference": "difference"}
 NOTES = (
     "Handshakes: TCP handshakes on the critical path of the loads without TFO (lowest to highest where they differ).",
     "Predicted: each load without TFO played again with every new connection one RTT shorter; the median of these. No "
@@ -25,21 +27,9 @@ SIMULATED = "Simulated, not measured (there are no loads with TFO): PLT with TFO
 UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, which logs of 2013 do not have."
 
 
-def predictions(results: Results, selection: Selection, page: str) -> dict[float, Prediction | None]:
-    """Return what is predicted for a page at each RTT in ms; None where nothing can be.
-
-    PLT is the time of the load event here, whatever `selection.metric` is, since the critical path leads to that event.
-    """
-    return {rtt_ms: predict(selection, page, rtt_ms) for rtt_ms in results.rtts_ms}
-
-
 def prediction_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Give the table predicted / measured / difference, tab-separated, and under it what its columns mean."""
-    yield "\t".join(COLUMNS)
-    for page in results.urls:
-        yield printable(page)
-        for rtt_ms, prediction in predictions(results, selection, page).items():
-            yield "\t" + "\t".join(prediction_cells(selection.rtt_name(rtt_ms), prediction))
+    yield from tabbed(rows_of(results, selection), COLUMNS)
     yield ""
     yield from map(printable, prediction_notes(results, selection))
 
@@ -50,20 +40,9 @@ def simulation_lines(results: Results, selection: Selection) -> Iterator[str]:
     yield from prediction_lines(results, selection)
 
 
-def prediction_cells(rtt_name: str, prediction: Prediction | None) -> list[str]:
-    """Return what stands in a row of the table."""
-    if prediction is None:
-        return [rtt_name, *[NOT_KNOWN] * 5]
-    difference = prediction.difference_percent(prediction.predicted_ms)
-    return [rtt_name, seconds(prediction.off_ms), span(*prediction.handshakes),
-            seconds(prediction.predicted_ms), seconds(prediction.measured_ms),
-            NOT_KNOWN if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"]     # + 0.0: no "-0.0%"
-
-
 def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
     """Give the lines under the table: what its columns mean, and how far off the predictions are."""
-    found = [prediction for page in results.urls
-             for prediction in predictions(results, selection, page).values() if prediction]
+    found = [row.prediction for row in rows_of(results, selection) if row.prediction]
     if not found:
         yield UNPREDICTED
         return

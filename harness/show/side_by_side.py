@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from harness.analysis.compare import Side
 from harness.analysis.intervals import ENOUGH_PAIRS
-from harness.analysis.layouts import LayoutRow, layout_rows
+from harness.analysis.row import Row, rows_of
 from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.results import Results
-from harness.show.layout_cells import row_line
+from harness.show.cells import cells
 
 NAME = "measured"
 COLUMNS = {"RTT(ms)": "rtt", NAME: "name", "n": "loads", "conns": "connections", "handsh.": "handshakes of all",
-           "no TFO": "no TFO", "TFO": "TFO", "saved": "saved", "Improv.": "improvement", "95% low": "low",
+           "no TFO": "off", "TFO": "on", "saved": "saved", "Improv.": "percent", "95% low": "low",
            "high": "high"}
 TAB = 8
 """Columns between a terminal's tab stops."""
@@ -29,13 +28,13 @@ Measured = tuple[str, Results, Selection]
 """What the folder is called, and what is in it."""
 
 
-def side_by_side_rows(folders: Sequence[Measured]) -> list[LayoutRow]:
+def side_by_side_rows(folders: Sequence[Measured]) -> list[Row]:
     """Return a row for each folder and each page and RTT in it. A row has the folder's name and the page's address."""
     return [replace(row, name=name, url=_address(row.url)) for name, results, selection in folders
-            for row in layout_rows([Side(results, selection)])]
+            for row in rows_of(results, selection)]
 
 
-def side_by_side_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
+def side_by_side_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Give the table, tab-separated: a page's rows under its address, one for each RTT and folder that has it."""
     width = max((len(row.name) for row in rows), default=0) // TAB * TAB + TAB - 1  # so that tabs align what follows
     yield "\t".join(["Page", *(name.ljust(width) if name == NAME else name for name in COLUMNS)])
@@ -43,7 +42,7 @@ def side_by_side_lines(rows: Sequence[LayoutRow]) -> Iterator[str]:
         yield printable(address)
         of_page = [row for row in rows if row.url == address]
         for row in sorted(of_page, key=lambda row: row.improvement.rtt_ms):
-            yield "\t" + row_line(replace(row, name=row.name.ljust(width)), COLUMNS.values())
+            yield "\t" + "\t".join(cells(replace(row, name=row.name.ljust(width)), COLUMNS))
     yield ""
     yield from LEGEND
 

@@ -3,66 +3,33 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from harness.analysis.answers import doubtful_in_row
-from harness.analysis.improvement import improvement
+from harness.analysis.row import rows_of
 from harness.analysis.selection import METRICS, Selection
 from harness.analysis.shown import file_problems
 from harness.analysis.stats import coefficient_of_variation, median_confidence
-from harness.errors import printable
-from harness.files.experiment import ExperimentRecord
-from harness.files.pages import BUNDLED
 from harness.files.results import LoadResult, Results
-from harness.show.answers import MARK, answer_lines
-from harness.show.labels import percent, seconds, share_of
+from harness.show.answers import answer_lines
+from harness.show.cells import tabbed
+from harness.show.labels import share_of
 from harness.show.notes import is_wide, note_lines
-from harness.show.protocols import (
-    connection_lines,
-    cookie_lines,
-    layout_lines,
-    lines_of,
-    network_lines,
-    protocol_lines,
-    rtt_lines,
-    think_lines,
-)
 
-HEADER = "Page\tRTT(ms)\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."
+COLUMNS = {"RTT(ms)": "rtt", "PLT: no TFO (s)": "off", "PLT: TFO (s)": "on", "Improv.": "percent, marked"}
+HEADER = "\t".join(["Page", *COLUMNS])
 
 
 def table_lines(results: Results, selection: Selection) -> Iterator[str]:
     """Give the table, tab-separated: PLT in seconds, a slow-down with a minus sign."""
-    yield HEADER
-    for page in results.urls:
-        yield printable(page)
-        for rtt_ms in results.rtts_ms:
-            yield "\t" + "\t".join(row_cells(selection, page, rtt_ms))
-
-
-def row_cells(selection: Selection, page: str, rtt_ms: float) -> list[str]:
-    """Return the cells of a row: RTT, PLT without and with TFO, improvement with a mark where it is doubtful."""
-    row = improvement(selection, page, rtt_ms)
-    mark = MARK if doubtful_in_row(selection, page, rtt_ms) else ""
-    return [row.rtt_name, seconds(row.off_ms), seconds(row.on_ms), percent(row.percent) + mark]
+    return tabbed(rows_of(results, selection), COLUMNS)
 
 
 def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Say what the numbers are, what they were measured on, which need a note, what was left out, what is missing."""
+    """Say what the numbers are, which need a note, what was left out, what is missing."""
     yield f"PLT: {METRICS[selection.metric]}."
     if selection.metric != selection.asked_metric:
         yield f'These are logs of the 2013 tool, which hold no load event: metric "{selection.metric}" instead of ' \
               f'"{selection.asked_metric}".'
     yield from _runs(selection)
     yield from _spread(selection)
-    yield from lines_of(results, _pages)
-    yield from protocol_lines(results, selection)
-    yield from network_lines(results)
-    yield from rtt_lines(results)
-    yield from think_lines(results)
-    yield from layout_lines(results)
-    yield from connection_lines(results)
-    yield from cookie_lines(results, selection)
-    yield from lines_of(results, lambda experiment: "" if experiment.server != "2013" else (
-        "Server: the single-threaded one of 2013, whose outliers flatter TFO. For teaching, not for results."))
     yield from _busy(results)
     yield from _cold(selection)
     yield from note_lines(results, selection)
@@ -76,14 +43,6 @@ def footer_lines(results: Results, selection: Selection) -> Iterator[str]:
                      _counted(results.others))
     yield from _list("Not measured", map(selection.cell_name, selection.missing(results.tfos)))
     yield from _list("Problems in files", [*results.problems, *file_problems(selection)])
-
-
-def _pages(experiment: ExperimentRecord) -> str:
-    if not experiment.synthetic:
-        return ""
-    source = "figures of the 2013 pages" if experiment.settings.get("name") == BUNDLED else \
-        "the figures of recorded ones"
-    return f"Pages: synthetic, made from {source}."
 
 
 def _runs(selection: Selection) -> Iterator[str]:

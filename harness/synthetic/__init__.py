@@ -6,9 +6,9 @@ come pages which Chrome loads with the same number of requests, to the same host
 caused by the same resource:
 
     shape      reads the figures
-    found      tells from two loads of a page how its requests were found
-    measured   makes a page's shape of it
-    plan       decides how each resource is loaded, by whom and when (the rules are in its docstring)
+    measured   makes a page's shape of two loads of it, as Chrome says what its requests stand in
+    from_har   makes one of a HAR without bodies
+    plan       says how each resource is loaded, by whom and when (the rules are in its docstring)
     urls       URLs of the given lengths
     text       HTML, CSS, script, JSON and prose padded to the given number of bytes
     loading    the code and tags by which one resource requests another

@@ -24,7 +24,7 @@ from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.synthetic.content import make_contents
 from harness.synthetic.fetchlog import make_log
-from harness.synthetic.plan import PagePlan, make_plan, typical_sizes
+from harness.synthetic.plan import PagePlan, make_plan
 from harness.synthetic.shape import SHAPE_FILE, PageShape, over_tls, read_shapes
 from harness.synthetic.urls import make_paths
 from harness.system.atomic import move, write_atomically
@@ -48,14 +48,12 @@ class SyntheticPage:
 
 def make_page_set(shapes: list[PageShape], seed: int) -> list[SyntheticPage]:
     """Make all pages in memory. The same shapes and seed give the same bytes."""
-    typical = typical_sizes(read_shapes())
     taken: set[tuple[str, str]] = set()
     pages = []
     for shape in shapes:
-        plan = make_plan(shape, typical)
+        plan = make_plan(shape)
         paths = make_paths(plan, shape.url, seed, taken)
-        as_recorded = shape.measured or shape.url.startswith("https:")
-        urls = [f"{resource.scheme if as_recorded else 'http'}://{resource.host}{path}"
+        urls = [f"{resource.scheme}://{resource.host}{path}"
                 for resource, path in zip(shape.resources, paths, strict=True)]
         pages.append(SyntheticPage(shape, plan, urls, make_contents(plan, urls, seed, shape).bodies))
     return pages

@@ -38,9 +38,8 @@ class DoesNotFitError(Exception):
 class Contents:
     """The resources' bodies by index, and who loads what. Redirects and 204s have no body.
 
-    `measured` pages work as long as the real one did, for `last_work_ms` in their load event. `lifted` has the children
-    that a node's loader requests in its stead, by the node's index, `backgrounds` the images
-    that a stylesheet requests.
+    Pages work for `last_work_ms` in their load event. `lifted` has the children that a node's loader requests in its
+    stead, by the node's index, `backgrounds` the images that a stylesheet requests.
     """
 
     plan: PagePlan
@@ -48,7 +47,6 @@ class Contents:
     seed: int
     page_url: str
     month: str
-    measured: bool = False
     last_work_ms: int = 0
     bodies: dict[int, bytes] = field(default_factory=dict)
     lifted: dict[int, list[Node]] = field(default_factory=dict)
@@ -65,7 +63,7 @@ class Contents:
 
 def make_contents(plan: PagePlan, urls: list[str], seed: int, shape: PageShape) -> Contents:
     """Make the body of every resource of a page. `urls` are the resources' whole URLs, by index."""
-    contents = Contents(plan, urls, seed, shape.url, shape.month, shape.measured, shape.work_ms)
+    contents = Contents(plan, urls, seed, shape.url, shape.month, shape.work_ms)
     for node in reversed(plan.nodes):
         if not node.no_content:
             contents.bodies[node.final] = _body(contents, node)
@@ -132,28 +130,11 @@ def _style(contents: Contents, node: Node) -> bytes:
 
 
 def _html(contents: Contents, node: Node) -> bytes:
-    """A document or frame: its head, its children in order with text between them, and its end."""
+    """A document or frame, whose children stand where the real page's did, or as soon behind that as there is room."""
     rng = contents.rng(node.final)
-    if any(child.way for child in node.children):
-        with contextlib.suppress(DoesNotFitError):
-            return _placed_html(contents, node, rng)
-        return _placed_html(contents, _with_tags(node), rng)
-    in_head = _in_head(node)
-    tags = {child.index: _tag(contents, node, child) for child in node.children}
-    pieces = [_head(contents, node) + "".join(tags[child.index] for child in in_head) + _body_start(contents, node),
-              *(tags[child.index] for child in node.children if child not in in_head)]
-    end = "</section>\n</body>\n</html>\n" if _is_full(node) else ""
-    room = node.size_bytes - sum(map(len, pieces)) - len(end)
-    if room < 0 and node.kind is NodeKind.DOCUMENT:
-        node.size_bytes, room = node.size_bytes - room, 0       # its content came compressed, say: ours does not
-    if room < 0:
-        raise DoesNotFitError
-    html = ""
-    for number, piece in enumerate(pieces):
-        share = room // (len(pieces) - number)
-        html += piece + text.filler(share, text.html_pieces(rng), text.html_comment(rng))
-        room -= share
-    return (html + end).encode("ascii")
+    with contextlib.suppress(DoesNotFitError):
+        return _placed_html(contents, node, rng)
+    return _placed_html(contents, _with_tags(node), rng)
 
 
 def _with_tags(frame: Node) -> Node:
@@ -165,7 +146,6 @@ def _with_tags(frame: Node) -> Node:
 
 
 def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
-    """A document whose children stand where the measured page's did, or as soon behind that as there is room."""
     places = _places(contents, node)
     body_at = next((number for number, (_, _, is_seen) in enumerate(places) if is_seen), len(places))
     pieces = [_head(contents, node), *(code for _, code, _ in places)]
@@ -202,43 +182,17 @@ def _placed_tag(contents: Contents, node: Node) -> str:
     return tag(node, contents.lifted, contents.backgrounds, contents.url, how)
 
 
-def _in_head(node: Node) -> list[Node]:
-    """The children that stand in the head (see `plan`): in the body, a stylesheet would stop Chrome's parser."""
-    chosen, allowed = [], {NodeKind.STYLESHEET, NodeKind.SCRIPT}
-    for child in node.children:
-        if child.kind in allowed:
-            chosen.append(child)
-        elif child.kind in (NodeKind.SCRIPT, NodeKind.FRAME):
-            break
-        else:
-            allowed = {NodeKind.STYLESHEET}
-    return chosen
-
-
 def _is_full(node: Node) -> bool:
     return node.size_bytes >= FULL_FRAME
-
-
-def _tag(contents: Contents, document: Node, node: Node) -> str:
-    """The tag of a document's child; for when scripts are ``async`` or ``defer`` see `plan`: static scripts."""
-    if node.idle_ms or node.after_load:
-        return f"<script>{put_calls([node], contents.lifted, contents.backgrounds, contents.url)}</script>\n"
-    resources = contents.plan.resources
-    how = ""
-    if any(other.kind is NodeKind.FRAME and other.index > node.index for other in document.children):
-        how = " async"
-    elif resources[node.index].start_ms > resources[document.final].end_ms:
-        how = " defer"
-    return tag(node, contents.lifted, contents.backgrounds, contents.url, how)
 
 
 def _head(contents: Contents, node: Node) -> str:
     """Return a document's head, with the functions that its scripts need."""
     arrivals = "".join(arrival(child, contents.lifted, contents.backgrounds, contents.url) for child in node.children
                        if contents.lifted.get(child.index) and child.kind is not NodeKind.FETCH
-                       and child.way in (None, TAG))
+                       and child.way == TAG)
     code = f"{PUT}{LATE}{arrivals}" if _needs_put(contents, node) else ""
-    if contents.measured and (code or _works_at_last(contents, node)):
+    if code or _works_at_last(contents, node):
         code = WORK + code
     if _works_at_last(contents, node):
         code += f"addEventListener('load', function () {{ work({contents.last_work_ms}); }});\n"
@@ -290,7 +244,7 @@ def _needs_put(contents: Contents, node: Node) -> bool:
             return True
         return child.kind is not NodeKind.FRAME and any(requests(grandchild) for grandchild in child.children)
 
-    return any(child.idle_ms or child.after_load or child.way not in (None, TAG) or requests(child)
+    return any(child.idle_ms or child.after_load or child.way != TAG or requests(child)
                for child in node.children)
 
 

@@ -9,6 +9,7 @@ replay has no HTTP/3.
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,7 +21,7 @@ from harness.files.exchange import Exchange, Fate
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.urls import without_fragment
-from harness.synthetic.shape import UNKNOWN_MONTH, PageShape, Resource
+from harness.synthetic.shape import TAG, UNKNOWN_MONTH, PageShape, Resource
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
@@ -111,12 +112,30 @@ def _shape(url: str, loaded: _Loaded) -> PageShape:
         if redirect_to is not None:
             led_to[target] = redirect_to
         resources.append(_resource(index, entry, loaded.parent(index), redirect_to, first))
-    # As in harness.synthetic.plan: a document behind redirects has the size that stands at the first of them.
-    resources[0] = replace(resources[0], size_bytes=resources[loaded.end()].size_bytes)
+    resources[0] = replace(resources[0], size_bytes=resources[loaded.end()].size_bytes)     # of all that leads to it
     http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
                    if resource.scheme == "https" and entry.answer.http2}
     month = first.isoformat()[:len("2013-03")] if first else UNKNOWN_MONTH      # strftime has no four digits for year 1
-    return PageShape(url, month, tuple(resources), http2_hosts=frozenset(http2_hosts))
+    return PageShape(url, month, tuple(_with_tags(resources)), http2_hosts=frozenset(http2_hosts))
+
+
+def _with_tags(resources: Sequence[Resource]) -> list[Resource]:
+    """Return the resources, what documents asked for as tags that stand as far apart: where they stood is in no HAR.
+
+    A script that was asked for while its document came in stops the parser.
+    """
+    children: dict[int, list[int]] = defaultdict(list)
+    followed = {resource.redirect_to for resource in resources}
+    for resource in resources:
+        if resource.parent is not None and resource.index not in followed:
+            children[resource.parent].append(resource.index)
+    placed = list(resources)
+    for parent in (resource for resource in resources if resource.kind == DOCUMENT):
+        for place, index in enumerate(children[parent.index], start=1):
+            placed[index] = replace(
+                placed[index], way=TAG, offset=parent.size_bytes * place // (len(children[parent.index]) + 1),
+                blocking=placed[index].kind == SCRIPT and placed[index].start_ms <= parent.end_ms)
+    return placed
 
 
 def _resource(index: int, entry: Exchange, parent: int | None, redirect_to: int | None,

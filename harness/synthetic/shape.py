@@ -1,9 +1,7 @@
 """The figures of pages: which resources they have, where from, of what type and size, and what caused them when.
 
 A page-shape file holds them, and nothing of the pages' content. It is text, its columns separated by tabs, "-" for what
-is unknown. A line ``format<TAB>5`` stands before the first page; files without one are of format 1, which has neither
-the page's last column nor the resources' last nine; format 2 lacks the last five, formats 3 and 4 the last two, format
-3 the line ``http2``, too. Lines that begin with # are comments.
+is unknown. A line ``format<TAB>5`` stands before the first page. Lines that begin with # are comments.
 
     page        URL, month (``2013-03`` or -), work_ms (see PageShape)
     http2       the page's hosts that spoke HTTP/2 over TLS; no such line where none did, or nobody knows
@@ -12,9 +10,10 @@ the page's last column nor the resources' last nine; format 2 lacks the last fiv
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.errors import InputError
@@ -24,7 +23,6 @@ from harness.system.untrusted import UnreadableFileError, lines_of, read_untrust
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
 FORMAT = 5
-COLUMNS = {1: 11, 2: 15, 3: 18, 4: 18, 5: 20}
 KINDS = (DOCUMENT, IMAGE, STYLE, SCRIPT, DATA, FONT, MEDIA)
 TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
 WAYS = (TAG, INLINE, EVENT, PARSED)
@@ -47,11 +45,10 @@ class Resource:
     """One resource of a page. None stands for what was not recorded.
 
     `path_chars` counts the URL's path and query with the leading slash; `parent` and `redirect_to` are indices of
-    resources of the same page; times are in ms, `start_ms` and `end_ms` from the start of the page load. Where the page
-    was measured, `kind` is what the resource was asked for as (one of KINDS), and between the arrival of its parent and
-    its request the page worked for `work_ms` and waited (for a timer) for `idle_ms`. One that was asked for
-    `after_load` did not hold up the load event; its work and waiting begin at that event, if its parent had arrived
-    before.
+    resources of the same page; times are in ms, `start_ms` and `end_ms` from the start of the page load. `kind` is what
+    the resource was asked for as (one of KINDS). Between the arrival of its parent and its request the page worked for
+    `work_ms` and waited (for a timer) for `idle_ms`. One that was asked for `after_load` did not hold up the load
+    event; its work and waiting begin at that event, if its parent had arrived before.
 
     `way` is how it was found (one of WAYS): in the text of the document `parent`, or by a script that runs as the
     parser comes to it, both `offset` bytes from the document's start; after the arrival of `parent`; or once the
@@ -65,17 +62,17 @@ class Resource:
     scheme: str
     mime: str | None
     charset: str | None
-    size_bytes: int | None
+    size_bytes: int
     path_chars: int
     parent: int | None
     redirect_to: int | None
     start_ms: int
     end_ms: int
-    kind: str | None = None
+    kind: str
     work_ms: int = 0
     idle_ms: int = 0
     after_load: bool = False
-    way: str | None = None
+    way: str = EVENT
     offset: int = 0
     blocking: bool = False
     priority: str | None = None
@@ -96,11 +93,6 @@ class PageShape:
     work_ms: int = 0
     http2_hosts: frozenset[str] = frozenset()
 
-    @property
-    def measured(self) -> bool:
-        """Whether the figures are of a load in today's Chrome, which knows what each resource was asked for as."""
-        return self.resources[0].kind is not None
-
 
 def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
     """Read the pages of a shape file.
@@ -111,20 +103,18 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
         lines = lines_of(read_untrusted(path).decode("ascii"))
     except (UnreadableFileError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: no page-shape file ({error}); scripts/shape.py makes one") from None
-    version = 1             # without a line that says it
     pages: list[_PageLines] = []
-    for number, line in enumerate(lines, start=1):
-        if not line or line.startswith("#"):
-            continue
-        fields = line.split("\t")
-        try:
-            if fields[0] == "format":
-                version = _version(fields)
-            else:
-                _read_line(fields, pages, version)
-        except (ValueError, IndexError, TypeError) as error:
-            raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
-                from None
+    try:
+        first, rows = _after_format(lines)
+    except ValueError as error:
+        raise InputError(f"{path}:1: {error}; scripts/shape.py makes one of format {FORMAT}") from None
+    for number, line in enumerate(rows, start=first):
+        if line and not line.startswith("#"):
+            try:
+                _read_line(line.split("\t"), pages)
+            except (ValueError, IndexError, TypeError) as error:
+                raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
+                    from None
     if not pages or not all(page.resources for page in pages):
         raise InputError(f"{path}:1: a page without resources; make the file again")
     shapes = [PageShape(page.url, page.month, tuple(page.resources), page.work_ms, frozenset(page.http2_hosts))
@@ -145,15 +135,25 @@ class _PageLines:
     resources: list[Resource] = field(default_factory=list)
 
 
-def _read_line(fields: list[str], pages: list[_PageLines], version: int) -> None:
+def _after_format(lines: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """Return the lines behind the one that says the format, and the number of their first. Raises ValueError."""
+    for number, line in enumerate(lines, start=1):
+        if line and not line.startswith("#"):
+            if line.split("\t") != ["format", str(FORMAT)]:
+                raise ValueError(f"{line[:80]!r} where its format should stand, {FORMAT}")
+            return number + 1, lines[number:]
+    return 1, ()
+
+
+def _read_line(fields: list[str], pages: list[_PageLines]) -> None:
     """Begin a page, or add a line to the last one. Raises ValueError, IndexError or TypeError for a wrong line."""
     if fields[0] == "page":
-        url, month, *rest = fields[1:]
-        pages.append(_PageLines(url, _month(month), int(rest[0]) if rest else 0))
+        url, month, work_ms = fields[1:]
+        pages.append(_PageLines(url, _month(month), _whole(work_ms)))
     elif fields[0] == "http2":
         pages[-1].http2_hosts.update(map(_host, fields[1:]))
     else:
-        pages[-1].resources.append(_resource(fields, pages[-1].resources, version))
+        pages[-1].resources.append(_resource(fields, pages[-1].resources))
 
 
 def check_sizes(shapes: Sequence[PageShape], source: str) -> None:
@@ -188,20 +188,8 @@ def format_shapes(shapes: Sequence[PageShape]) -> str:
         lines.append(f"page\t{shape.url}\t{shape.month}\t{shape.work_ms}\n")
         if shape.http2_hosts:
             lines.append("\t".join(("http2", *sorted(shape.http2_hosts))) + "\n")
-        lines += ["\t".join("-" if value is None else str(value) for value in (
-            resource.index, resource.host, resource.scheme, resource.mime, resource.charset, resource.size_bytes,
-            resource.path_chars, resource.parent, resource.redirect_to, resource.start_ms, resource.end_ms,
-            resource.kind, resource.work_ms, resource.idle_ms, int(resource.after_load), resource.way,
-            resource.offset, int(resource.blocking), resource.priority, int(resource.seen))) + "\n"
-            for resource in shape.resources]
+        lines += ["\t".join(_word(getattr(resource, name)) for name in COLUMNS) + "\n" for resource in shape.resources]
     return HEADING + "".join(lines)
-
-
-def _version(fields: list[str]) -> int:
-    version = int(fields[1])
-    if version not in COLUMNS:
-        raise ValueError(f"format {version}, this program knows those up to {FORMAT}")
-    return version
 
 
 def _month(text: str) -> str:
@@ -210,32 +198,22 @@ def _month(text: str) -> str:
     return text
 
 
-def _resource(fields: list[str], earlier: list[Resource], version: int) -> Resource:
+def _resource(fields: list[str], earlier: list[Resource]) -> Resource:
     """Return a line about a resource. Raises ValueError for one that cannot be right."""
-    if len(fields) != COLUMNS[version]:
-        raise ValueError(f"{len(fields)} columns instead of {COLUMNS[version]}")
-    words = [None if field == "-" else field for field in fields]
-    numbers = [None if word is None else int(word) for word in (words[0], *words[5:11])]
-    index, size_bytes, path_chars, parent, redirect_to, start_ms, end_ms = numbers
-    if index != len(earlier):
-        raise ValueError(f"index {index} where {len(earlier)} was expected")
-    if (parent is None) != (index == 0) or (parent is not None and not 0 <= parent < index):
-        raise ValueError(f"parent {parent} does not stand above")
-    if redirect_to is not None and redirect_to <= index:
-        raise ValueError(f"redirect to {redirect_to}, which stands above")
-    if words[1] is None or words[2] is None or path_chars is None or start_ms is None or end_ms is None:
-        raise ValueError("host, scheme, path_chars, start_ms and end_ms are needed")
-    if path_chars > LONGEST_PATH:
-        raise ValueError(f"a path of {path_chars} characters; a URL has at most {LONGEST_PATH}")
-    if path_chars < 1 or words[2] not in ("http", "https") or (size_bytes or 0) < 0:
-        raise ValueError("a path has at least its slash, a scheme is http or https, a size is not negative")
-    resource = Resource(index, _host(words[1]), words[2], words[3], words[4], size_bytes, path_chars, parent,
-                        redirect_to, start_ms, end_ms)
-    if version > 1:
-        resource = _measured(resource, *fields[11:15])
-    if version > 2:
-        resource = _found(resource, *fields[15:18])
-    return resource if version < 5 else _prioritized(resource, *fields[18:])
+    resource = Resource(**{name: read(field) for (name, read), field in zip(COLUMNS.items(), fields, strict=True)})
+    if resource.index != len(earlier):
+        raise ValueError(f"index {resource.index} where {len(earlier)} was expected")
+    if (resource.parent is None) != (resource.index == 0) or (resource.parent or 0) >= max(1, resource.index):
+        raise ValueError(f"parent {resource.parent} does not stand above")
+    if resource.redirect_to is not None and resource.redirect_to <= resource.index:
+        raise ValueError(f"redirect to {resource.redirect_to}, which stands above")
+    if not 1 <= resource.path_chars <= LONGEST_PATH:
+        raise ValueError(f"a path of {resource.path_chars} characters; it has its slash, and at most {LONGEST_PATH}")
+    return resource
+
+
+def _word(value: object) -> str:
+    return "-" if value is None else str(int(value) if isinstance(value, bool) else value)
 
 
 def _host(name: str) -> str:
@@ -244,22 +222,32 @@ def _host(name: str) -> str:
     return name
 
 
-def _measured(resource: Resource, kind: str, work_ms: str, idle_ms: str, after_load: str) -> Resource:
-    """Add what only measured pages have."""
-    if kind not in KINDS or int(work_ms) < 0 or int(idle_ms) < 0 or after_load not in ("0", "1"):
-        raise ValueError(f"kind {kind}, work_ms {work_ms}, idle_ms {idle_ms}, after_load {after_load}")
-    return replace(resource, kind=kind, work_ms=int(work_ms), idle_ms=int(idle_ms), after_load=after_load == "1")
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"{text[:80]!r} is no whole number")
+    return int(text)
 
 
-def _found(resource: Resource, way: str, offset: str, blocking: str) -> Resource:
-    """Add what pages have whose requests Chrome explained."""
-    if way not in (*WAYS, "-") or int(offset) < 0 or blocking not in ("0", "1"):
-        raise ValueError(f"way {way}, offset {offset}, blocking {blocking}")
-    return replace(resource, way=None if way == "-" else way, offset=int(offset), blocking=blocking == "1")
+def _if_known(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: None if text == "-" else read(text)
 
 
-def _prioritized(resource: Resource, priority: str, seen: str) -> Resource:
-    """Add how soon Chrome wanted it."""
-    if priority not in (*PRIORITIES, "-") or seen not in ("0", "1"):
-        raise ValueError(f"priority {priority}, seen {seen}")
-    return replace(resource, priority=None if priority == "-" else priority, seen=seen == "1")
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(f"{text[:80]!r} is none of {', '.join(words)}")
+        return text
+    return read
+
+
+def _flag(text: str) -> bool:
+    return _one_of("0", "1")(text) == "1"
+
+
+COLUMNS: dict[str, Callable[[str], Any]] = {
+    "index": _whole, "host": _host, "scheme": _one_of("http", "https"), "mime": _if_known(str),
+    "charset": _if_known(str), "size_bytes": _whole, "path_chars": _whole, "parent": _if_known(_whole),
+    "redirect_to": _if_known(_whole), "start_ms": _whole, "end_ms": _whole, "kind": _one_of(*KINDS), "work_ms": _whole,
+    "idle_ms": _whole, "after_load": _flag, "way": _one_of(*WAYS), "offset": _whole, "blocking": _flag,
+    "priority": _if_known(_one_of(*PRIORITIES)), "seen": _flag}
+"""A resource's columns, and how each is read."""

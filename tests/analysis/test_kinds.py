@@ -4,13 +4,8 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.causes import cause_of_load_event, dependencies
-from harness.analysis.critical_path import critical_path
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, kind_of, make_timeline
-from harness.analysis.what_if import saved_ms
-from tests.support.made_har import PAGE, MadeLoad
+from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, kind_of
 
-RTT_MS = 100
 SITE, OTHER = "http://page.test", "http://ads.test"
 
 
@@ -53,32 +48,3 @@ def asked(url: str, mime_type: str, method: str = "GET", by: str = SITE, accept:
 ])
 def test_a_request_is_what_it_was_made_for(entry: dict[str, Any], kind: str) -> None:
     assert kind_of(entry) == kind
-
-
-def test_the_load_event_waits_for_no_part_of_a_page_that_a_script_fetches() -> None:
-    """It came last by chance, over a connection of its own: 3 handshakes were counted, not 2."""
-    load = MadeLoad(0.0)
-    end = load.add(PAGE, 0, "document", referer="")
-    image_end = load.add("http://cdn.test/i", end, "image", wait=230)
-    script_end = load.add(f"{PAGE}s.js", end, "script", connect=-1, wait=25)
-    fetched_end = load.add("http://part.test/part", script_end, "document", wait=208, fetched=("empty", "cors"))
-    assert image_end < fetched_end
-    load.plt_ms = fetched_end + 3
-    timeline = make_timeline(load.log(), load.record(), load.plt_ms)
-    cause = cause_of_load_event(timeline)
-    assert cause.request is not None
-    assert cause.request.url == "http://cdn.test/i"
-
-
-def test_the_load_event_waits_for_a_script_whatever_its_type() -> None:
-    """A script of another host, called text/html, inserts one called text/plain: 1 of 3 handshakes was counted."""
-    load = MadeLoad(0.0)
-    end = load.add(PAGE, 0, "document", referer="")
-    for host, mime_type in (("ads", "text/html"), ("cdn", "text/plain")):
-        end = load.add(f"http://{host}.test/{host}", end, "script")
-        load.entries[-1]["response"]["content"]["mimeType"] = mime_type
-    load.plt_ms = end + 5
-    timeline = make_timeline(load.log(), load.record(), load.plt_ms)
-    graph = dependencies(timeline)
-    assert sum(step.kind == "connect" for step in critical_path(timeline, graph)) == 3
-    assert saved_ms(timeline, graph, RTT_MS) == 3 * RTT_MS

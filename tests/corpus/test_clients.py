@@ -1,19 +1,28 @@
 """Client folders beside what their table must be: ``clients/NAME/client/`` and ``clients/NAME/expected.json``.
 
+Those of real loads are packed, as ``clients/NAME/client.tar.gz``: pages of the test internet over HTTP/2 and 1.1, the
+paper's as they were in 2013 and the synthetic ones over 1.0. They hold a warm-up, in which Chrome says who asked for
+what, two loads without TFO and, of the two with it, the times.
+
 The expected file has for each page and RTT in ms ("PAGE at RTT") the medians in s without and with TFO, the improvement
-and its 95% interval in percent (null: "-"), how many loads count, and the kinds of notes on the row; then the loads
-that are left out, and plot.py's exit status.
+and its 95% interval in percent (null: "-"), how many loads count, and the kinds of notes on the row; what is
+predicted (handshakes on the critical path, lowest and highest, and PLT with TFO in s), and each such path: where
+it leads through, and for how many ms. Then the headings, the loads that are left out, and plot.py's exit status.
 """
 
 import json
+import tarfile
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.analysis.explanation import explain
 from harness.analysis.improvement import improvements
+from harness.analysis.prediction import predict
 from harness.analysis.selection import Cell, select
-from harness.files.results import read_results
+from harness.files.results import LoadResult, read_results
 from harness.show.notes import notes_on
 
 CLIENTS = sorted(path.parent for path in (Path(__file__).parent / "clients").glob("*/expected.json"))
@@ -23,7 +32,7 @@ def table_of(client: Path) -> dict[str, Any]:
     """Return what the table of a client folder says, by kinds and numbers."""
     results = read_results(client)
     selection = select(results, "load")
-    rows = {}
+    rows: dict[str, dict[str, Any]] = {}
     for row in improvements(results, selection):
         rows[f"{row.page} at {row.rtt_name}"] = {
             "off_s": None if row.off_ms is None else round(row.off_ms / 1000, 3),
@@ -34,10 +43,31 @@ def table_of(client: Path) -> dict[str, Any]:
             "significant": row.significant,
             "loads": [len(selection.cells[Cell(row.page, row.rtt_ms, tfo)]) for tfo in (0, 1)],
             "notes": sorted(note.kind.name for note in notes_on(results, selection, row))}
+        if prediction := predict(selection, row.page, row.rtt_ms):
+            rows[f"{row.page} at {row.rtt_name}"] |= {
+                "handshakes": [*prediction.handshakes], "predicted_s": round(prediction.predicted_ms / 1000, 3),
+                "paths": [path_of(load) for load in selection.cells[Cell(row.page, row.rtt_ms, 0)]]}
     left_out = sorted(str(load.log.relative_to(client)) for load, _ in selection.left_out)
-    return {"rows": rows, "left_out": left_out, "status": 1 if selection.missing(results.tfos) else 0}
+    status = 1 if selection.missing(results.tfos) else 0
+    return {"rows": rows, "headings": [*results.urls.values()], "left_out": left_out, "status": status}
+
+
+def path_of(load: LoadResult) -> list[str]:
+    """Return a load's critical path, with the steps of one request after each other as one."""
+    explanation = explain(load, load.rtt_ms)
+    assert explanation is not None
+    return [f"{url} {' '.join(f'{step.kind} {step.length_ms:.0f}' for step in steps)}"
+            for url, steps in groupby(explanation.steps, key=lambda step: step.url)]
+
+
+def client_of(folder: Path, unpacked: Path) -> Path:
+    if (folder / "client").is_dir():
+        return folder / "client"
+    with tarfile.open(folder / "client.tar.gz") as packed:
+        packed.extractall(unpacked)
+    return unpacked / "client"
 
 
 @pytest.mark.parametrize("folder", CLIENTS, ids=lambda folder: folder.name)
-def test_the_table_is_the_expected_one(folder: Path) -> None:
-    assert table_of(folder / "client") == json.loads((folder / "expected.json").read_text())
+def test_the_table_is_the_expected_one(folder: Path, tmp_path: Path) -> None:
+    assert table_of(client_of(folder, tmp_path)) == json.loads((folder / "expected.json").read_text())

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.analysis.improvement import improvements
 from harness.analysis.selection import METRICS, select
 from harness.files.results import attempt_directory, read_results
 from harness.show.console import MOST_LINES, RUN_LOG, format_console, summary_lines
 from harness.show.export import export
-from harness.show.notes import NoteKind
+from harness.show.notes import NoteKind, notes_on
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.plotted import plot
 
@@ -64,6 +65,19 @@ def test_the_table_comes_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", NoteKind)
 def test_every_kind_of_note_is_on_the_console_or_in_the_report_alone(kind: NoteKind) -> None:
     assert kind.on_console == (kind.name not in {"LEFT_OUT", "SINGLE_LOAD", "WIDE_SPREAD", "WAITED"})
+
+
+def test_only_rows_that_are_not_what_they_look_like_are_named(tmp_path: Path) -> None:
+    """One whose loads differ by much has a note in the report alone."""
+    for run in range(1, 8):
+        for tfo, delay_ms in ((0, 10), (1, 10), (0, 50), (1, 50)):
+            add_load(tmp_path, NEWS, delay_ms, run, tfo, 1000 + 60 * run - (500 if delay_ms == 10 else 0) * tfo)
+    results = read_results(tmp_path)
+    selection = select(results, "load")
+    kinds = [{note.kind for note in notes_on(results, selection, row)} for row in improvements(results, selection)]
+    assert all(NoteKind.WIDE_SPREAD in found for found in kinds)
+    [line] = [line for line in lines_of(tmp_path) if line.startswith("Not sure: ")]
+    assert [f"httpwww.news.example at {rtt} ms" in line for rtt in (20, 100)] == [False, True]
 
 
 def test_export_has_the_tables_numbers_in_all_formats(tmp_path: Path) -> None:

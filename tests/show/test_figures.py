@@ -209,6 +209,8 @@ def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
     a, b, c = Transaction(0, 9, "a"), Transaction(1, 5, "b"), Transaction(2, 4, "c")
     on_a, on_c, on_d = Transaction(0, 3, "a"), Transaction(1, 2, "c"), Transaction(1, 3, "d")
     assert pair_requests([c, b, a], [on_d, on_c, on_a]) == [(a, on_a), (b, None), (c, on_c), (None, on_d)]
+    again, on_again = Transaction(3, 9, "a"), Transaction(4, 9, "a")
+    assert pair_requests([a, again], [on_again, on_a]) == [(a, on_a), (again, on_again)], "the second with the second"
 
 
 @given(off=requests, on=requests)

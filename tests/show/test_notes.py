@@ -8,7 +8,8 @@ import pytest
 from harness.analysis.intervals import improvement_interval
 from harness.analysis.selection import Selection, select
 from harness.files.results import Results, read_results
-from harness.show.detail import COLUMNS, detail_lines, median_deviation_ms
+from harness.show.cells import median_deviation_ms
+from harness.show.detail import COLUMNS, detail_lines
 from harness.show.notes import note_lines
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 
@@ -87,7 +88,7 @@ def test_detail_is_the_same_numbers_as_everywhere(tmp_path: Path) -> None:
     interval = improvement_interval(off, on)
     assert interval is not None
     header, page, row, empty, *legend = detail_lines(*read(tmp_path))
-    assert header.split("\t") == list(COLUMNS)
+    assert header.split("\t") == ["Page", *COLUMNS]
     assert (page, empty, len(legend)) == (NEWS_PAGE, "", 3)
     assert row.split("\t")[1:] == ["20", "6", "6", "1.008", "0.902", "10.0", "6.5", "10.42%",
                                    f"{interval.low_percent:.2f}%", f"{interval.high_percent:.2f}%", "6", "yes"]

@@ -10,7 +10,6 @@ from harness.files.results import read_results
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.paper import TABLE_1, paper_lines
 from tests.support.client_folder import make_client
-from tests.support.texts import format_report
 
 PAGES = ("http://www.amazon.com", "http://en.wikipedia.org/wiki/Transmission_Control_Protocol", "http://other.example")
 
@@ -72,12 +71,3 @@ def test_the_papers_improvements_are_those_that_it_prints() -> None:
     for site, rows in TABLE_1.items():
         for (off_s, on_s), percent in zip(rows.values(), printed[site], strict=True):
             assert improvement_percent(off_s, on_s) == pytest.approx(percent, abs=0.6), site
-
-
-def test_the_footer_tells_the_clients_link(tmp_path: Path) -> None:
-    client = make_client(tmp_path, bw_home_mbit=4.0, bw_home_up_mbit=0.256, buffer_kb=128.0, bw_net_mbit=1000.0)
-    results = read_results(client)
-    report = format_report(results, select(results, "load"))
-    assert "User's link: 4 Mbit/s down, 0.256 up, buffers of 128 kB, shared by all connections." in report
-    wide = read_results(make_client(tmp_path / "wide", bw_home_mbit=1000.0, bw_home_up_mbit=None, bw_net_mbit=4.0))
-    assert "User's link" not in format_report(wide, select(wide, "load"))

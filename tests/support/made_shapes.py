@@ -1,5 +1,7 @@
 """Shapes and loads of made pages, for the tests of harness.synthetic."""
 
+from collections.abc import Sequence
+
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.files.load_parts import Initiator
 from harness.synthetic.measured import make_shape
@@ -10,7 +12,7 @@ TWO = "http://two.test/"
 WORK_MS, TIMER_MS, LAST_MS = 30, 400, 7
 
 
-def load(rtt_ms: float) -> Timeline:
+def load(rtt_ms: float, told: Sequence[Initiator] = ()) -> Timeline:
     """A script works for WORK_MS and asks for an image, whose arrival sets a timer that fetches data.
 
     Beside it comes a style sheet that in the load without delay ends just before the image is asked for: by chance.
@@ -22,7 +24,7 @@ def load(rtt_ms: float) -> Timeline:
     image_end = made.add(f"{TWO}i.png", script_end + WORK_MS, "image", connect=rtt_ms, wait=rtt_ms, receive=60)
     made.add(f"{TWO}poll?x=1#part", image_end + TIMER_MS, "data", connect=rtt_ms, wait=rtt_ms, receive=3)
     made.plt_ms = image_end + LAST_MS
-    return make_timeline(made.log(), made.record(), made.plt_ms)
+    return make_timeline(made.log(), made.record(), made.plt_ms, told)
 
 
 TEXT = f"<title>x</title>\n<link href={TWO}beside.css><script src={TWO}s.js></script>"

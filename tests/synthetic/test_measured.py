@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.timeline import Timeline, make_timeline
+from harness.analysis.timeline import Timeline
 from harness.browser.initiators import initiators
-from harness.files.load_parts import Initiator
 from harness.mirror.recording import read_recording
 from harness.synthetic.measured import LoadDetails, document_texts, make_shape
 from harness.synthetic.shape import format_shapes, read_shapes
 from tests.support.https_recording import HttpsRecording
-from tests.support.made_har import PAGE, MadeLoad
-from tests.support.made_shapes import LAST_MS, SAID, SHAPE, TEXT, TIMER_MS, TWO, WORK_MS, load
+from tests.support.made_har import PAGE
+from tests.support.made_shapes import LAST_MS, SAID, SHAPE, TEXT, TIMER_MS, WORK_MS, load
 
 
 def test_what_caused_what_is_what_both_loads_bear_out() -> None:
@@ -33,83 +32,17 @@ def test_figures_are_those_of_the_load() -> None:
     assert [resource.start_ms for resource in SHAPE.resources][:2] == [0, 221]
 
 
-def test_chrome_says_where_in_a_document_a_request_stands() -> None:
-    """The image is asked for by a script behind s.js, for which, and for the style sheet, it waits."""
-    told = make_shape(PAGE, "2026-11", load(0), load(100), LoadDetails(SAID, {PAGE: TEXT}, 10_000))
-    offset = TEXT.index("\n") + 1
-    assert [(resource.way, resource.offset, resource.blocking) for resource in told.resources] == [
-        (None, 0, False), ("tag", offset + 30, False), ("tag", offset + 60, True), ("inline", offset + 80, False),
-        ("event", 0, True)]
-    assert [resource.parent for resource in told.resources] == [None, 0, 0, 0, 3]
-    assert [resource.kind for resource in told.resources][-1] == "data", "a synchronous request of a script"
-
-
-def test_a_tag_whose_address_redirects_is_a_tag() -> None:
-    """Chrome tells of both requests that they stand there: they were taken for images of one script."""
-    def page(rtt_ms: float) -> Timeline:
-        made = MadeLoad(0.0)
-        end = made.add(PAGE, 0, "document", referer="", connect=rtt_ms, wait=rtt_ms, receive=20)
-        end = made.add(f"{TWO}s.js", end + 1, connect=rtt_ms, wait=rtt_ms, redirect=f"{TWO}t.js")
-        made.plt_ms = made.add(f"{TWO}t.js", end + 1, connect=rtt_ms, wait=rtt_ms) + 1
-        return make_timeline(made.log(), made.record(), made.plt_ms)
-
-    said = (SAID[0], SAID[2], replace(SAID[2], url=f"{TWO}t.js"))
-    told = make_shape(PAGE, "2026-11", page(0), page(100), LoadDetails(said, {PAGE: TEXT}, 10_000))
-    assert [(resource.way, resource.blocking, resource.redirect_to) for resource in told.resources[:2]] == [
-        (None, False, None), ("tag", True, 2)]
-
-
-def test_what_a_script_asked_for_is_its_own_though_it_came_long_before_it_could_run() -> None:
-    """It comes by a redirect, whose URL Chrome calls it by, and waits for a script that the one before it wrote."""
-    def page(rtt_ms: float) -> Timeline:
-        made = MadeLoad(0.0)
-        end = made.add(PAGE, 0, "document", referer="", connect=rtt_ms, wait=rtt_ms, receive=20)
-        came = made.add(f"{TWO}late.js", end + 1, connect=rtt_ms, wait=rtt_ms, redirect=f"{TWO}end.js")
-        made.add(f"{TWO}end.js", came, connect=rtt_ms, wait=rtt_ms)
-        first = made.add(f"{TWO}s.js", end + 2, connect=rtt_ms, wait=rtt_ms, receive=1000)
-        written = made.add(f"{TWO}written.js", first + 1, connect=rtt_ms, wait=rtt_ms, receive=1000)
-        made.plt_ms = made.add(f"{TWO}i.png", written + WORK_MS, "image", connect=rtt_ms, wait=rtt_ms) + 1
-        return make_timeline(made.log(), made.record(), made.plt_ms)
-
-    late = replace(SAID[2], url=f"{TWO}late.js", column=90)
-    said = (SAID[0], late, replace(late, url=f"{TWO}end.js"), SAID[2], Initiator(
-        f"{TWO}written.js", "script", f"{TWO}s.js", blocking=True), Initiator(f"{TWO}i.png", "script", f"{TWO}late.js"))
-    told = make_shape(PAGE, "2026-11", page(0), page(100), LoadDetails(said, {PAGE: TEXT}, 10_000))
-    names = {resource.path_chars: resource.index for resource in told.resources}
-    image = told.resources[names[len("/i.png")]]
-    assert (image.parent, image.way, image.work_ms, image.idle_ms) == (names[len("/end.js")], "event", WORK_MS, 0)
-
-
-@pytest.mark.parametrize(("after_body_ms", "parent"), [(20, 1), (700, 2)])
-def test_an_image_of_a_style_sheet_waits_for_the_body(after_body_ms: float, parent: int) -> None:
-    """The head's script holds the body up for a second; what comes long after that has another cause."""
-    def page(rtt_ms: float) -> Timeline:
-        made = MadeLoad(0.0)
-        end = made.add(PAGE, 0, "document", referer="", connect=rtt_ms, wait=rtt_ms, receive=20)
-        made.add(f"{TWO}beside.css", end + 1, "style", connect=rtt_ms, wait=rtt_ms)
-        body = made.add(f"{TWO}s.js", end + 2, connect=rtt_ms, wait=rtt_ms, receive=1000)
-        made.add(f"{TWO}i.png", body + 2, "image", connect=rtt_ms, wait=rtt_ms)
-        made.plt_ms = made.add(f"{TWO}b.png", body + after_body_ms, "image", connect=rtt_ms, wait=rtt_ms) + 1
-        return make_timeline(made.log(), made.record(), made.plt_ms)
-
-    text = f"{TEXT}<img src={TWO}i.png>"
-    said = (*SAID[:3], Initiator(f"{TWO}i.png", "parser", PAGE, 1, 80), Initiator(
-        f"{TWO}b.png", "parser", f"{TWO}beside.css"))
-    told = make_shape(PAGE, "2026-11", page(0), page(100), LoadDetails(said, {PAGE: text}, 10_000))
-    assert told.resources[4].parent == parent
-
-
 def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_path: Path) -> None:
     """Nothing was known of its text, and all of its children stood at its beginning."""
     recorded = HttpsRecording(tmp_path)
     recorded.add(PAGE, gzip.compress(TEXT.encode()), (("content-encoding", "gzip"),), version="http/1.1")
     recorded.finish(PAGE)
-    far = load(100)
+    far = load(100, SAID)
     texts = document_texts(far, read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog"), tmp_path / "Web")
     assert texts == {PAGE: TEXT}
     document = replace(far.requests[0], body_bytes=len(TEXT) // 2)
     told = make_shape(PAGE, "2026-11", load(0), replace(far, requests=(document, *far.requests[1:])),
-                      LoadDetails(SAID, texts, 10_000))
+                      LoadDetails(texts, 10_000))
     offset = TEXT.index("\n") + 1
     assert [(resource.way, resource.offset) for resource in told.resources[1:4]] == [
         (way, round((offset + column) * (len(TEXT) // 2) / len(TEXT)))
@@ -148,14 +81,6 @@ def test_what_chrome_wants_how_soon_is_read() -> None:
                        {"requestId": "4", "newPriority": "High"}])
     assert [(request["priority"], request["seen"]) for request in told] == [
         ("Low", True), ("Medium", False), ("High", True), ("Low", False), ("Low", False), ("High", False)]
-
-
-def test_what_chrome_wanted_how_soon_is_in_the_shape() -> None:
-    said = [replace(SAID[0], priority="VeryHigh"), replace(SAID[1], priority="VeryLow"), SAID[2],
-            replace(SAID[3], priority="Low", seen=True), replace(SAID[4], priority="Urgent")]
-    told = make_shape(PAGE, "2026-11", load(0), load(100), LoadDetails(said, {PAGE: TEXT}, 10_000))
-    assert [(resource.priority, resource.seen) for resource in told.resources] == [
-        ("VeryHigh", False), ("VeryLow", False), (None, False), ("Low", True), (None, False)], "one is no word of CDP's"
 
 
 def test_a_page_that_did_not_answer_has_no_shape() -> None:

@@ -1,7 +1,6 @@
 """Synthetic pages in real Chrome, every host 100 ms and 4 Mbit/s away: their shape's requests, each once, in order.
 
-One is of a measured shape, one is of the figures of 2013's logs. What the others have, over https, is measured in the
-experiment itself (docs/synthetic.md).
+What the other pages have, over https, is measured in the experiment itself (docs/synthetic.md).
 """
 
 import shutil
@@ -11,17 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.browser.program import Browser, find_browser
 from harness.errors import InputError
 from harness.synthetic.build import make_page_set, make_pages
-from harness.synthetic.shape import EVENT, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
+from harness.synthetic.shape import EVENT, PageShape, Resource, format_shapes, read_shapes
 from tests.support.slow_replay import compile_shim, load, serve
 
-OLD_SHAPES = ROOT / "tests" / "data" / "paper-2013.tsv"
-CHOSEN = {"Own": (SHAPE_FILE, "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"),
-          "Old": (OLD_SHAPES, "http://www.nytimes.com")}
-"""One page of each shape file, by the name of its mirror."""
+URL = "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"
 SAME_ORDER_ALL = 0.7
 SAME_ORDER_SIBLINGS = 0.8
 """Kendall's tau, somewhat below what harness/synthetic says was measured: which of two hosts is faster can change."""
@@ -46,14 +41,12 @@ def kendall_tau(groups: list[list[int]]) -> float:
 @pytest.mark.chrome
 @pytest.mark.slow
 @pytest.mark.timing
-@pytest.mark.parametrize("name", CHOSEN)
-def test_chrome_makes_the_requests_of_the_shape(name: str, tmp_path: Path, browser: Browser) -> None:
-    shape_file, url = CHOSEN[name]
-    (tmp_path / f"{name}.pages").write_text(url)
-    make_pages(tmp_path, name, 1, shape_file)
-    page, = make_page_set([shape for shape in read_shapes(shape_file) if shape.url == url], seed=1)
+def test_chrome_makes_the_requests_of_the_shape(tmp_path: Path, browser: Browser) -> None:
+    (tmp_path / "Own.pages").write_text(URL)
+    make_pages(tmp_path, "Own", 1)
+    page, = make_page_set([shape for shape in read_shapes() if shape.url == URL], seed=1)
     shim = compile_shim(tmp_path)
-    with serve(tmp_path, name) as site:
+    with serve(tmp_path, "Own") as site:
         transactions = load(browser, shim, site, page.shape.url)
     urls = [transaction.url for transaction in transactions]
     assert Counter(urls) == Counter(page.urls)
@@ -77,7 +70,7 @@ def test_what_a_fetch_and_a_timer_lead_to_comes_before_the_load_event(tmp_path: 
     def resource(index: int, mime: str, kind: str, parent: int | None, idle_ms: int = 0, *,
                  after_load: bool = False) -> Resource:
         return Resource(index, "a.test", "http", mime, None, 6000, 20, parent, None, 10 * index, 10 * index + 5, kind,
-                        idle_ms=idle_ms, after_load=after_load, way=EVENT if index else None)
+                        idle_ms=idle_ms, after_load=after_load, way=EVENT)
 
     shape = PageShape("http://a.test/", "2026-11", (
         resource(0, "text/html", "document", None), resource(1, "application/json", "data", 0),

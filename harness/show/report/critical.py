@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from harness.analysis.row import rows_of
 from harness.analysis.selection import Selection
 from harness.files.results import Results
 from harness.show.answers import doubtful_words
 from harness.show.breakdown_figure import STYLES, Bar, draw_breakdown, explained_loads, which_loads
 from harness.show.inline_svg import inline_svg
-from harness.show.prediction import COLUMNS, prediction_cells, prediction_notes, predictions
-from harness.show.report.tables import Section, Table, columns, plain_table
+from harness.show.prediction import COLUMNS, prediction_notes
+from harness.show.report.tables import Section, Table, columns, plain_table, table_of
 
 UNEXPLAINED = "No load of this page can be explained: that takes one that counts, has a load event, and a HAR and a " \
               "record beside its log (logs of 2013 have neither)."
@@ -40,15 +41,11 @@ def breakdown_section(results: Results, selection: Selection, page: str, key: st
 
 def prediction_section(results: Results, selection: Selection) -> Section:
     """Return the table of PLT with TFO as predicted from loads without it, and as measured; the texts are plot.py's."""
-    of_pages = {page: predictions(results, selection, page) for page in results.urls}
-    words = list(prediction_notes(results, selection))
-    if not any(prediction for of_page in of_pages.values() for prediction in of_page.values()):
+    rows, words = rows_of(results, selection), list(prediction_notes(results, selection))
+    if not any(row.prediction for row in rows):
         return Section(words)
-    return Section(words, table=Table(
-        "PLT with TFO, predicted from the loads without it and measured", columns(COLUMNS[1], *COLUMNS[2:]),
-        [(results.urls[page], [prediction_cells(selection.rtt_name(rtt_ms), prediction)
-                               for rtt_ms, prediction in of_page.items()])
-         for page, of_page in of_pages.items()]))
+    return Section(words, table=table_of("PLT with TFO, predicted from the loads without it and measured", rows,
+                                         COLUMNS))
 
 
 def _breakdown_table(url: str, found: Sequence[Bar], kinds: Sequence[str]) -> Table:

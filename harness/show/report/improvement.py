@@ -6,12 +6,17 @@ from markupsafe import Markup
 
 from harness.analysis.improvement import Improvement, improvements
 from harness.analysis.intervals import ENOUGH_PAIRS
+from harness.analysis.row import rows_of
 from harness.analysis.selection import Selection
 from harness.analysis.stats import median_confidence
 from harness.files.results import Results
 from harness.show.inline_svg import inline_svg
-from harness.show.report.tables import UNKNOWN, Section, Table, columns, number
+from harness.show.labels import percent
+from harness.show.report.tables import Section, table_of
 from harness.show.sweep import draw_sweep, sweep_lines
+
+COLUMNS = {"RTT (ms)": "rtt", "No TFO (s)": "off", "TFO (s)": "on", "Improvement": "percent", "Pairs of runs": "pairs",
+           "From": "low", "To": "high", "Without 0?": "excludes 0"}
 
 
 def improvement_section(results: Results, selection: Selection) -> Section:
@@ -20,25 +25,11 @@ def improvement_section(results: Results, selection: Selection) -> Section:
     measured = [point for point in found if point.percent is not None]
     if not measured:
         return Section(["No page was measured both without and with TFO: there is no improvement to show."])
-    table = Table("Improvement of PLT by TFO, with its 95% confidence interval",
-                  columns("RTT (ms)", "No TFO (s)", "TFO (s)", "Improvement", "Pairs of runs", "From", "To",
-                          words=["Without 0?"]),
-                  [(url, [_row(point) for point in found if point.page == page]) for page, url in results.urls.items()])
+    table = table_of("Improvement of PLT by TFO, with its 95% confidence interval", rows_of(results, selection),
+                     COLUMNS)
     label = "Improvement of page load time in percent against RTT in ms. " + " ".join(_spans(results, measured))
     svg = Markup(inline_svg(draw_sweep(results, selection), "improvement", label))
     return Section([*_words(measured), *sweep_lines(results, selection)], svg, table)
-
-
-def _row(point: Improvement) -> Sequence[str]:
-    seconds = [number(None if ms is None else ms / 1000, "{:.3f}") for ms in (point.off_ms, point.on_ms)]
-    low, high = (point.interval.low_percent, point.interval.high_percent) if point.interval else (None, None)
-    without = UNKNOWN if point.interval is None else "yes" if point.significant else "no"
-    return [point.rtt_name, *seconds, _percent(point.percent), str(point.pairs), _percent(low), _percent(high),
-            without]
-
-
-def _percent(value: float | None) -> str:
-    return number(None if value is None else round(value, 2) + 0.0, "{:.2f}%")      # + 0.0: no "-0.00%"
 
 
 def _words(measured: Sequence[Improvement]) -> Iterator[str]:
@@ -59,4 +50,4 @@ def _spans(results: Results, measured: Sequence[Improvement]) -> Iterator[str]:
     for page, url in results.urls.items():
         own = [point for point in measured if point.page == page]
         if own:
-            yield f"{url}: " + ", ".join(f"{_percent(point.percent)} at {point.rtt_name} ms" for point in own) + "."
+            yield f"{url}: " + ", ".join(f"{percent(point.percent)} at {point.rtt_name} ms" for point in own) + "."

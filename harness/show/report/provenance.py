@@ -14,7 +14,8 @@ from harness.show.records import dictionary, finite
 from harness.show.report.tables import UNKNOWN, Table, columns, plain_table
 
 SETTINGS = {
-    "name": "Pages", "seed": "Seed", "testruns": "Loads a page (first warms up)", "tfo": "TFO measured",
+    "name": "Pages", "synthetic": "Pages made by the project", "network": "Network",
+    "seed": "Seed", "testruns": "Loads a page (first warms up)", "tfo": "TFO measured",
     "http": "HTTP", "server": "Server", "post_quantum": "Post-quantum key share in TLS",
     "predict": "Chrome connects ahead of need", "timeout_s": "Time limit (s)",
     "cookies": "TFO cookies", "layout": "Servers of the host names",
@@ -29,8 +30,25 @@ SETTINGS = {
     "cpus": "CPUs", "python": "Python", "git": "TFO Lab, git state", "tfo_lab": "TFO Lab, digest of what measures",
 }
 """Keys of experiment-<delaynet>.json in the order shown, each in words."""
-AS_RECORDED = ("rtt", "server_rtts_ms", "rtts_assumed", "think")
-"""Settings that say nothing where nobody asked for latencies as they were."""
+MEANINGS: dict[tuple[str, object], str] = {
+    ("http", "1.0"): "over http every request opens a connection of its own; https is as recorded",
+    ("http", "1.1"): "connections are kept alive and reused unless the site closed them",
+    ("http", "h2"): "over https the requests to a host share a connection",
+    ("http", "recorded"): "HTTP/2 where it was recorded, else HTTP/1.1, whose connections are kept alive",
+    ("server", "2013"): "single-threaded; its outliers flatter TFO: for teaching, not for results",
+    ("cookies", "cold"): "none was known when a load began, as on a first visit",
+    ("cookies", "domain"): "none was known when a load began; one that a server gave was good for all of its site",
+    ("layout", "domain"): "the host names of a registrable domain share a server",
+    ("layout", "one"): "all host names share one server, and its link",
+    ("layout", "recorded"): "host names share a server that shared an address when they were recorded",
+    ("think", "recorded"): "before each answer as long as when it was recorded",
+    ("network", "loopback"): "none; servers on this machine held their answers back, the first on a connection for two "
+                             "RTTs, or for one if the SYN carried the request, later ones for one",
+    ("synthetic", True): "from figures of real pages, without their content",
+}
+"""What a setting of this value means; of a layout the word before the colon counts."""
+AS_RECORDED = ("rtt", "server_rtts_ms", "rtts_assumed", "think", "synthetic", "network")
+"""Settings that are shown only where they say something: most experiments are of recorded pages over a network."""
 IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
 """Which of what an experiment's file says each load's environment says, too. Its TCP settings as well, but one:"""
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
@@ -86,13 +104,13 @@ def _table(caption: str, rtts_ms: list[float], rows: Iterable[list[str]]) -> Tab
 
 def _rows(sources: Sequence[Mapping[str, Any]], names: dict[str, str]) -> Iterator[list[str]]:
     for key, title in names.items():
-        if any(source.get(key) is not None if key in AS_RECORDED else key in source for source in sources):
-            yield [title, *(_words(source.get(key)) for source in sources)]
+        if any(source.get(key) if key in AS_RECORDED else key in source for source in sources):
+            yield [title, *(_explained(key, source.get(key)) for source in sources)]
 
 
 def _other_rows(experiments: Sequence[Mapping[str, Any]]) -> Iterator[list[str]]:
     """Return what an experiment says beside SETTINGS, by its own keys, so that new settings are shown, too."""
-    shown = {*SETTINGS, "format", "id", "busy", "pages", "order", "measured_rtt_ms", "sysctls", "synthetic",
+    shown = {*SETTINGS, "format", "id", "busy", "pages", "order", "measured_rtt_ms", "sysctls",
              "shared_servers"}
     others = dict.fromkeys(key for experiment in experiments for key in experiment if key not in shown)
     return _rows(experiments, {key: key for key in others})
@@ -146,6 +164,11 @@ def _words(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_words(each)}" for name, each in value.items()) or UNKNOWN
     return ", ".join(map(_words, value)) or UNKNOWN if isinstance(value, list) else str(value)
+
+
+def _explained(key: str, value: object) -> str:
+    meaning = MEANINGS.get((key, value.partition(":")[0] if isinstance(value, str) else value is True))
+    return f"{_words(value)}: {meaning}" if meaning else _words(value)
 
 
 def _measured(records: list[tuple[float, LoadRecord]]) -> str:

@@ -8,15 +8,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from harness.analysis.row import rows_of
 from harness.analysis.selection import Selection
 from harness.files.results import Results
 from harness.show.report.critical import breakdown_section, prediction_section
 from harness.show.report.improvement import improvement_section
 from harness.show.report.proof import failed_requests_table, invalid_loads_table, proof_table
 from harness.show.report.provenance import Provenance, find_provenance
-from harness.show.report.tables import Table, columns
+from harness.show.report.tables import table_of
 from harness.show.report.waterfall import make_waterfalls
-from harness.show.table import HEADER, footer_lines, row_cells
+from harness.show.table import COLUMNS, footer_lines
 
 HERE = Path(__file__).resolve().parent
 SECTIONS = {"results": "Results", "improvement": "Improvement against RTT", "pages": "The pages, request by request",
@@ -36,7 +37,8 @@ def render(results: Results, selection: Selection) -> str:
         script=Markup(script),
         subtitle=_subtitle(results, provenance), source=results.clientdir.name + "/",
         sections=SECTIONS.items(), titles=SECTIONS,
-        results=_results_table(results, selection), notes=_notes(results, selection),
+        results=table_of("Page load time (PLT), without and with TFO", rows_of(results, selection), COLUMNS),
+        notes=_notes(results, selection),
         improvement=improvement, pages=pages, prediction=prediction_section(results, selection),
         proof=proof_table(results, selection), invalid=invalid_loads_table(results, selection),
         failed=failed_requests_table(results), provenance=provenance,
@@ -49,14 +51,6 @@ def _page(results: Results, selection: Selection, page: str, number: int) -> dic
     return {"id": f"page-{number}", "url": results.urls[page],
             "waterfalls": list(make_waterfalls(results, selection, page, number)),
             "breakdown": breakdown_section(results, selection, page, f"breakdown-{number}")}
-
-
-def _results_table(results: Results, selection: Selection) -> Table:
-    """Return the students' table, with the same texts as on the console; each page's rows are under its name."""
-    _, *titles = HEADER.split("\t")
-    return Table("Page load time (PLT), without and with TFO", columns(titles[0], *titles[1:]), [
-        (url, [row_cells(selection, page, rtt_ms) for rtt_ms in results.rtts_ms])
-        for page, url in results.urls.items()])
 
 
 def _notes(results: Results, selection: Selection) -> list[tuple[str, list[str]]]:

@@ -5,8 +5,13 @@ The template turns each table into HTML with a caption and headed rows.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from markupsafe import Markup
+
+from harness.analysis.row import Row
+from harness.show.cells import Columns, cells
+from harness.show.labels import NOT_KNOWN
 
 UNKNOWN = "\N{EN DASH}"
 """Stands in a cell for what is not known; the console table's "-" in type."""
@@ -51,6 +56,13 @@ class Section:
 def columns(first: str, *numeric: str, words: Sequence[str] = ()) -> tuple[Column, ...]:
     """Return columns: `first` of words, then numbers, then the `words` at the end."""
     return Column(first, numeric=False), *map(Column, numeric), *(Column(title, numeric=False) for title in words)
+
+
+def table_of(caption: str, rows: Sequence[Row], cells_of: Columns) -> Table:
+    """Return a table with the texts of the console's: each page's rows under its URL."""
+    return Table(caption, columns(*cells_of), [
+        (url, [[UNKNOWN if cell == NOT_KNOWN else cell for cell in cells(row, cells_of)] for row in of_page])
+        for (_, url), of_page in groupby(rows, key=lambda row: (row.page, row.url))])
 
 
 def plain_table(caption: str, heads: tuple[Column, ...], rows: Iterable[Sequence[str]]) -> Table:

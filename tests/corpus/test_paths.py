@@ -1,0 +1,40 @@
+"""Loads drawn on paper beside their critical paths: ``paths.jsonl``, a load a line (tests/support/rows.py).
+
+`what` holds of the load, and `why` where that is not plain. `path` is the critical path, `saved_ms` what TFO saves at
+an RTT of 100 ms, by the circumstances: the `link` that transfers share in Mbit/s ("/all": one for all servers),
+`small_client_hello`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.analysis.causes import dependencies
+from harness.analysis.critical_path import critical_path
+from harness.analysis.what_if import SharedLink, saved_ms
+from tests.support.rows import timeline_of
+
+LOADS = [json.loads(line) for line in (Path(__file__).parent / "paths.jsonl").read_text().splitlines()]
+
+
+def settings_of(circumstances: str) -> dict[str, Any]:
+    """Return what saved_ms is told of the circumstances: "link=4/all"."""
+    found: dict[str, Any] = dict(each.split("=") for each in circumstances.split())
+    if "small_client_hello" in found:
+        found["small_client_hello"] = found["small_client_hello"] == "True"
+    if "link" in found:
+        mbit, _, shared = found["link"].partition("/")
+        found["link"] = SharedLink(float(mbit), by_all=shared == "all")
+    return found
+
+
+@pytest.mark.parametrize("load", LOADS, ids=lambda load: load["what"])
+def test_its_path_and_what_tfo_saves_are_those_beside_it(load: dict[str, Any]) -> None:
+    timeline = timeline_of(load)
+    graph = dependencies(timeline)
+    assert [f"{step.kind} {step.start_ms:g}-{step.end_ms:g} {step.url}"
+            for step in critical_path(timeline, graph)] == load["path"]
+    assert {key: round(saved_ms(timeline, graph, 100, **settings_of(key)), 3) for key in load["saved_ms"]} == \
+        load["saved_ms"]
