@@ -41,9 +41,12 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
 
 
 def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
-    """Return what load_page.py is to do. Chrome does as it did when it recorded the page."""
+    """Return what load_page.py is to do. Chrome does as it did when it recorded the page.
+
+    Run 0 never counts, so that the time which DevTools takes for the initiators spoils nothing.
+    """
     page, user, limit, recording = load.page, lab.browsing_user, lab.connection_limit, lab.web.page_set.recording
-    return PageLoad(            # run 0 never counts: what DevTools' initiators cost it spoils nothing
+    return PageLoad(
         url=page.url, work_dir=str(scratch), hack_dns=str(lab.hack_dns), interface=lab.star.user.interface,
         uid=user.uid, gid=user.gid, settings=lab.settings, asked_as=recording.asked_as(page.url),
         user_agent=recording.manifest.user_agents.get(page.name, ""), binary=lab.browser.binary,
