@@ -52,7 +52,8 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
         user_agent=recording.manifest.user_agents.get(page.name, ""), binary=lab.browser.binary,
         driver=lab.browser.driver,
         shim=str(lab.shim), trusted_key=lab.trusted_key, key_shares=lab.key_shares,
-        socket_limits=limit.place if limit else None, initiators=lab.initiators or load.run == 0, **lab.of_load(load.tfo))
+        socket_limits=limit.place if limit else None, initiators=lab.initiators or load.run == 0,
+        **lab.of_load(load.tfo))
 
 
 def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
