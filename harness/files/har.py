@@ -31,7 +31,7 @@ from harness.files.exchange import (
     fate_of,
 )
 from harness.files.har_times import handshake_ms, time_ms
-from harness.files.headers import Headers, header_in, headers_of_har
+from harness.files.headers import Headers, headers_of_har
 from harness.files.moments import moment_of
 from harness.files.transactions import HttpTransaction
 
