@@ -40,7 +40,7 @@ class ReasonKind(str, Enum):
     STEAL = "steal"
     STALL = "stall"
     LABORATORY_ENDED = "laboratory ended"
-    """No rule: a server, the delay line or load_page.py ended during the load, and the experiment with it."""
+    """No rule: a server or the delay line ended during the load, and the experiment with it."""
     OTHER = "other"
     """Of a newer version of this program."""
 
