@@ -34,7 +34,7 @@ class ReasonKind(str, Enum):
     LATE_PACKETS = "late packets"
     LATE_ANSWER = "late answer"
     LATE_BESIDE = "late answer beside the critical path"
-    """No rule any more: older records have it."""
+    """No rule any more, as STALL: older records have it."""
     GAP = "gap"
     WAITED = "waited for a processor"
     STEAL = "steal"
