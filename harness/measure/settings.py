@@ -150,9 +150,10 @@ class Settings:
                                   numbers=False, swept=False)
     http: str = option("--http", str, "1.0", "1.0: http opens a connection for every request, https is as recorded "
                        "(HTTP/2 where that was spoken, else 1.1); 1.1: both keep connections alive, no HTTP/2; h2: "
-                       "https offers HTTP/2 everywhere; recorded: http keeps connections alive, https is as recorded. "
+                       "https offers HTTP/2 everywhere; h3: https speaks HTTP/3 over QUIC, and TCP carries WebSockets "
+                       "only; recorded: http keeps connections alive, https is as recorded. "
                        "Where HTTP/1.1 is spoken, what the site closed after its answers is closed",
-                       choices=("1.0", "1.1", "h2", "recorded"))
+                       choices=("1.0", "1.1", "h2", "h3", "recorded"))
     server: str = option("--server", str, "threaded", "2013: the old single-threaded server, to see what it did to the "
                          "results", choices=("threaded", "2013"))
 
