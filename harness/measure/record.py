@@ -79,7 +79,8 @@ def known(evidence: Evidence) -> dict[str, Any]:
         "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
         "counters": evidence.counters, "delay_line_drops": evidence.delay_line_drops,
         "buffer_drops": evidence.buffer_drops,
-        "middlebox": _middlebox(evidence), "balancer": lab.settings.balancer, "began_s": evidence.began_s, "environment": evidence.environment,
+        "middlebox": _middlebox(evidence), "balancer": lab.settings.balancer,
+        "began_s": evidence.began_s, "environment": evidence.environment,
     }
 
 
