@@ -75,7 +75,8 @@ def cells_of(client: Path) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as scratch:
         exported = Path(scratch) / "table.json"
         done = subprocess.run([sys.executable, str(ROOT / "plot.py"), "--clientdir", str(client),
-                               "--outputdir", scratch, "--export", str(exported)], stdout=subprocess.PIPE, text=True, check=False)
+                               "--outputdir", scratch, "--export", str(exported)],
+                              stdout=subprocess.PIPE, check=False)
         if not exported.exists():
             raise ExperimentError(f"plot.py found nothing in {client} (exit status {done.returncode})")
         cells: list[dict[str, Any]] = json.loads(exported.read_text())["cells"]
