@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.mirror.exchanges import read_page
-from harness.mirror.transactions import items_of, sequences
+from harness.mirror.transactions import recorded_of, sequences
 from harness.netlog.har import har
 from harness.netlog.load import NetLog, read_netlog, summarise
 from harness.netlog.requests import mime_type_and_charset
@@ -150,7 +150,7 @@ def test_a_redirect_whose_target_is_not_ascii_leads_where_it_led(raw: str, tmp_p
     (tmp_path / "x.har").write_text(json.dumps(har(netlog, "http://a.test/", 0)))
     page = read_page(tmp_path / "x.har", [])
     assert page is not None
-    [answer] = sequences(items_of(page))["http", "a.test"]["GET", "/"]
+    [answer] = sequences(recorded_of(page))["http", "a.test"]["GET", "/"]
     assert dict(answer.headers or ())["location"] == raw
 
 
