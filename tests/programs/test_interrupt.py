@@ -212,7 +212,8 @@ def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_pl
         for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
             second = subprocess.run(typed(project, *command), capture_output=True, text=True, timeout=60, check=False)
             assert second.returncode == ExitStatus.BUSY
-            assert second.stderr.startswith(f"{MACHINES.folder}: another experiment is running: pid {process.pid} (./run.sh")
+            assert second.stderr.startswith(
+                f"{MACHINES.folder}: another experiment is running: pid {process.pid} (./run.sh")
             assert second.stderr.count("\n") == 1
         read_until(process, "[  2/")
     finally:

@@ -19,7 +19,7 @@ CLONE_NEWNS = 0x00020000
 
 
 def enter_own_machine(scratch: Path) -> None:
-    """Give this thread, and all that it starts, a network with a loopback and a lock with notes in `scratch`. Needs root.
+    """Give this thread, and all that it starts, a network with a loopback and a lock of its own. Needs root.
 
     For good: both are gone with the process. Raises OSError.
     """

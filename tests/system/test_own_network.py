@@ -1,6 +1,5 @@
 """A network namespace of one's own, entered without root; and the lock that anybody can take."""
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.errors import InputError
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
 
 PROGRAM = """
