@@ -1,4 +1,4 @@
-"""Which requests are of the document that is shown. The rest of what a load leaves: tests/corpus/test_client_logs.py."""
+"""Which requests are of the document that is shown. What else a load leaves: tests/corpus/test_client_logs.py."""
 
 from pathlib import Path
 
