@@ -20,9 +20,10 @@ TIMINGS = {"blocked": 1, "dns": -1, "connect": 20, "ssl": -1, "send": 0, "wait":
 
 
 def entry(url: str, start_ms: float = 0, *, status: int = 200, method: str = "GET", error: str = "", size: int = 10,
-          accept: str = "image/*", connection: str = "7", body: int | None = None, cache: str = "") -> dict[str, Any]:
+          accept: str = "image/*", connection: str = "7", body: int | None = None, cache: str = "",
+          late: bool = False) -> dict[str, Any]:
     began = (BEGAN + timedelta(milliseconds=start_ms)).isoformat(timespec="milliseconds")
-    more = {"connection": connection, "_error": error, "_fromCache": cache}
+    more = {"connection": connection, "_error": error, "_fromCache": cache, "_afterLoad": late}
     return {"startedDateTime": began, "timings": TIMINGS,
             "request": {"url": url, "method": method, "headers": [{"name": "Accept", "value": accept}]},
             "response": {"status": status, "content": {"size": size, "mimeType": "image/gif"},
