@@ -66,10 +66,10 @@ ROWS = {
 
 @pytest.mark.parametrize("what", ROWS)
 def test_silences(what: str) -> None:
-    connections, requests, end, wanted = ROWS[what]
+    connections, requests, until, wanted = ROWS[what]
     netlog = NetLog(transactions=requests, connections=connections)
-    assert silences(netlog, 1000, end) == sorted(
-        (Silence("10.0.0.3", *times, connecting=connecting) for *times, connecting in wanted),
+    assert silences(netlog, 1000, until) == sorted(
+        (Silence("10.0.0.3", begin, end, connecting=connecting) for begin, end, connecting in wanted),
         key=lambda silence: (silence.start_ms, silence.connecting))
 
 
