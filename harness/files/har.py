@@ -37,7 +37,7 @@ from harness.files.transactions import HttpTransaction
 
 CREATOR = {"name": "TFO Lab", "version": "2"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-H2 = "h2"
+H2, H3 = "h2", "h3"
 """HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
 STILL_ENCODED = "still encoded as"
 """What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
