@@ -70,9 +70,9 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     """
     files = PageFiles(directory, name)
     mirror, logs = files.mirror, files.fetchlog
-    known = [over_tls(shape) if https else shape for shape in read_shapes(shape_file)]
+    known = {shape.url: shape for shape in (over_tls(each) if https else each for each in read_shapes(shape_file))}
     if (https or shape_file != SHAPE_FILE) and not files.pages.exists():
-        write_atomically(files.pages, "".join(f"{shape.url}\n" for shape in known))
+        write_atomically(files.pages, "".join(f"{url}\n" for url in known))
     pages = read_pages(files.pages)
     source = _source_hash(shape_file)
     manifest = _manifest(logs)
@@ -83,10 +83,12 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     wanted = {"seed": seed, "made_from": source, "pages": [page.url for page in pages]}
     if manifest is not None and _has_all(manifest, wanted, files):
         return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
-    shapes = [_shape_of(page, known, files.pages) for page in pages]
+    if missing := [page.url for page in pages if page.url not in known]:
+        raise InputError(f"{files.pages}:1: no figures of {missing[0]} to make it from; record it with "
+                         f"./fetch.py --name {name}")
     note = NOTE.format(name=shape_file.name)
     with _hidden_directory(directory, name) as hidden:
-        made = make_page_set(shapes, seed)
+        made = make_page_set([known[page.url] for page in pages], seed)
         _write(made, pages, hidden, {"note": note, **wanted})
         _put_in_place(hidden, mirror, logs)
     count = sum(len(page.urls) for page in made)
@@ -160,11 +162,3 @@ def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: Page
         return False
     recording = read_recording(files.mirror, files.fetchlog)
     return recording.manifest.is_current and not damage(recording.bodies, files.mirror)
-
-
-def _shape_of(page: Page, known: list[PageShape], pages_file: Path) -> PageShape:
-    for shape in known:
-        if shape.url == page.url:
-            return shape
-    raise InputError(f"{pages_file}:1: no figures of {page.url} to make it from; "
-                     f"record it with ./fetch.py --name {pages_file.stem}")

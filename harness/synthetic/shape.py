@@ -9,7 +9,8 @@ is unknown. A line ``format<TAB>5`` stands before the first page. Lines that beg
                 kind, work_ms, idle_ms, after_load, way, offset, blocking, priority, seen (see Resource)
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated
@@ -20,6 +21,7 @@ from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.host_names import is_host_name
+from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError, lines_of, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
@@ -189,6 +191,20 @@ def _check_redirects(path: Path, shapes: Sequence[PageShape]) -> None:
         if beyond:
             raise InputError(f"{path}:1: not a page or resource (redirect to {beyond[0].redirect_to}, of "
                              f"{len(shape.resources)} in {shape.url}); see harness/synthetic/shape.py")
+
+
+def followed(requests: Iterable[tuple[str, str]]) -> dict[int, int]:
+    """Return by number which of a page's requests followed the redirect of which: the first of its URL that no other
+    one led to. Of each request its URL is given, and where it was redirected, "" for nowhere.
+    """
+    waiting: dict[str, list[int]] = defaultdict(list)
+    found: dict[int, int] = {}
+    for number, (url, target) in enumerate(requests):
+        if led := waiting.get(without_fragment(url)):
+            found[led.pop(0)] = number
+        if target:
+            waiting[without_fragment(target)].append(number)
+    return found
 
 
 def over_tls(shape: PageShape) -> PageShape:
