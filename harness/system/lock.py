@@ -10,18 +10,16 @@ import fcntl
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from harness.errors import BusyError, InputError
 from harness.system.contained import machines_proc, started_as, started_by
 from harness.system.fastopen import SYSCTL
 from harness.system.privileges import as_root
-from harness.system.processes import bound_to_us, stop
 
 LOCK_FILE = Path("/run/tfo-lab.lock")
 OF_ANYBODY = Path("/var/tmp")
@@ -32,8 +30,6 @@ _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
 _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
 LONGEST = 4096
 """Bytes of the lock file that are read."""
-LOOK_S = 0.2
-"""How often it is looked whether the lock is still wanted, while it is waited for."""
 
 
 @contextmanager
@@ -79,51 +75,22 @@ def check_alone() -> None:
 
 
 @contextmanager
-def lent_lock(wait_s: float, go_on: Callable[[], bool] = lambda: True, lock_file: Path = LOCK_FILE,
-              sysctl: Path = SYSCTL) -> Iterator[int]:
-    """Hold the machine's lock for programs that are started meanwhile; give its descriptor, for INHERITED_FD.
-
-    Another experiment's end is waited for, `wait_s` seconds at most and while `go_on` says so: BusyError then.
-    """
-    with _held(lock_file, sysctl, wait_s, go_on) as lock_fd:
-        yield lock_fd
-
-
-@contextmanager
-def _held(lock_file: Path, sysctl: Path, wait_s: float = 0.0, go_on: Callable[[], bool] = lambda: True,
-          ) -> Iterator[int]:
+def _held(lock_file: Path, sysctl: Path) -> Iterator[None]:
     with as_root(), ExitStack() as undo:
         lock_fd = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         undo.callback(os.close, lock_fd)
         os.fchmod(lock_fd, 0o600)
-        _wait_and_take(lock_fd, lock_file, wait_s, go_on)
+        _take(lock_fd, lock_file)
         undo.pop_all()
     try:
         _put_back_what_was_noted(lock_fd, sysctl)
         own = f"pid {started_as()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n"
         os.ftruncate(lock_fd, 0)
         os.pwrite(lock_fd, own.encode(errors="replace"), 0)
-        yield lock_fd
+        yield
         os.ftruncate(lock_fd, 0)
     finally:
         os.close(lock_fd)
-
-
-def _wait_and_take(lock_fd: int, lock_file: Path, wait_s: float, go_on: Callable[[], bool]) -> None:
-    """Take the lock, in turn with others who wait for it: flock(1) waits on our descriptor, and what it takes is ours.
-
-    Who only looks now and then would never come before those who wait.
-    """
-    if wait_s:
-        command = bound_to_us(["flock", "--exclusive", "--wait", f"{wait_s:.3f}", str(lock_fd)])
-        waiting = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(lock_fd,))
-        try:
-            while waiting.poll() is None and go_on():
-                with suppress(subprocess.TimeoutExpired):
-                    waiting.wait(LOOK_S)
-        finally:
-            stop(waiting)
-    _take(lock_fd, lock_file)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.system import lock
-from harness.system.lock import INHERITED_FD, check_alone, holder, lent_lock, only_experiment
+from harness.system.lock import INHERITED_FD, check_alone, holder, only_experiment
 from tests.support.replay_process import wait_until
 from tests.support.started import started
 
@@ -163,40 +163,6 @@ def test_a_link_in_its_place_is_not_followed(lock_file: Path, tmp_path: Path) ->
     with pytest.raises(OSError, match="symbolic links"), only_experiment(lock_file):
         pass
     assert precious.read_text() == "data"
-
-
-def test_who_waits_gets_the_lock_when_the_other_ends_and_lends_it(lock_file: Path, monkeypatch: pytest.MonkeyPatch,
-                                                                  ) -> None:
-    with held_elsewhere(lock_file) as first:
-        waiting = subprocess.Popen([sys.executable, "-c", WAIT, str(lock_file)], stdout=subprocess.PIPE, text=True,
-                                   cwd=ROOT)
-        assert waiting.stdout
-        assert waiting.stdout.readline() == "waits\n"
-        assert first.poll() is None
-    assert waiting.stdout.readline() == "lent\n"
-    assert waiting.wait(10) == 0
-    waiting.stdout.close()
-
-
-WAIT = """
-import os, sys
-from pathlib import Path
-from harness.system.lock import INHERITED_FD, lent_lock, only_experiment
-path = Path(sys.argv[1])
-print("waits", flush=True)
-with lent_lock(60, lock_file=path) as descriptor:
-    os.environ[INHERITED_FD] = str(descriptor)
-    with only_experiment(path):
-        print("lent", flush=True)
-"""
-
-
-def test_waiting_ends_with_the_time_or_when_nobody_wants_it_any_more(lock_file: Path) -> None:
-    with held_elsewhere(lock_file):
-        for wait_s, go_on in ((0.2, True), (60.0, False)):
-            with pytest.raises(InputError, match="another experiment is running"), \
-                    lent_lock(wait_s, lambda go_on=go_on: go_on, lock_file):     # type: ignore[misc]
-                pytest.fail("two experiments at once")
 
 
 def test_an_experiment_without_root_is_seen_on_btrfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
