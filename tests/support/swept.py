@@ -122,6 +122,7 @@ def main() -> None:
     base, count, workers, *tasks = sys.argv[1:]
     vars(driver)["NOBODY_S"] = 2.0 if workers == "0" else 60.0
     vars(driver)["RESULT_S"] = 5.0
+    vars(driver)["RESTART_S"] = 10.0
     dask.config.set(SETTINGS)
     security = Security.temporary()
     with LocalCluster(n_workers=int(workers), threads_per_worker=1, security=security, dashboard_address=":0",
