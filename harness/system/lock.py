@@ -11,11 +11,10 @@ import fcntl
 import os
 import re
 import shlex
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from harness.errors import BusyError, InputError
 from harness.system.contained import machines_proc, started_as, started_by
 from harness.system.fastopen import SYSCTL
 from harness.system.privileges import as_root
-from harness.system.processes import bound_to_us, stop
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,6 @@ _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
 _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
 LONGEST = 4096
 """Bytes of the notes that are read."""
-LOOK_S = 0.2
-"""How often it is looked whether the lock is still wanted, while it is waited for."""
 
 
 @contextmanager
@@ -55,24 +51,18 @@ def only_experiment(lock: Lock = MACHINES) -> Iterator[None]:
     lock, and InputError when what is lent to us as the lock is another file.
     """
     lent = os.environ.get(INHERITED_FD)
-    with lent_lock(lock=lock) if lent is None else _lent(lent, lock):
+    with _held(lock) if lent is None else _lent(lent, lock):
         yield
 
 
 @contextmanager
-def lent_lock(wait_s: float = 0.0, go_on: Callable[[], bool] = lambda: True, lock: Lock = MACHINES) -> Iterator[int]:
-    """Hold the lock, also for programs that are started meanwhile; give its descriptor, for INHERITED_FD.
-
-    Another experiment's end is waited for, `wait_s` seconds at most and while `go_on` says so: BusyError then.
-    """
+def _held(lock: Lock) -> Iterator[None]:
     descriptor = os.open(lock.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        if wait_s:
-            _wait(descriptor, wait_s, go_on)
         _take(descriptor, lock)
         _put_back_what_was_noted(lock)
         _note(lock, f"pid {started_as()} ({shlex.join(sys.argv)}) since {time.strftime('%H:%M:%S')}\n")
-        yield descriptor
+        yield
         _note(lock, "")
     finally:
         os.close(descriptor)
@@ -98,21 +88,6 @@ def _lent(text: str, lock: Lock) -> Iterator[None]:
     finally:
         if started_by() != lender:      # unless it was killed
             _put_back_what_was_noted(lock)
-
-
-def _wait(descriptor: int, wait_s: float, go_on: Callable[[], bool]) -> None:
-    """Wait for the lock, in turn with others who do: flock(1) waits on our descriptor, and what it takes is ours.
-
-    Who only looks now and then would never come before those who wait.
-    """
-    command = bound_to_us(["flock", "--exclusive", "--wait", f"{wait_s:.3f}", str(descriptor)])
-    waiting = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=(descriptor,))
-    try:
-        while waiting.poll() is None and go_on():
-            with suppress(subprocess.TimeoutExpired):
-                waiting.wait(LOOK_S)
-    finally:
-        stop(waiting)
 
 
 def _take(descriptor: int, lock: Lock) -> None:

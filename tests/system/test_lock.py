@@ -13,7 +13,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.system.lock import INHERITED_FD, Lock, holder, lent_lock, only_experiment
+from harness.system.lock import INHERITED_FD, Lock, holder, only_experiment
 from tests.support.replay_process import wait_until
 from tests.support.started import started
 
@@ -164,37 +164,3 @@ def test_a_link_in_its_place_is_not_followed(lock: Lock, tmp_path: Path) -> None
     with pytest.raises(OSError, match="symbolic links"), only_experiment(lock):
         pass
     assert precious.read_text() == "data"
-
-
-def test_who_waits_gets_the_lock_when_the_other_ends_and_lends_it(lock: Lock, monkeypatch: pytest.MonkeyPatch,
-                                                                  ) -> None:
-    with held_elsewhere(lock) as first:
-        waiting = subprocess.Popen([sys.executable, "-c", WAIT, *places(lock)], stdout=subprocess.PIPE, text=True,
-                                   cwd=ROOT)
-        assert waiting.stdout
-        assert waiting.stdout.readline() == "waits\n"
-        assert first.poll() is None
-    assert waiting.stdout.readline() == "lent\n"
-    assert waiting.wait(10) == 0
-    waiting.stdout.close()
-
-
-WAIT = """
-import os, sys
-from pathlib import Path
-from harness.system.lock import INHERITED_FD, Lock, lent_lock, only_experiment
-lock = Lock(*map(Path, sys.argv[1:]))
-print("waits", flush=True)
-with lent_lock(60, lock=lock) as descriptor:
-    os.environ[INHERITED_FD] = str(descriptor)
-    with only_experiment(lock):
-        print("lent", flush=True)
-"""
-
-
-def test_waiting_ends_with_the_time_or_when_nobody_wants_it_any_more(lock: Lock) -> None:
-    with held_elsewhere(lock):
-        for wait_s, go_on in ((0.2, True), (60.0, False)):
-            with pytest.raises(InputError, match="another experiment is running"), \
-                    lent_lock(wait_s, lambda go_on=go_on: go_on, lock):     # type: ignore[misc]
-                pytest.fail("two experiments at once")
