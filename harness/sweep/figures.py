@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from harness.show.sweep import STYLES
+from harness.show.figures import STYLES
 from harness.sweep.over_sites import Distribution, Estimate
 from harness.sweep.site_rows import SiteRow
 

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from harness.analysis.improvement import improvement
 from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.errors import BusyError, ExitStatus, ExperimentError, InputError
@@ -155,8 +154,7 @@ def judge(unit: Unit, work_dir: Path, *, whole: bool) -> UnitOutcome:
     results = read_results(work_dir / CLIENT)
     _require_versions(results, unit.versions)
     selection = select(results, "load")
-    usable = [improvement(selection, page, rtt_ms).percent is not None
-              for page in results.urls for rtt_ms in results.rtts_ms]
+    usable = [row.percent is not None for row in selection.rows]
     status: Status = "measured" if whole and all(usable) else "partly" if any(usable) else "failed"
     return of_unit(unit, status, *(() if status == "measured" else _reasons(results) or (last,)))
 

@@ -13,10 +13,10 @@ from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import select
 from harness.files.result_names import CLIENT
 from harness.files.results import read_results
-from harness.show.labels import percent, seconds
+from harness.show.figures import save_figure
+from harness.show.labels import NOT_KNOWN, number, percent, seconds
 from harness.show.report import write_report
-from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_table
-from harness.show.requests_figure import save_figure
+from harness.show.section import Table, columns, plain_table
 from harness.sweep.figures import draw_ecdf, draw_theory
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import UnitOutcome
@@ -106,8 +106,8 @@ def _summary_table(rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Table:
         if middle:
             slower = sum(at.verdict == "slower" for row in rows if (at := row.at_rtt(rtt_ms)))
             body.append([f"{rtt_ms:g}", str(middle.sites), _percent(middle),
-                         f"{_percent(faster, 100)} of {faster.sites}" if faster else UNKNOWN,
-                         str(slower) if faster else UNKNOWN])
+                         f"{_percent(faster, 100)} of {faster.sites}" if faster else NOT_KNOWN,
+                         str(slower) if faster else NOT_KNOWN])
     return plain_table("Over sites; 95% intervals from a bootstrap of sites, of the share Clopper and Pearson's; "
                        "the share is that of the sites with an interval of their own", columns(
         "RTT (ms)", "Sites", "Median improvement", "Sites faster with TFO (own interval above 0)",
@@ -140,7 +140,7 @@ def _extremes(context: ReportContext, rows: Sequence[SiteRow], what: str) -> Rep
     best, worst = ranked[:SHOWN], ranked[SHOWN:][-SHOWN:][::-1]
     for row in (*best, *worst):
         results = read_results(context.folder.results(row.outcome.key) / CLIENT)
-        write_report(results, select(results, "load"), context.folder.path / "waterfalls" / f"{row.outcome.key}.html")
+        write_report(select(results, "load"), context.folder.path / "waterfalls" / f"{row.outcome.key}.html")
         context.linked.add(row.outcome.key)
     part.lines = [f"By the improvement at {rtt_ms:g} ms RTT. A site's name leads to its requests, one by one, without "
                   "and with TFO."]
@@ -176,8 +176,8 @@ def _site_table(context: ReportContext, rows: Sequence[SiteRow], caption: str = 
 
 def _cells(at: AtRtt | None) -> list[str]:
     if at is None:
-        return [UNKNOWN] * 5
-    interval = UNKNOWN if at.low_percent is None else f"{at.low_percent:.1f} to {at.high_percent:.1f}"
+        return [NOT_KNOWN] * 5
+    interval = NOT_KNOWN if at.low_percent is None else f"{at.low_percent:.1f} to {at.high_percent:.1f}"
     return [seconds(at.off_ms), percent(at.percent), interval, number(at.handshakes, "{:g}"),
             percent(at.predicted_percent)]
 
@@ -188,8 +188,8 @@ def failure_part(context: ReportContext, rows: Sequence[SiteRow]) -> ReportSecti
     part = ReportSection("Not measured, or in part", [] if bad else ["None: every site of the list was measured."])
     part.tables = [plain_table(f"Sites: {len({row.outcome.url for row in bad})}", columns(
         "Site", words=("Settings", "Status", "Machine", "Reason")), [
-            [_name(context, row.outcome), in_words(row.outcome.options) if row.outcome.key else UNKNOWN, row.status,
-             row.outcome.machine.name or UNKNOWN, "; ".join(row.outcome.why) or UNKNOWN] for row in bad])]
+            [_name(context, row.outcome), in_words(row.outcome.options) if row.outcome.key else NOT_KNOWN, row.status,
+             row.outcome.machine.name or NOT_KNOWN, "; ".join(row.outcome.why) or NOT_KNOWN] for row in bad])]
     return part
 
 

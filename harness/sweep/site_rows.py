@@ -7,9 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.explanation import explain
-from harness.analysis.improvement import improvement
-from harness.analysis.prediction import predict
-from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.selection import Selection, select
 from harness.analysis.stats import improvement_percent
 from harness.errors import InputError
 from harness.files.load_record import LoadRecord
@@ -115,25 +113,18 @@ def _row_of(outcome: UnitOutcome, results: Results) -> SiteRow:
     selection = select(results, "load")
     requests, hosts, connections, size = _counts(results)
     row = SiteRow(outcome, True, results.synthetic, requests, hosts, connections, size,
-                  tuple(_at(results, selection)))
-    for cached in (explain, improvement):      # of thousands of sites, nobody asks again
-        cached.cache_clear()
+                  tuple(_at(selection)))
+    explain.cache_clear()      # of thousands of sites, nobody asks again
     return row
 
 
-def _at(results: Results, selection: Selection) -> Iterator[AtRtt]:
+def _at(selection: Selection) -> Iterator[AtRtt]:
     """Give what was found at each RTT; nothing where loads without TFO or with it are missing."""
-    for page in results.urls:
-        for rtt_ms in results.rtts_ms:
-            found = improvement(selection, page, rtt_ms)
-            if found.percent is None or found.off_ms is None or found.on_ms is None:
-                continue
-            predicted = predict(selection, page, rtt_ms)
-            counts = [explanation.savable_handshakes for load in selection.cells[Cell(page, rtt_ms, 0)]
-                      if (explanation := explain(load, rtt_ms))]
-            yield AtRtt(rtt_ms, found.off_ms, found.on_ms, found.percent,
-                        found.interval.low_percent if found.interval else None,
-                        found.interval.high_percent if found.interval else None, found.pairs,
+    for row in selection.rows:
+        off_ms, on_ms, predicted = row.off.median_ms, row.on.median_ms, row.prediction
+        if row.percent is not None and off_ms is not None and on_ms is not None:
+            counts = [explanation.savable_handshakes for _, explanation in row.explanations]
+            yield AtRtt(row.rtt_ms, off_ms, on_ms, row.percent, *row.limits_percent, len(row.pairs[0]),
                         improvement_percent(predicted.off_ms, predicted.predicted_ms)
                         if predicted and predicted.off_ms else None,
                         float(statistics.median(counts)) if counts else None)

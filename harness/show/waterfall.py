@@ -1,6 +1,5 @@
-"""One figure per page and RTT: when each request started and ended, without TFO and with it."""
+"""When each request of a page at one RTT started and ended, without TFO and with it: a figure, and its numbers."""
 
-import textwrap
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,22 +7,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from matplotlib import rc_context
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from harness.analysis.selection import Cell, Selection
+from harness.analysis.cell import TFO_NAMES
+from harness.analysis.row import Row
 from harness.analysis.shown import ShownLoad, load_with_requests
-from harness.errors import InputError
-from harness.files.results import Results
 from harness.files.text_log import Transaction
 from harness.show.answers import doubtful_words
-from harness.show.figure_files import FORMATS
+from harness.show.figures import framed, grid, legend_above
 from harness.show.inline_svg import BAR
-from harness.show.labels import TFO_NAMES, synthetic_words
-from harness.show.records import ANSWERS, ShownRequest, shown_requests
-from harness.system.atomic import written_beside
+from harness.show.labels import NOT_KNOWN, seconds, synthetic_words
+from harness.show.records import ANSWERS, PHASES, ShownRequest, shown_requests
+from harness.show.section import Section, Table, chart_of, columns
 
 FACES = ("#9ecae1", "#8c2d04")
 """Light blue behind, dark brown in front. They differ most in lightness (CIE L* 79 and 33), so they stay apart on a
@@ -32,10 +28,9 @@ EDGES = ("#2171b5", "#4d1a03")
 LINES = ("--", "-")
 PAINT_LINES = {"FCP": ":", "LCP": "-."}
 BAR_HEIGHT = 0.84
-DPI = 130
-SAME_EACH_TIME = {"svg.hashsalt": "TFO Lab", "pdf.fonttype": 42}
-"""Names inside an SVG come from this salt. A PDF holds TrueType fonts: many publishers refuse Type 3."""
-
+LEGEND = ("TFO", "Load event", "FCP", "LCP", *ANSWERS.values())
+"""How the names in the legend begin, in their order; off is left of on."""
+NO_HAR = "These loads have no HAR beside their logs, so that the phases of their requests are not known."
 
 T = TypeVar("T", Transaction, ShownRequest)
 Pair = tuple[ShownRequest | None, ShownRequest | None]
@@ -43,7 +38,7 @@ Pair = tuple[ShownRequest | None, ShownRequest | None]
 
 
 def figure_path(outputdir: Path, name: str, rtt_ms: float, ending: str = "png") -> Path:
-    """Return the path of the figure of a page at one RTT; `ending` is one of FORMATS.
+    """Return the path of the figure of a page at one RTT; `ending` is one of harness.show.figures.FORMATS.
 
     `name` is what harness.show.labels.figure_names calls the page.
     """
@@ -54,6 +49,7 @@ def figure_path(outputdir: Path, name: str, rtt_ms: float, ending: str = "png") 
 class Compared:
     """The two loads that a figure shows, without and with TFO; their requests in pairs, in the order of the bars."""
 
+    row: Row
     loads: tuple[ShownLoad | None, ShownLoad | None]
     pairs: list[Pair]
 
@@ -63,48 +59,36 @@ class Compared:
 
 
 @lru_cache(maxsize=256)
-def compare_loads(selection: Selection, page: str, rtt_ms: float) -> Compared | None:
-    """Return the loads that stand for a page at one RTT; None when there is none, neither without TFO nor with it."""
-    off, on = (load_with_requests(selection, Cell(page, rtt_ms, tfo)) for tfo in (0, 1))
+def compare_loads(row: Row) -> Compared | None:
+    """Return the loads that stand for a row; None when there is none, neither without TFO nor with it."""
+    off, on = (load_with_requests(cell) for cell in row.cells)
     if off is None and on is None:
         return None
-    return Compared((off, on), pair_requests(*(shown_requests(shown) if shown else [] for shown in (off, on))))
+    return Compared(row, (off, on), pair_requests(*(shown_requests(shown) if shown else [] for shown in (off, on))))
 
 
-def draw_figure(results: Results, selection: Selection, page: str, rtt_ms: float) -> Figure | None:
+def draw_requests(row: Row) -> Figure | None:
     """Draw one page at one RTT; return None when there is no load of it, neither without TFO nor with it."""
-    compared = compare_loads(selection, page, rtt_ms)
+    compared = compare_loads(row)
     if compared is None:
         return None
     count = len(compared.pairs)
-    figure = Figure(figsize=(11, min(2.6 + 0.11 * count, 14) if count > 12 else 3.9), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    figure, [axes] = framed((11, min(2.6 + 0.11 * count, 14) if count > 12 else 3.9),
+                            f"TFO Timing Breakdown: {row.url} at {row.rtt_name} ms RTT",
+                            _small_print(compared) + synthetic_words(row.results, [row.rtt_ms]))
     for tfo, shown in enumerate(compared.loads):
         if shown:
             _draw_load(axes, shown, tfo, compared.requests(tfo))
     _draw_answers(axes, compared)
-    _label_axes(axes, count)
-    title = f"TFO Timing Breakdown: {results.urls[page]} at {selection.rtt_name(rtt_ms)} ms RTT"
-    figure.suptitle(textwrap.fill(title, 98), fontsize=12, parse_math=False)
-    _legend(axes)
-    figure.supxlabel(_small_print(*compared.loads) + synthetic_words(results, [rtt_ms]), fontsize=7.5, color="#444444",
-                     parse_math=False)
+    axes.set_ylim(count + 0.6, 0.4)         # request 1 on top, time to the right: a waterfall
+    axes.set_xlim(left=0)
+    axes.set_ylabel("Request index")
+    axes.set_xlabel("Time since the start of the load (ms)")
+    step = 1 if count <= 12 else 5 if count <= 60 else 10
+    axes.set_yticks(sorted({1, *range(step, count + 1, step)}))
+    grid(axes, "x")
+    legend_above(axes, 4, lambda name: next(place for place, kind in enumerate(LEGEND) if name.startswith(kind)))
     return figure
-
-
-def save_figure(figure: Figure, path: Path) -> None:
-    """Write `figure` to `path`, in one step and in the format of its ending (one of FORMATS), making its folder.
-
-    The same figure gives the same bytes, since there are no dates and no random names in it. Raises InputError when it
-    cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_beside(path) as beside, rc_context(SAME_EACH_TIME):
-            figure.savefig(beside, dpi=DPI, metadata=FORMATS[path.suffix[1:]])
-    except OSError as error:
-        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --outputdir") from None
 
 
 def pair_requests(off: Sequence[T], on: Sequence[T]) -> list[tuple[T | None, T | None]]:
@@ -163,33 +147,57 @@ def _draw_answers(axes: Axes, compared: Compared) -> None:
                          linewidths=0.9, zorder=5, label=words)
 
 
-def _label_axes(axes: Axes, requests: int) -> None:
-    axes.set_ylim(requests + 0.6, 0.4)      # request 1 on top, time to the right: a waterfall
-    axes.set_xlim(left=0)
-    axes.set_ylabel("Request index")
-    axes.set_xlabel("Time since the start of the load (ms)")
-    step = 1 if requests <= 12 else 5 if requests <= 60 else 10
-    axes.set_yticks(sorted({1, *range(step, requests + 1, step)}))
-    axes.grid(axis="x", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _legend(axes: Axes) -> None:
-    """Draw the legend between title and bars, where it hides no bar and takes no width from them; off is left of on."""
-    handles, labels = axes.get_legend_handles_labels()
-    kinds = ("TFO", "Load event", "FCP", "LCP", *ANSWERS.values())
-    order = sorted(range(len(labels)), key=lambda at: next(
-        place for place, kind in enumerate(kinds) if labels[at].startswith(kind)))
-    axes.legend([handles[at] for at in order], [labels[at] for at in order], loc="lower center",
-                bbox_to_anchor=(0.5, 1.0), ncols=min(len(order), 4), fontsize=9, frameon=False)
-
-
-def _small_print(off: ShownLoad | None, on: ShownLoad | None) -> str:
-    shown_loads = list(zip(TFO_NAMES, (off, on), strict=True))
+def _small_print(compared: Compared) -> str:
     loads = [f"{name}: {shown.which}, {len(shown.requests)} requests." if shown else f"{name}: no load to draw."
-             for name, shown in shown_loads]
-    doubtful = [f"\n{name}:{doubtful_words(shown.doubtful)}" for name, shown in shown_loads if shown and shown.doubtful]
+             for name, shown in zip(TFO_NAMES, compared.loads, strict=True)]
+    doubtful = [f"\n{name}:{doubtful_words(shown.doubtful)}"
+                for name, shown in zip(TFO_NAMES, compared.loads, strict=True) if shown and shown.doubtful]
     index = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
-        "load did not request, or not get to its end." if off and on else "Index: order of start."
+        "load did not request, or not get to its end." if all(compared.loads) else "Index: order of start."
     return " ".join(loads) + "".join(doubtful) + f"\n{index}"
+
+
+def requests_section(row: Row, key: str) -> Section | None:
+    """Return the figure with what it shows in sentences and its numbers; None where there is no load to draw."""
+    compared, figure = compare_loads(row), draw_requests(row)
+    if compared is None or figure is None:
+        return None
+    words = [_summary(name, shown, [pair[tfo] for pair in compared.pairs])
+             for tfo, (name, shown) in enumerate(zip(TFO_NAMES, compared.loads, strict=True))]
+    detailed = any(request and request.exchange for pair in compared.pairs for request in pair)
+    label = " ".join([f"Waterfall of {len(compared.pairs)} requests.", *words])
+    return Section(f"Requests at {row.rtt_name} ms RTT", words if detailed else [*words, NO_HAR],
+                   [chart_of(figure, key, label, request_table(compared, detailed=detailed))], view=True)
+
+
+def _summary(name: str, shown: ShownLoad | None, requests: Sequence[ShownRequest | None]) -> str:
+    if shown is None:
+        return f"{name}: no load to draw."
+    record = shown.load.record
+    moments = {"load event": shown.load.plt_ms, "FCP": record and record.fcp_ms, "LCP": record and record.lcp_ms}
+    events = "".join(f", {what} after {seconds(at_ms)} s" for what, at_ms in moments.items() if at_ms)
+    known = [phases for request in requests if request and (phases := request.phases_ms)]
+    connecting = f"; {seconds(sum(phases['connect'] for phases in known))} s of connecting in all requests together"
+    return f"{name}: {shown.which}, {len(shown.requests)} requests{events}{connecting if known else ''}." \
+           f"{doubtful_words(shown.doubtful)}"
+
+
+def request_table(compared: Compared, *, detailed: bool) -> Table:
+    """Return every request of both loads, two rows under its URL."""
+    measured = [f"{name} (ms)" for name in ("Start", *(PHASES if detailed else ()), "End")]
+    order = " without TFO" if all(compared.loads) else ""
+    row = compared.row
+    caption = f"Requests of {row.url} at {row.rtt_name} ms RTT, in the order of their start{order}"
+    return Table(caption, columns("Load", *measured, "Bytes", words=("Status", "Connection")), [
+        (f"{position}. {next(request.url for request in pair if request)}",
+         [_cells(name, request, detailed=detailed) for name, request in zip(TFO_NAMES, pair, strict=True) if request])
+        for position, pair in enumerate(compared.pairs, start=1)], style="requests")
+
+
+def _cells(name: str, request: ShownRequest, *, detailed: bool) -> list[str]:
+    found = request.exchange
+    phases = (request.phases_ms or dict.fromkeys(PHASES)) if detailed else {}
+    times = [NOT_KNOWN if ms is None else f"{ms:.0f}" for ms in (request.start_ms, *phases.values(), request.end_ms)]
+    size = f"{found.answer.body_bytes:,}" if found and found.answer.body_bytes >= 0 else NOT_KNOWN
+    connection = found.connection if found else ""
+    return [name, *times, size, request.status or NOT_KNOWN, connection or NOT_KNOWN]
