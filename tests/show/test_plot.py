@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -134,10 +133,3 @@ def test_the_analysis_changes_nothing_it_reads(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in client.rglob("*") if path.is_file()}
     plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--metric", "last")
     assert {path: path.read_bytes() for path in client.rglob("*") if path.is_file()} == before
-
-
-def test_pyplot_is_not_needed() -> None:
-    code = "import sys, harness.show.requests_figure; print('matplotlib.pyplot' in sys.modules)"
-    seen = subprocess.run([sys.executable, "-c", code],
-                          cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    assert seen.stdout == "False\n"

@@ -7,7 +7,6 @@ from datetime import datetime, timezone
 from typing import Any
 
 from harness.analysis.cell import TFO_NAMES
-from harness.files.experiment import ExperimentRecord
 from harness.files.load_parts import Environment
 from harness.files.load_record import LoadRecord
 from harness.files.results import Results
@@ -51,6 +50,8 @@ MEANINGS: dict[tuple[str, object], str] = {
 AS_RECORDED = ("rtt", "server_rtts_ms", "rtts_assumed", "think", "synthetic", "network")
 """Settings that are shown only where they say something: most experiments are of recorded pages over a network."""
 NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers")
+IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
+"""What an experiment's file and each load's record say."""
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
 TCP_FASTOPEN = "net.ipv4.tcp_fastopen"
 """It changes from load to load: that is the experiment."""
@@ -62,9 +63,9 @@ def environment_section(results: Results) -> Section:
     for load in results.loads:
         if load.record:
             records[load.rtt_ms].append(load.record)
-    facts = {experiment.rtt_ms: {**_settings(experiment), **_of_loads(records[experiment.rtt_ms])}
-             for experiment in results.experiments}
-    facts |= {rtt_ms: _of_loads(found) for rtt_ms, found in records.items() if rtt_ms not in facts}
+    settings = {rtt_ms: _known_to(found[0]) for rtt_ms, found in records.items()}     # where no file says more
+    settings |= {experiment.rtt_ms: experiment.settings for experiment in results.experiments}
+    facts = {rtt_ms: {**_in_words(found), **_of_loads(records[rtt_ms])} for rtt_ms, found in settings.items()}
     names = dict.fromkeys([*TITLES.values(), *(name for known in facts.values() for name in known)])
     rows = [[name, _per_rtt({rtt_ms: known.get(name, NOT_KNOWN) for rtt_ms, known in sorted(facts.items())})]
             for name in names if any(name in known for known in facts.values())]
@@ -80,9 +81,16 @@ def _per_rtt(values: Mapping[float, str]) -> str:
     return "\n".join(f"RTT {rtt_ms:g} ms: {value}" for rtt_ms, value in values.items())
 
 
-def _settings(experiment: ExperimentRecord) -> dict[str, str]:
+def _known_to(record: LoadRecord) -> dict[str, Any]:
+    """Return what a load's record says of the machine, as an experiment's file would."""
+    environment = record.environment or Environment()
+    sysctls = {name: value for name, value in environment.sysctls.items() if name != TCP_FASTOPEN}
+    return {key: value for key in IN_LOADS if (value := getattr(environment, key))} | {"sysctls": sysctls}
+
+
+def _in_words(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return what an experiment's file says, by its words, and the kernel's settings by their own names."""
-    found = {key: value for key, value in experiment.settings.items()
+    found = {key: value for key, value in settings.items()
              if key not in NOT_SHOWN and (value or key not in AS_RECORDED)}
     sysctls = found.pop("sysctls", None)
     measured = found.pop("measured_rtt_ms", None)
