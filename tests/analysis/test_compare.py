@@ -57,7 +57,7 @@ def test_what_differs_is_found_and_what_does_not_is_not(tmp_path: Path, b_ms: tu
     raw = [welch(*(cell.plts_ms for cell in cells)) for cells in zip(*(side.cells for side in both), strict=True)]
     assert min(result[0] for result in raw if result) < 0.05
     off = found[0]
-    assert (off.a, off.b) == (pytest.approx(1000, rel=0.02), pytest.approx(b_ms[0], rel=0.02))
+    assert [off.a, off.b] == pytest.approx([1000, b_ms[0]], rel=0.02)
     assert off.half_width == pytest.approx(2.3 * 10 * 1.28 / 5 ** 0.5, rel=0.8)     # t * standard error
 
 
@@ -73,7 +73,7 @@ def test_no_difference_is_seldom_called_one(n: int) -> None:
 def test_what_cannot_be_tested() -> None:
     for a, b in (([], [1, 2]), ([1], [1, 2]), ([5, 5], [5, 5]), ([5, 5], [7, 7])):      # the last two: no spread
         assert welch(a, b) is None
-    assert welch([5, 5], [5, 7]) == (pytest.approx(0.5), pytest.approx(12.706, abs=0.001))  # t of 1 degree of freedom
+    assert [*(welch([5, 5], [5, 7]) or ())] == pytest.approx([0.5, 12.706], abs=0.001)    # t of 1 degree of freedom
 
 
 def test_settings_that_differ_are_named(tmp_path: Path) -> None:

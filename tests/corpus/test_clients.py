@@ -32,7 +32,7 @@ def table_of(client: Path) -> dict[str, Any]:
     rows: dict[str, dict[str, Any]] = {}
     for row in selection.rows:
         off_ms, on_ms = row.off.median_ms, row.on.median_ms
-        rows[f"{row.page} at {row.rtt_name}"] = found = {
+        found: dict[str, Any] = {
             "off_s": None if off_ms is None else round(off_ms / 1000, 3),
             "on_s": None if on_ms is None else round(on_ms / 1000, 3),
             "percent": None if row.percent is None else round(row.percent, 2),
@@ -44,6 +44,7 @@ def table_of(client: Path) -> dict[str, Any]:
             found |= {"handshakes": [*row.prediction.handshakes],
                       "predicted_s": round(row.prediction.predicted_ms / 1000, 3),
                       "paths": [path_of(load) for load in row.off.loads]}
+        rows[f"{row.page} at {row.rtt_name}"] = found
     left_out = sorted(str(load.log.relative_to(client)) for load, _ in selection.left_out)
     return {"rows": rows, "headings": [row.url for row in selection.rows if row.rtt_ms == selection.rows[0].rtt_ms],
             "left_out": left_out, "status": 1 if selection.missing else 0}

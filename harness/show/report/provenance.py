@@ -63,7 +63,8 @@ def environment_section(results: Results) -> Section:
     for load in results.loads:
         if load.record:
             records[load.rtt_ms].append(load.record)
-    settings = {rtt_ms: _known_to(found[0]) for rtt_ms, found in records.items()}     # where no file says more
+    settings: dict[float, Mapping[str, Any]] = {
+        rtt_ms: _known_to(found[0]) for rtt_ms, found in records.items()}      # where no file says more
     settings |= {experiment.rtt_ms: experiment.settings for experiment in results.experiments}
     facts = {rtt_ms: {**_in_words(found), **_of_loads(records[rtt_ms])} for rtt_ms, found in settings.items()}
     names = dict.fromkeys([*TITLES.values(), *(name for known in facts.values() for name in known)])
