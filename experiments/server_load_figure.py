@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from experiments.load_points import LoadPoint
-from harness.show.figures import save_figure
 from harness.show.labels import NOT_KNOWN
 
 STYLES = {"off": ("no TFO", "o", "#4477aa"), "on": ("TFO", "s", "#228833"),
@@ -30,6 +29,8 @@ def _half_width(point: LoadPoint) -> str:
 def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> None:
     """Draw one curve for each mode, and write the figure to `path`, whose suffix is its format."""
     from matplotlib.figure import Figure  # a second to import
+
+    from harness.show.figures import save_figure
 
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()

@@ -141,10 +141,8 @@ def _draw_answers(axes: Axes, compared: Compared) -> None:
         found = [(request.start_ms, place) for tfo in (0, 1) for place, request in compared.requests(tfo)
                  if request.answer == kind]
         if found:
-            starts, places = zip(*found, strict=True)
-            axes.scatter(starts, places, s=14, marker=marker, facecolors="none" if marker != "x" else None,
-                         c=None if marker != "x" else "black", edgecolors="black" if marker != "x" else None,
-                         linewidths=0.9, zorder=5, label=words)
+            axes.plot(*zip(*found, strict=True), linestyle="none", marker=marker, markersize=3.7, color="black",
+                      markerfacecolor="none", markeredgewidth=0.9, zorder=5, label=words)
 
 
 def _small_print(compared: Compared) -> str:

@@ -100,8 +100,8 @@ def test_a_doubtful_answer_is_named_in_figures_and_report(tmp_path: Path) -> Non
     assert {tuple((request.url, request.answer) for request in pair if request) for pair in compared.pairs} == {
         ((PAGE, ""),) * 2, ((SCRIPT, "stand-in"),) * 2, ((ASIDE, ""),) * 2}
     assert figures[0] is not None
-    [marks] = figures[0].axes[0].collections
-    assert len(np.asarray(marks.get_offsets())) == 2
+    [marks] = [line for line in figures[0].axes[0].lines if line.get_marker() == "D"]
+    assert len(np.asarray(marks.get_xdata())) == 2
 
 
 def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
