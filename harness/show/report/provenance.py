@@ -71,6 +71,9 @@ def environment_section(results: Results) -> Section:
     names = dict.fromkeys([*TITLES.values(), *(name for known in facts.values() for name in known)])
     rows = [[name, _per_rtt({rtt_ms: known.get(name, NOT_KNOWN) for rtt_ms, known in sorted(facts.items())})]
             for name in names if any(name in known for known in facts.values())]
+    commands = (record.environment.argv for of_rtt in records.values() for record in of_rtt if record.environment)
+    if command := next(filter(None, commands), None):       # profile and log have other names in every load
+        rows.append(["Chrome's command line, of the first load", "\n".join(command)])
     words = [] if rows else ["Nothing is recorded of where and how these loads were measured."]
     return Section("Environment", words, [
         plain_table("Settings and machine", columns("Setting", words=["Value"]), rows, "words")] if rows else [])
@@ -114,9 +117,7 @@ def _of_loads(records: Sequence[LoadRecord]) -> dict[str, str]:
         for tfo, name in enumerate(TFO_NAMES)}
     averages = [each.load_average for each in found if each.load_average is not None]
     return {**versions, "TFO Lab, git state of the loads": _one_of(each.git for each in found), **fastopen,
-            "Load average before a load": _span(averages, " loads"),
-            "Chrome's command line, of the first load": "\n".join(next(filter(None, (each.argv for each in found)),
-                                                                       ())) or NOT_KNOWN}
+            "Load average before a load": _span(averages, " loads")}
 
 
 def _items(value: object) -> Mapping[Any, Any]:
