@@ -28,7 +28,6 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from benchmarks.report import print_table
-from harness.analysis.prediction import predict
 from harness.analysis.selection import select
 from harness.errors import ExperimentError, InputError
 from harness.files.exchange import Fate
@@ -114,7 +113,7 @@ def row(loads: list[LoadResult], results: Results, rtt_ms: float) -> list[str]:
     cells = [f"{len(loads)}", f"{sum(not load.valid for load in loads)}", f"{hollow}",
              f"{max((answer.stand_in + answer.missing for answer in answers), default=0)}",
              f"{poorest.got}/{poorest.recorded}" if poorest else "-"]
-    prediction = predict(select(results, "load"), sanitise(loads[0].url), rtt_ms) if loads else None
+    prediction = select(results, "load").row(sanitise(loads[0].url), rtt_ms).prediction if loads else None
     if prediction is None or prediction.measured_ms is None:
         return [*cells, *"-----"]
     return [*cells, span(*prediction.handshakes),

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from harness.show.sweep import STYLES
+from harness.show.figures import STYLES
 from harness.sweep.over_sites import distribution, theory_slope
 from harness.sweep.site_rows import AtRtt
 
@@ -41,7 +41,7 @@ def draw_theory(sites: ByRtt, title: str) -> Figure:
         (colour, marker, _), slope = STYLES[number % len(STYLES)], theory_slope(found)
         points = [(at.theory_percent, at) for at in found if at.theory_percent is not None]
         x, y = [theory for theory, _ in points], [at.percent for _, at in points]
-        errors = np.clip(np.array([at.improvement.errors_percent for _, at in points]).reshape(-1, 2), 0, None)
+        errors = np.clip(np.array([at.errors_percent for _, at in points]).reshape(-1, 2), 0, None)
         words = "" if slope is None else f", slope {slope.value:.2f}" + (
             f" ({slope.low:.2f} to {slope.high:.2f})" if slope.low is not None else "")
         axes.errorbar(x, y, yerr=errors.T, fmt=marker, color=colour, markersize=4.5, elinewidth=0.6, alpha=0.8,

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from harness.analysis.improvement import improvement
 from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, ExperimentError, InputError
@@ -146,8 +145,7 @@ def judge(unit: Unit, work_dir: Path, exit_status: int) -> UnitOutcome:
             if (found := experiment.settings.get(name, wanted)) != wanted:
                 return of_unit(unit, "unfit", f"it has {found}, and the sweep {wanted}")
     selection = select(results, "load")
-    usable = [improvement(selection, page, rtt_ms).percent is not None
-              for page in results.urls for rtt_ms in results.rtts_ms]
+    usable = [row.percent is not None for row in selection.rows]
     whole = exit_status == ExitStatus.DONE and all(usable)
     status: Status = "measured" if whole else "partly" if any(usable) else "failed"
     counted = Counter(reason for load in results.loads if not load.valid for reason in load.why_not)

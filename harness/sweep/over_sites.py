@@ -60,7 +60,7 @@ def share_faster(found: Sequence[AtRtt]) -> Estimate | None:
     """
     from scipy import stats  # half a second to import
 
-    known = [at.improvement.helps for at in found if at.improvement.interval]
+    known = [at.helps for at in found if at.interval]
     if not known:
         return None
     count, sites = sum(known), len(known)

@@ -12,10 +12,10 @@ from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import select
 from harness.files.result_names import CLIENT
 from harness.files.results import read_results
-from harness.show.labels import percent, seconds
+from harness.show.figures import save_figure
+from harness.show.labels import NOT_KNOWN, number, percent, seconds
 from harness.show.report import write_report
-from harness.show.report.tables import UNKNOWN, Table, columns, number, plain_table
-from harness.show.requests_figure import save_figure
+from harness.show.section import Table, columns, plain_table
 from harness.sweep.figures import ByRtt, draw_ecdf, draw_theory
 from harness.sweep.folder import SweepFolder
 from harness.sweep.over_sites import Estimate, median_improvement, share_faster
@@ -82,8 +82,8 @@ def _summary_table(by_rtt: ByRtt) -> Table:
     for rtt_ms, found in by_rtt.items():
         middle, faster = median_improvement(found), share_faster(found)
         body.append([f"{rtt_ms:g}", str(middle.sites), _percent(middle),
-                     f"{_percent(faster, 100)} of {faster.sites}" if faster else UNKNOWN,
-                     str(sum(at.improvement.hurts for at in found)) if faster else UNKNOWN])
+                     f"{_percent(faster, 100)} of {faster.sites}" if faster else NOT_KNOWN,
+                     str(sum(at.hurts for at in found)) if faster else NOT_KNOWN])
     return plain_table("Over sites; 95% intervals from a bootstrap of sites, of the share Clopper and Pearson's; "
                        "the share is that of the sites with an interval of their own", columns(
         "RTT (ms)", "Sites", "Median improvement", "Sites faster with TFO (own interval above 0)",
@@ -92,7 +92,7 @@ def _summary_table(by_rtt: ByRtt) -> Table:
 
 def _how_sure(by_rtt: ByRtt) -> str:
     """Say how reliable a site's own interval is."""
-    fewest = min((at.improvement.pairs for found in by_rtt.values() for at in found), default=0)
+    fewest = min((at.pairs for found in by_rtt.values() for at in found), default=0)
     if fewest >= ENOUGH_PAIRS:
         return f"Each site's own interval comes from {fewest} pairs of loads or more."
     return (f"Some sites' own intervals come from as few as {fewest} pairs of loads: under {ENOUGH_PAIRS} such an "
@@ -114,7 +114,7 @@ def _all_sites(folder: SweepFolder, what: str, rows: Sequence[SiteRow], rtts_ms:
         name = row.outcome.url
         if min(place, len(ranked) - 1 - place) < SHOWN:
             results = read_results(folder.results(row.outcome.key) / CLIENT)
-            write_report(results, select(results, "load"), folder.path / "waterfalls" / f"{row.outcome.key}.html")
+            write_report(select(results, "load"), folder.path / "waterfalls" / f"{row.outcome.key}.html")
             name = Markup('<a href="waterfalls/{}.html">{}</a>').format(row.outcome.key, name)
         body.append([name, *(cell for rtt_ms in rtts_ms for cell in _cells(row.at.get(rtt_ms)))])
     heads = columns("Site", *(f"{title} at {rtt_ms:g} ms" for rtt_ms in rtts_ms for title in (
@@ -127,10 +127,10 @@ def _all_sites(folder: SweepFolder, what: str, rows: Sequence[SiteRow], rtts_ms:
 
 def _cells(at: AtRtt | None) -> list[str]:
     if at is None:
-        return [UNKNOWN] * 5
-    interval = at.improvement.interval
-    return [seconds(at.improvement.off_ms), percent(at.percent),
-            f"{interval.low_percent:.1f} to {interval.high_percent:.1f}" if interval else UNKNOWN,
+        return [NOT_KNOWN] * 5
+    interval = at.interval
+    return [seconds(at.off_ms), percent(at.percent),
+            f"{interval.low_percent:.1f} to {interval.high_percent:.1f}" if interval else NOT_KNOWN,
             number(at.theory_percent, "{:.1f}%"), percent(at.predicted_percent)]
 
 
@@ -141,5 +141,5 @@ def failure_section(rows: Sequence[SiteRow]) -> ReportSection:
         "Not measured, or in part", [] if bad else ["None: every site of the list was measured."],
         tables=[plain_table(f"Sites: {len({row.outcome.url for row in bad})}", columns(
             "Site", words=("Settings", "Status", "Machine", "Reason")), [
-                [row.outcome.url, in_words(row.outcome.options) if row.outcome.key else UNKNOWN, row.status,
-                 row.outcome.machine or UNKNOWN, row.why or UNKNOWN] for row in bad])])
+                [row.outcome.url, in_words(row.outcome.options) if row.outcome.key else NOT_KNOWN, row.status,
+                 row.outcome.machine or NOT_KNOWN, row.why or NOT_KNOWN] for row in bad])])

@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.analysis.explanation import explain
-from harness.analysis.improvement import Improvement, improvement
-from harness.analysis.prediction import predict
+from harness.analysis.intervals import Interval
 from harness.analysis.selection import Selection, select
 from harness.analysis.stats import improvement_percent
 from harness.errors import InputError
 from harness.files.result_names import CLIENT
-from harness.files.results import Results, has_loads, read_results
+from harness.files.results import has_loads, read_results
 from harness.show.export import export_rows
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import LONGEST_WHY, UnitOutcome, of_unit
@@ -27,14 +26,36 @@ class AtRtt:
     handshakes on the critical path that TFO can save, each with the RTT to its server.
     """
 
-    improvement: Improvement
-    predicted_percent: float | None
-    theory_percent: float | None
+    off_ms: float
+    """Median PLT without TFO."""
+    percent: float
+    """How many percent less it is with TFO."""
+    interval: Interval | None = None
+    is_significant: bool = False
+    pairs: int = 0
+    """Of loads, from which the interval comes."""
+    predicted_percent: float | None = None
+    theory_percent: float | None = None
 
     @property
-    def percent(self) -> float:
-        """How many percent less the median PLT is with TFO."""
-        return self.improvement.percent or 0.0
+    def helps(self) -> bool:
+        """Whether all of the interval is an improvement, a significant one."""
+        return self.is_significant and self.interval is not None and self.interval.low_percent > 0
+
+    @property
+    def errors_percent(self) -> tuple[float, float]:
+        """How far the interval's limits lie below and above the improvement, in points; 0 without an interval.
+
+        One is negative where the improvement lies outside: it is of all loads, the interval of pairs of them.
+        """
+        if self.interval is None:
+            return 0.0, 0.0
+        return self.percent - self.interval.low_percent, self.interval.high_percent - self.percent
+
+    @property
+    def hurts(self) -> bool:
+        """Whether all of the interval is a slow-down, a significant one."""
+        return self.is_significant and self.interval is not None and self.interval.high_percent < 0
 
 
 @dataclass(frozen=True)
@@ -85,23 +106,20 @@ def _read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
     try:
         results = read_results(client)
         selection = select(results, "load")
-        row = SiteRow(outcome, True, results.synthetic, dict(_at(results, selection)),
-                      [*export_rows(results, selection)] or [{}])
+        row = SiteRow(outcome, True, results.synthetic, dict(_at(selection)),
+                      export_rows(selection) or [{}])
     except Exception as error:      # noqa: BLE001  # a worker sent them: they hide no other site
         why = f"its loads cannot be read: {error}"[:LONGEST_WHY]
         return SiteRow(replace(outcome, status="failed", why=(*outcome.why, why)))
-    for cached in (explain, improvement):      # of thousands of sites, nobody asks again
-        cached.cache_clear()
+    explain.cache_clear()      # of thousands of sites, nobody asks again
     return row
 
 
-def _at(results: Results, selection: Selection) -> Iterator[tuple[float, AtRtt]]:
+def _at(selection: Selection) -> Iterator[tuple[float, AtRtt]]:
     """Give what was found at each RTT; nothing where loads without TFO or with it are missing."""
-    for page in results.urls:
-        for rtt_ms in results.rtts_ms:
-            found, predicted = improvement(selection, page, rtt_ms), predict(selection, page, rtt_ms)
-            off_ms = predicted.off_ms if predicted else 0.0
-            shares = [improvement_percent(off_ms, plt_ms) for plt_ms in (predicted.predicted_ms, predicted.simple_ms)
-                      ] if predicted and off_ms else [None, None]
-            if found.percent is not None:
-                yield rtt_ms, AtRtt(found, *shares)
+    for row in selection.rows:
+        predicted, off_ms = row.prediction, row.off.median_ms
+        shares = [improvement_percent(predicted.off_ms, plt_ms) for plt_ms in (
+            predicted.predicted_ms, predicted.simple_ms)] if predicted and predicted.off_ms else [None, None]
+        if row.percent is not None and off_ms is not None:
+            yield row.rtt_ms, AtRtt(off_ms, row.percent, row.interval, row.significant, len(row.pairs[0]), *shares)

@@ -11,11 +11,11 @@ from typing import Any
 from harness.analysis.load_tables import COLUMNS, load_rows
 from harness.errors import InputError
 from harness.files.result_names import CLIENT
-from harness.show.export import WRITERS
+from harness.files.table_files import write_table
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import UnitOutcome
 from harness.sweep.site_rows import SiteRow
-from harness.system.atomic import write_atomically, written_beside
+from harness.system.atomic import written_beside
 
 OWN = ("key", "options", "machine")
 TEXT = frozenset((*OWN, "page", "url", "failed_by_reason", "why_not", "experiment"))
@@ -62,5 +62,6 @@ def write_sites(folder: SweepFolder, rows: Sequence[SiteRow]) -> Path:
     table = [{"key": row.outcome.key, "options": " ".join(row.outcome.options), "status": row.status, "why": row.why,
               "machine": row.outcome.machine, "synthetic": row.synthetic, **names, **cells, "url": row.outcome.url}
              for row in rows for cells in row.cells]
-    write_atomically(folder.path / "sites.csv", WRITERS[".csv"](table).encode("utf-8", "backslashreplace"))
-    return folder.path / "sites.csv"
+    path = folder.path / "sites.csv"
+    write_table(path, table)
+    return path

@@ -15,7 +15,7 @@ from harness.bootstrap import ROOT
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
-from harness.show.table import HEADER
+from harness.show.console import HEADER
 from harness.system.lock import MACHINES
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed

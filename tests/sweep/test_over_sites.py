@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from harness.analysis.improvement import Improvement
 from harness.analysis.intervals import Interval
 from harness.sweep import over_sites
 from harness.sweep.over_sites import distribution, median_improvement, share_faster, theory_slope
@@ -12,7 +11,7 @@ from harness.sweep.site_rows import AtRtt
 
 def at(percent: float, half: float | None = 1.0, theory: float | None = None) -> AtRtt:
     interval = None if half is None else Interval(percent - half, percent + half, 5)
-    return AtRtt(Improvement("p", 100.0, 1000.0, 1000 - 10 * percent, percent, 5, interval), None, theory)
+    return AtRtt(1000.0, percent, interval, interval is not None and interval.excludes_zero, 5, None, theory)
 
 
 def sites(*percents: float) -> list[AtRtt]:
