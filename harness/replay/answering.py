@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from harness.replay.connection import Accepted
+from harness.replay.connection import Accepted, Connection
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -43,6 +43,8 @@ class Outgoing:
     left: int
     urgency: int = DEFAULT_URGENCY
     incremental: bool = False
+    early: bool = False
+    """Whether it was asked for in early data."""
     sent: int = 0
     turns: int = 0
     begun_s: float | None = None
@@ -54,8 +56,9 @@ class Outgoing:
         """How long ago the head was sent; below 0 while the server thinks."""
         return (time.monotonic() - self.head_s) * 1000
 
+    @property
     def allowed(self) -> int:
-        """Return how many bytes of the body may be sent now."""
+        """Bytes of the body that may be sent now: all that are left, or what had come when it was recorded."""
         return self.reply.allowed(self.since_head_ms, self.sent)
 
     def rank(self) -> tuple[int, int, int]:
@@ -64,6 +67,53 @@ class Outgoing:
         The stream stands last.
         """
         return self.urgency, self.turns if self.incremental else 0, self.stream
+
+    @property
+    def is_only_head(self) -> bool:
+        """Whether nothing follows the head."""
+        return not self.left and (self.method == "HEAD" or not self.reply.stays_open)
+
+    @property
+    def is_last_piece(self) -> bool:
+        """Whether the piece that was read last ends the answer."""
+        return not self.left and not self.reply.stays_open
+
+    def begin(self) -> None:
+        """Note that the head is sent now. By how much that is too late, after a thought, is not the server's time."""
+        overslept_s = time.monotonic() - self.head_s if self.reply.think_ms else 0.0
+        self.begun_s, self.head_s = time.time() - overslept_s, time.monotonic()
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the body, which are sent now; none where the file was cut meanwhile."""
+        piece = self.reply.read(min(self.left, size))
+        self.left -= len(piece)
+        self.sent += len(piece)
+        self.turns += 1
+        return piece
+
+    def next_s(self) -> float:
+        """Return when more may be sent, by time.monotonic(); NEVER where all may, at once or by its turn."""
+        next_ms = None if self.begun_s is None else self.reply.next_ms(self.since_head_ms)
+        return NEVER if next_ms is None else self.head_s + next_ms / 1000
+
+    def note(self, connection: Connection) -> None:
+        """Write it into its site's log, and close its files."""
+        with self.reply:
+            connection.note(self.site, self.received_s, self.number, self.method, self.target, status=self.reply.status,
+                            sent=self.sent, found=self.reply.found, begun_s=self.begun_s, answer=self.reply.answer,
+                            early=self.early)
+
+
+def outgoing(connection: Connection, stream: int, site: Site, request: Request, reply: Reply, *,
+             received_s: float) -> Outgoing:
+    """Return the answer to a request of a connection that is complete since `received_s`."""
+    priority = request.asked.headers.get("priority", "")
+    urgency = URGENCY.search(priority) if priority else None
+    answer = Outgoing(stream, site, request.method, request.target, reply, connection.count_request(), received_s,
+                      0 if request.method == "HEAD" else reply.size or 0,
+                      int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)))
+    answer.head_s += reply.think_ms / 1000
+    return answer
 
 
 class Answering:
@@ -151,8 +201,7 @@ class Answering:
 
     def _next_s(self) -> float:
         """Return when something is to be done that does not wait for the client, by time.monotonic()."""
-        timed = (answer.head_s + next_ms / 1000 for answer in self._timed.values() if answer.begun_s is not None
-                 if (next_ms := answer.reply.next_ms(answer.since_head_ms)) is not None) if self._timed else ()
+        timed = (answer.next_s() for answer in self._timed.values())
         return min((*(heap[0][0] for heap in (self._thinking, self._held) if heap), *timed), default=NEVER)
 
     def _write(self) -> None:
@@ -198,13 +247,8 @@ class Answering:
         self._reply(stream, site, request, received_s, reply_to(site, self._accepted.directories, request))
 
     def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply) -> None:
-        priority = request.asked.headers.get("priority", "")
-        urgency = URGENCY.search(priority) if priority else None
-        answer = Outgoing(stream, site, request.method, request.target, reply, self._accepted.count_request(),
-                          received_s, 0 if request.method == "HEAD" else reply.size or 0,
-                          int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)))
-        answer.head_s += reply.think_ms / 1000
-        self._answers[stream] = answer
+        answer = self._answers[stream] = outgoing(self._accepted, stream, site, request, reply,
+                                                   received_s=received_s)
         if reply.arrivals:
             self._timed[stream] = answer
         if reply.think_ms and not reply.hangs:
@@ -220,12 +264,10 @@ class Answering:
                 self._begin(answer)
 
     def _begin(self, answer: Outgoing) -> None:
-        """Send the head of an answer. By how much it comes too late, after a thought, is not the server's own time."""
-        overslept_s = time.monotonic() - answer.head_s if answer.reply.think_ms else 0.0
-        answer.begun_s, answer.head_s = time.time() - overslept_s, time.monotonic()
-        over = not answer.left and (answer.method == "HEAD" or not answer.reply.stays_open)
-        self._write_head(answer, ends=over)
-        if over:
+        """Send the head of an answer."""
+        answer.begin()
+        self._write_head(answer, ends=answer.is_only_head)
+        if answer.is_only_head:
             self._finish(answer)
         else:
             heapq.heappush(self._turns, answer.rank())
@@ -249,24 +291,16 @@ class Answering:
             heapq.heappush(self._turns, rank)
 
     def _send_piece(self, answer: Outgoing, room: int) -> None:
-        piece = answer.reply.read(min(answer.left, room))
-        answer.left -= len(piece)
-        answer.sent += len(piece)
-        answer.turns += 1
+        piece = answer.read(room)
         if not piece:
             self._break_off(answer)
             self._finish(answer)
             return
-        ends = not answer.left and not answer.reply.stays_open
-        self._write_piece(answer, piece, ends=ends)
-        if ends:
+        self._write_piece(answer, piece, ends=answer.is_last_piece)
+        if answer.is_last_piece:
             self._finish(answer)
 
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]
         self._timed.pop(answer.stream, None)
-        reply = answer.reply
-        with reply:
-            self._accepted.note(answer.site, answer.received_s, answer.number, answer.method, answer.target,
-                                status=reply.status, sent=answer.sent, found=reply.found, begun_s=answer.begun_s,
-                                answer=reply.answer)
+        answer.note(self._accepted)

@@ -157,7 +157,7 @@ class Http1Connection(Answering):
         self._unsent += piece
 
     def _room(self, answer: Outgoing) -> int:
-        return min(CHUNK, answer.allowed())
+        return min(CHUNK, answer.allowed)
 
     def _break_off(self, answer: Outgoing) -> None:     # noqa: ARG002
         self._closes = True

@@ -11,7 +11,6 @@ over only a little at a time (TCP_NOTSENT_LOWAT), and where one of them was reco
 
 import socket
 from collections.abc import Sequence
-from functools import lru_cache
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -20,7 +19,7 @@ from h2.events import ConnectionTerminated, DataReceived, Event, RequestReceived
 from h2.exceptions import ProtocolError
 from h2.stream import H2Stream, StreamInputs
 
-from harness.mirror.asked import Asked, BodyHasher, headers_of
+from harness.mirror.asked import BodyHasher
 from harness.replay.answering import AT_ONCE, UNSENT, Answering, Outgoing
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
 from harness.replay.heads import (
@@ -29,16 +28,14 @@ from harness.replay.heads import (
     Field,
     HeadDecoder,
     HeadEncoder,
-    encoded_fields,
     frame,
     head_frames,
 )
 from harness.replay.match import Request
 from harness.replay.reply import Reply
 from harness.replay.site import Site
+from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
 
-FRAME = 16 * 1024 - 256
-"""Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
 BUFFER = 32 * 1024
 """Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
 them. Chrome's media player reads as many at a time, and would wait for one record more."""
@@ -46,8 +43,6 @@ UPLOAD_WINDOW = 2**31 - 1 - 65_535
 """Bytes that a client may send beyond the protocol's first 64 kB without waiting for a word, over a connection and,
 once its request is here, over its stream. So nginx 1.22 has it (Apache 2.4 only for the connection): else a large POST
 would take a round trip for each 64 kB."""
-PSEUDO = (":method", ":path", ":authority", ":scheme")
-"""What says what is asked for (RFC 9113, section 8.3.1)."""
 
 
 class Http2Connection(Answering):
@@ -146,27 +141,18 @@ class Http2Connection(Answering):
         hasher, came = self._hashers.pop(stream, None), self._coming.pop(stream, None)
         if came is None:
             return
-        fields = headers_of(map(_texts, came))
-        method, target, authority, _ = (fields.pop(name, "") for name in PSEUDO)
-        # Browsers send requests to several hosts over one connection, where its certificate has all their names.
-        site = self._accepted.endpoint.sites.named(authority or fields.get("host", ""))
-        asked = Asked(fields, hasher.result() if hasher else None)
-        self._ask(stream, site, Request(method or "GET", target or "/", asked))
+        self._ask(stream, *request_of(self._accepted, came, hasher))
 
     def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply) -> None:
         self._streams[stream] = self._h2.streams[stream]
         if reply.early_hints:
             self._streams[stream].state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
-            self._put_head(stream, [(b":status", b"103"), *encoded_fields(reply.early_hints)])
+            self._put_head(stream, early_hints_of(reply))
         super()._reply(stream, site, request, received_s, reply)
 
     def _write_head(self, answer: Outgoing, *, ends: bool) -> None:
-        reply = answer.reply
-        headers = [(b":status", b"%d" % reply.status), *encoded_fields(reply.headers)]
-        if reply.size is not None and not reply.stays_open:
-            headers.append((b"content-length", b"%d" % reply.size))
         self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_HEADERS)
-        self._put_head(answer.stream, headers, reply.head_bytes, ends=ends)
+        self._put_head(answer.stream, head_of(answer.reply), answer.reply.head_bytes, ends=ends)
         self._note_end(answer, ends=ends)
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._write()
@@ -185,7 +171,7 @@ class Http2Connection(Answering):
         # A client that lowers INITIAL_WINDOW_SIZE makes windows that are less than nothing (RFC 9113, section 6.9.2).
         return max(0, min(self._streams[answer.stream].outbound_flow_control_window,
                           self._h2.outbound_flow_control_window, FRAME, BUFFER - answer.sent % BUFFER,
-                          answer.allowed()))
+                          answer.allowed))
 
     def _write_piece(self, answer: Outgoing, piece: bytes, *, ends: bool) -> None:
         self._unsent += frame(answer.stream, DATA, END_STREAM if ends else 0, piece)
@@ -204,10 +190,3 @@ class Http2Connection(Answering):
     def _finish(self, answer: Outgoing) -> None:
         self._streams.pop(answer.stream, None)
         super()._finish(answer)
-
-
-@lru_cache(maxsize=4096)
-def _texts(field: Field) -> tuple[str, str]:
-    """Return a header as text: a browser sends most of them with every request."""
-    name, value = field
-    return name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
