@@ -15,11 +15,12 @@ from harness.files.server_log import FoundAs
 from harness.mirror.asked import Asked, BodyHasher, headers_of
 from harness.mirror.headers import TOKEN
 from harness.mirror.live import LiveConnection
-from harness.replay.answering import Answering, Outgoing
+from harness.replay.answering import Answering
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
 from harness.replay.match import Request
 from harness.replay.reply import Reply
 from harness.replay.site import Site
+from harness.replay.turns import Outgoing
 from harness.replay.websocket import Conversation
 
 LARGEST_HEAD = 128 * 1024
@@ -119,12 +120,12 @@ class Http1Connection(Answering):
         self._closes = True
         self._unsent += b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
-    def _answer(self, stream: int, site: Site, request: Request, received_s: float) -> None:
+    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: bool = False) -> None:
         live = None
         if request.method == "GET" and request.asked.headers.get("upgrade", "").lower() == "websocket":
             live = site.live_connection(request.target)
         if live is None:
-            super()._answer(stream, site, request, received_s)
+            super()._answer(stream, site, request, received_s, early=early)
         elif live.status == HTTPStatus.SWITCHING_PROTOCOLS:
             self._converse(live, site, request, received_s)
         else:
@@ -143,7 +144,7 @@ class Http1Connection(Answering):
                                 status=HTTPStatus.SWITCHING_PROTOCOLS, sent=conversation.sent, found=FoundAs.LIVE,
                                 begun_s=begun_s)
 
-    def _write_head(self, answer: Outgoing, *, ends: bool) -> None:     # noqa: ARG002 (its length says where it ends)
+    def _write_head(self, answer: Outgoing) -> None:
         reply = answer.reply
         self._closes = self._closes or not self._keeps or reply.closes or reply.stays_open
         lines = [f"{self._accepted.protocol} {reply.status} {PHRASES.get(reply.status, '')}",
@@ -153,11 +154,11 @@ class Http1Connection(Answering):
             lines.append(f"Content-Length: {reply.size}")
         self._unsent += ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
-    def _write_piece(self, answer: Outgoing, piece: bytes, *, ends: bool) -> None:      # noqa: ARG002
+    def _write_piece(self, answer: Outgoing, piece: bytes) -> None:     # noqa: ARG002 (there is one)
         self._unsent += piece
 
-    def _room(self, answer: Outgoing) -> int:
-        return min(CHUNK, answer.allowed)
+    def _room(self, answer: Outgoing) -> int:       # noqa: ARG002
+        return CHUNK
 
     def _break_off(self, answer: Outgoing) -> None:     # noqa: ARG002
         self._closes = True

@@ -20,7 +20,7 @@ from h2.exceptions import ProtocolError
 from h2.stream import H2Stream, StreamInputs
 
 from harness.mirror.asked import BodyHasher
-from harness.replay.answering import AT_ONCE, UNSENT, Answering, Outgoing
+from harness.replay.answering import AT_ONCE, UNSENT, Answering
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
 from harness.replay.heads import (
     DATA,
@@ -32,9 +32,9 @@ from harness.replay.heads import (
     head_frames,
 )
 from harness.replay.match import Request
-from harness.replay.reply import Reply
 from harness.replay.site import Site
 from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
+from harness.replay.turns import Outgoing
 
 BUFFER = 32 * 1024
 """Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
@@ -121,6 +121,7 @@ class Http2Connection(Answering):
         elif isinstance(event, StreamReset):
             self._coming.pop(event.stream_id, None)
             self._asked.pop(event.stream_id, None)
+            self._streams.pop(event.stream_id, None)
             self._hashers.pop(event.stream_id, None)
             if event.stream_id in self._answers:
                 self._finish(self._answers[event.stream_id])
@@ -143,17 +144,18 @@ class Http2Connection(Answering):
             return
         self._ask(stream, *request_of(self._accepted, came, hasher))
 
-    def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply) -> None:
+    def _ask(self, stream: int, site: Site, request: Request) -> None:
         self._streams[stream] = self._h2.streams[stream]
-        if reply.early_hints:
-            self._streams[stream].state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
-            self._put_head(stream, early_hints_of(reply))
-        super()._reply(stream, site, request, received_s, reply)
+        super()._ask(stream, site, request)
 
-    def _write_head(self, answer: Outgoing, *, ends: bool) -> None:
+    def _write_hints(self, answer: Outgoing) -> None:
+        self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
+        self._put_head(answer.stream, early_hints_of(answer.reply))
+
+    def _write_head(self, answer: Outgoing) -> None:
         self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_HEADERS)
-        self._put_head(answer.stream, head_of(answer.reply), answer.reply.head_bytes, ends=ends)
-        self._note_end(answer, ends=ends)
+        self._put_head(answer.stream, head_of(answer.reply), answer.reply.head_bytes, ends=answer.is_only_head)
+        self._note_end(answer, ends=answer.is_only_head)
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._write()
 
@@ -169,15 +171,14 @@ class Http2Connection(Answering):
     def _room(self, answer: Outgoing) -> int:
         """Flow control counts a stream's bytes and the connection's."""
         # A client that lowers INITIAL_WINDOW_SIZE makes windows that are less than nothing (RFC 9113, section 6.9.2).
-        return max(0, min(self._streams[answer.stream].outbound_flow_control_window,
-                          self._h2.outbound_flow_control_window, FRAME, BUFFER - answer.sent % BUFFER,
-                          answer.allowed))
+        return min(self._streams[answer.stream].outbound_flow_control_window,
+                   self._h2.outbound_flow_control_window, FRAME, BUFFER - answer.sent % BUFFER)
 
-    def _write_piece(self, answer: Outgoing, piece: bytes, *, ends: bool) -> None:
-        self._unsent += frame(answer.stream, DATA, END_STREAM if ends else 0, piece)
+    def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
+        self._unsent += frame(answer.stream, DATA, END_STREAM if answer.is_last_piece else 0, piece)
         self._h2.outbound_flow_control_window -= len(piece)
         self._streams[answer.stream].outbound_flow_control_window -= len(piece)
-        self._note_end(answer, ends=ends)
+        self._note_end(answer, ends=answer.is_last_piece)
 
     def _note_end(self, answer: Outgoing, *, ends: bool) -> None:
         if ends:

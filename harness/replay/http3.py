@@ -6,7 +6,6 @@ are always next (RFC 9218), as over HTTP/2.
 """
 
 import asyncio
-import heapq
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,11 +26,10 @@ from aioquic.quic.recovery import QuicPacketPacer
 
 from harness.files.har import H3
 from harness.mirror.asked import BodyHasher
-from harness.replay.answering import NEVER, Outgoing, outgoing
 from harness.replay.connection import LARGEST_UPLOAD, Connection
 from harness.replay.heads import Field
-from harness.replay.reply import reply_to
 from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
+from harness.replay.turns import NEVER, Outgoing, Turns
 
 
 class _Http3(H3Connection):
@@ -54,20 +52,17 @@ class _Upload:
 
 
 
-class Http3Connection(QuicConnectionProtocol):
+class Http3Connection(QuicConnectionProtocol, Turns):
     """Serves one connection to its end."""
 
     def __init__(self, quic: QuicConnection, stream_handler: None = None, *, connect: Callable[[], Connection],
                  early: Callable[[], bool], paced: bool) -> None:
         super().__init__(quic, stream_handler)
-        self._connection = connect()
+        Turns.__init__(self, connect())
         self._may_be_early = early()
         self._http: _Http3 | None = None
         self._handshaken = False
         self._uploads: dict[int, _Upload] = {}
-        self._answers: dict[int, Outgoing] = {}
-        self._turns: list[tuple[int, int, int]] = []
-        """A heap of the ranks of those answers whose bodies are being sent; some may be over."""
         self._waker: asyncio.TimerHandle | None = None
         self._link = _Link(quic, paced=paced)
 
@@ -91,6 +86,10 @@ class Http3Connection(QuicConnectionProtocol):
     def transmit(self) -> None:
         """Decide what goes next, and send it."""
         self._fill()
+        if self._waker is not None:
+            self._waker.cancel()
+        next_s = self._next_timed_s()
+        self._waker = self._loop.call_at(next_s, self.transmit) if next_s < NEVER else None
         super().transmit()
 
     def _take(self, event: H3Event) -> None:
@@ -108,94 +107,45 @@ class Http3Connection(QuicConnectionProtocol):
         if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:
             upload_of = self._uploads.pop(event.stream_id, None)
             if upload_of is not None:
-                self._answer(event.stream_id, upload_of)
+                site, request = request_of(self._connection, upload_of.headers, upload_of.hasher)
+                self._answer(event.stream_id, site, request, time.time(), early=not self._handshaken)
 
-    def _answer(self, stream: int, upload: _Upload) -> None:
-        """Begin the answer to a request that is complete now."""
-        site, request = request_of(self._connection, upload.headers, upload.hasher)
-        reply = reply_to(site, self._connection.directories, request)
-        answer = outgoing(self._connection, stream, site, request, reply, received_s=time.time())
-        answer.early = not self._handshaken
-        self._answers[stream] = answer
-        if reply.hangs:
-            return
-        if reply.early_hints:
-            self._send_head(stream, early_hints_of(reply))
-        if reply.think_ms:
-            self._loop.call_at(self._loop.time() + reply.think_ms / 1000, self._begin_late, stream)
-        else:
-            self._begin(answer)
+    def _think(self, answer: Outgoing) -> None:
+        self._loop.call_at(answer.head_s, self._begin_late, answer)
 
-    def _begin_late(self, stream: int) -> None:
+    def _begin_late(self, answer: Outgoing) -> None:
         """Begin an answer that was thought about for long enough."""
-        if stream in self._answers:      # nobody has reset its stream meanwhile
-            self._begin(self._answers[stream])
+        if answer.stream in self._answers:      # nobody has reset its stream meanwhile
+            self._begin(answer)
             self.transmit()
 
-    def _begin(self, answer: Outgoing) -> None:
-        """Send the head of an answer."""
-        answer.begin()
+    def _write_hints(self, answer: Outgoing) -> None:
+        self._send_head(answer.stream, early_hints_of(answer.reply))
+
+    def _write_head(self, answer: Outgoing) -> None:
         self._send_head(answer.stream, head_of(answer.reply), ends=answer.is_only_head)
-        if answer.is_only_head:
-            self._finish(answer)
-        else:
-            heapq.heappush(self._turns, answer.rank())
 
     def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
         if self._http is not None:
             self._http.send_headers(stream, fields, end_stream=ends)
 
-    def _fill(self) -> None:
-        """Give QUIC as much as it may send now, of the most urgent answers."""
-        room = self._link.room() if self._turns else 0
-        not_now = []
-        while self._turns and room > 0:
-            rank = heapq.heappop(self._turns)
-            answer = self._answers.get(rank[-1])
-            if answer is None:      # its stream was reset
-                continue
-            size = min(room, FRAME, self._link.window(answer.stream), answer.allowed)
-            if size <= 0:
-                not_now.append(rank)
-                continue
-            room -= self._send_piece(answer, size)
-            if answer.stream in self._answers:
-                heapq.heappush(self._turns, answer.rank())
-        for rank in not_now:
-            heapq.heappush(self._turns, rank)
-        if not_now:
-            self._wake_in_time()
+    def _takes_more(self) -> bool:
+        return self._link.room() > 0
 
-    def _send_piece(self, answer: Outgoing, size: int) -> int:
-        """Send the next bytes of an answer, and return how many."""
-        piece = answer.read(size)
-        if not piece:    # the file was cut meanwhile
-            self._quic.reset_stream(answer.stream, ErrorCode.H3_INTERNAL_ERROR)
-            self._finish(answer)
-        elif self._http is not None:
+    def _room(self, answer: Outgoing) -> int:
+        return min(self._link.room(), FRAME, self._link.window(answer.stream))
+
+    def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
+        if self._http is not None:
             self._http.send_data(answer.stream, piece, end_stream=answer.is_last_piece)
-            if answer.is_last_piece:
-                self._finish(answer)
-        return len(piece)
 
-    def _wake_in_time(self) -> None:
-        """Go on when the next of those answers has more to send that are sent as they came."""
-        next_s = min((answer.next_s() for answer in self._answers.values()), default=NEVER)
-        if self._waker is not None:
-            self._waker.cancel()
-        self._waker = self._loop.call_at(next_s, self.transmit) if next_s < NEVER else None
-
-    def _finish(self, answer: Outgoing) -> None:
-        del self._answers[answer.stream]
-        answer.note(self._connection)
+    def _break_off(self, answer: Outgoing) -> None:
+        self._quic.reset_stream(answer.stream, ErrorCode.H3_INTERNAL_ERROR)
 
     def _end(self) -> None:
         if self._waker is not None:
             self._waker.cancel()
-        if not self._connection.requests:
-            self._connection.note_silent()
-        for answer in list(self._answers.values()):
-            self._finish(answer)
+        self._finish_all()
         self._turns.clear()
 
 

@@ -1,0 +1,222 @@
+"""The answers of one connection, and whose bytes go next: the same for every version of HTTP.
+
+The most urgent answer's bytes are always next (RFC 9218); who is not urgent waits, and so does what its client, or its
+recorded time, does not take yet.
+"""
+
+import heapq
+import re
+import time
+from dataclasses import dataclass, field
+
+from harness.replay.connection import Connection
+from harness.replay.match import Request
+from harness.replay.reply import Reply, reply_to
+from harness.replay.site import Site
+
+DEFAULT_URGENCY = 3
+URGENCY = re.compile(r"(?:^|[\s,])u=([0-7])(?![0-9])")
+INCREMENTAL = re.compile(r"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
+NEVER = float("inf")
+
+
+@dataclass
+class Outgoing:
+    """A response that is being sent: its stream, site and request, and how urgent it is (0 most, 7 least; RFC 9218)."""
+
+    stream: int
+    site: Site
+    method: str
+    target: str
+    reply: Reply
+    number: int
+    received_s: float
+    left: int
+    urgency: int = DEFAULT_URGENCY
+    incremental: bool = False
+    early: bool = False
+    """Whether it was asked for in early data."""
+    sent: int = 0
+    turns: int = 0
+    begun_s: float | None = None
+    head_s: float = field(default_factory=time.monotonic)
+    """When the head is to be sent, or was, by the monotonic clock."""
+
+    @property
+    def since_head_ms(self) -> float:
+        """How long ago the head was sent; below 0 while the server thinks."""
+        return (time.monotonic() - self.head_s) * 1000
+
+    @property
+    def allowed(self) -> int:
+        """Bytes of the body that may be sent now: all that are left, or what had come when it was recorded."""
+        return self.reply.allowed(self.since_head_ms, self.sent)
+
+    def rank(self) -> tuple[int, int, int]:
+        """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole.
+
+        The stream stands last.
+        """
+        return self.urgency, self.turns if self.incremental else 0, self.stream
+
+    @property
+    def is_only_head(self) -> bool:
+        """Whether nothing follows the head."""
+        return not self.left and (self.method == "HEAD" or not self.reply.stays_open)
+
+    @property
+    def is_last_piece(self) -> bool:
+        """Whether the piece that was read last ends the answer."""
+        return not self.left and not self.reply.stays_open
+
+    def begin(self) -> None:
+        """Note that the head is sent now. By how much that is too late, after a thought, is not the server's time."""
+        overslept_s = time.monotonic() - self.head_s if self.reply.think_ms else 0.0
+        self.begun_s, self.head_s = time.time() - overslept_s, time.monotonic()
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes of the body, which are sent now; none where the file was cut meanwhile."""
+        piece = self.reply.read(min(self.left, size))
+        self.left -= len(piece)
+        self.sent += len(piece)
+        self.turns += 1
+        return piece
+
+    def next_s(self) -> float:
+        """Return when more may be sent, by time.monotonic(); NEVER where all may, at once or by its turn."""
+        next_ms = None if self.begun_s is None else self.reply.next_ms(self.since_head_ms)
+        return NEVER if next_ms is None else self.head_s + next_ms / 1000
+
+    def note(self, connection: Connection) -> None:
+        """Write it into its site's log, and close its files."""
+        with self.reply:
+            connection.note(self.site, self.received_s, self.number, self.method, self.target, status=self.reply.status,
+                            sent=self.sent, found=self.reply.found, begun_s=self.begun_s, answer=self.reply.answer,
+                            early=self.early)
+
+
+def outgoing(connection: Connection, stream: int, site: Site, request: Request, reply: Reply, *,
+             received_s: float) -> Outgoing:
+    """Return the answer to a request of a connection that is complete since `received_s`."""
+    priority = request.asked.headers.get("priority", "")
+    urgency = URGENCY.search(priority) if priority else None
+    answer = Outgoing(stream, site, request.method, request.target, reply, connection.count_request(), received_s,
+                      0 if request.method == "HEAD" else reply.size or 0,
+                      int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)))
+    answer.head_s += reply.think_ms / 1000
+    return answer
+
+
+class Turns:
+    """The answers of one connection. A subclass puts heads and pieces into its version's form."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._answers: dict[int, Outgoing] = {}
+        """By stream."""
+        self._turns: list[tuple[int, int, int]] = []
+        """A heap of the ranks of those whose bodies are being sent; some may be over."""
+        self._timed: dict[int, Outgoing] = {}
+        """Those that are sent in the times in which they came."""
+
+    # What each version does in its way.
+
+    def _write_hints(self, answer: Outgoing) -> None:
+        """Send the interim head (RFC 8297) of an answer that has one, where browsers take them."""
+
+    def _write_head(self, answer: Outgoing) -> None:
+        raise NotImplementedError
+
+    def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
+        raise NotImplementedError
+
+    def _room(self, answer: Outgoing) -> int:
+        """Return how many bytes of an answer may be sent at once now, of those that it allows."""
+        raise NotImplementedError
+
+    def _takes_more(self) -> bool:
+        """Say whether any bytes may be sent now."""
+        raise NotImplementedError
+
+    def _break_off(self, answer: Outgoing) -> None:
+        """Tell that an answer is cut short: its file was cut meanwhile."""
+        raise NotImplementedError
+
+    def _think(self, answer: Outgoing) -> None:
+        """Have an answer begun at its `head_s`."""
+        raise NotImplementedError
+
+    # What all do.
+
+    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: bool = False) -> None:
+        """Begin the answer to a request that is complete since `received_s`, and came in `early` data or not."""
+        self._reply(stream, site, request, received_s, reply_to(site, self._connection.directories, request),
+                    early=early)
+
+    def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply, *,
+               early: bool = False) -> None:
+        answer = self._answers[stream] = outgoing(self._connection, stream, site, request, reply,
+                                                   received_s=received_s)
+        answer.early = early
+        if reply.hangs:
+            return
+        if reply.arrivals:
+            self._timed[stream] = answer
+        if reply.early_hints:
+            self._write_hints(answer)
+        if reply.think_ms:
+            self._think(answer)
+        else:
+            self._begin(answer)
+
+    def _begin(self, answer: Outgoing) -> None:
+        """Send the head of an answer."""
+        answer.begin()
+        self._write_head(answer)
+        if answer.is_only_head:
+            self._finish(answer)
+        else:
+            heapq.heappush(self._turns, answer.rank())
+
+    def _fill(self) -> None:
+        """Send as much as may be sent now."""
+        not_now = []
+        while self._turns and self._takes_more():
+            rank = heapq.heappop(self._turns)
+            answer = self._answers.get(rank[-1])
+            if answer is None:      # its stream was reset
+                continue
+            room = min(self._room(answer), answer.allowed)
+            if room <= 0:
+                not_now.append(rank)
+                continue
+            self._send_piece(answer, room)
+            if answer.stream in self._answers:
+                heapq.heappush(self._turns, answer.rank())
+        for rank in not_now:
+            heapq.heappush(self._turns, rank)
+
+    def _send_piece(self, answer: Outgoing, room: int) -> None:
+        piece = answer.read(room)
+        if piece:
+            self._write_piece(answer, piece)
+        else:
+            self._break_off(answer)
+        if not piece or answer.is_last_piece:
+            self._finish(answer)
+
+    def _next_timed_s(self) -> float:
+        """Return when one of those has more to send that are sent as they came, by time.monotonic()."""
+        return min((answer.next_s() for answer in self._timed.values()), default=NEVER)
+
+    def _finish(self, answer: Outgoing) -> None:
+        del self._answers[answer.stream]
+        self._timed.pop(answer.stream, None)
+        answer.note(self._connection)
+
+    def _finish_all(self) -> None:
+        """Note the connection's end."""
+        if not self._connection.requests:
+            self._connection.note_silent()
+        for answer in list(self._answers.values()):
+            self._finish(answer)
