@@ -155,7 +155,8 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     line = f"{answer.protocol} {answer.status} {answer.reason}" if answer.status and answer.headers is not None else ""
     known = bool(line) and not exchange.from_cache and not answer.http2
     found = {"status": answer.status, "statusText": answer.reason, "httpVersion": answer.protocol, "cookies": [],
-             "headers": _pairs(answer.headers or ()), "content": content | _content(answer), "redirectURL": answer.redirect_url,
+             "headers": _pairs(answer.headers or ()), "content": content | _content(answer),
+             "redirectURL": answer.redirect_url,
              "headersSize": _size(line, answer.headers or ()) if known else UNKNOWN, "bodySize": answer.body_bytes}
     more = {"_earlyHints": _pairs(answer.early_hints), "_headBytes": answer.head_bytes}
     return found | {name: value for name, value in more.items() if value}

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from harness.errors import DISK_FAILURES
 from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Body, Exchange, Message, Phases, Request, fate_of
 from harness.files.har import H2, har_log, moment_at, to_har
-from harness.files.headers import BODILESS, WITHOUT_BODY, header_in
+from harness.files.headers import BODILESS, WITHOUT_BODY
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.importing import status_code
 from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.har import exchange_in
-from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, cut_off, first_word, of_load, page_log, read_netlog
+from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, first_word, of_load, page_log, read_netlog
 from harness.netlog.pauses import Pieces, server_pieces
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
@@ -260,8 +260,8 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
         key = transaction.source, transaction.hop
         exchange = exchange_in(netlog, transaction, connections, visit.end_tick, clock_shift_ms)
         connection = connections.get(transaction.connection or 0)
-        requests.append(_seen(transaction, replace(exchange, handshake_ms=connection.connect_ms if connection else None),
-                              bodies.get(key), pieces.get(key, ())))
+        known = replace(exchange, handshake_ms=connection.connect_ms if connection else None)
+        requests.append(_seen(transaction, known, bodies.get(key), pieces.get(key, ())))
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
     _name_protocols(requests)
     recording = PageRecording(url, visit, netlog, start_tick, requests,
@@ -294,7 +294,7 @@ def _send_tick(seen: Seen) -> float:
 
 
 def _name_protocols(requests: list[Seen]) -> None:
-    """Say of all answers of a server that spoke HTTP/2 that it did: of one from the cache, say, the net-log does not."""
+    """Say of all answers of a server that spoke HTTP/2 that it did: of one from the cache the net-log does not."""
     spoken = {_tls_host(seen) for seen in requests if seen.exchange.answer.protocol == H2}
     for seen in requests:
         if seen.status and _tls_host(seen) in spoken:

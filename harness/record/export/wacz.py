@@ -16,20 +16,20 @@ from typing import Any
 from surt import surt  # type: ignore[import-untyped]
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from harness.files.exchange import Exchange
 from harness.files.pages import Page
-from harness.record.export.exchanges import RecordedExchange
 from harness.record.export.warc import SOFTWARE, write_warc
 
 WARC = "data.warc.gz"
 VERSION = "1.1.1"
 
 
-def write_wacz(file: Path, exchanges: Sequence[RecordedExchange], pages: list[Page]) -> None:
+def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> None:
     """Write the exchanges of `pages` into `file`."""
     with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
         warc = Path(directory, WARC)
         write_warc(warc, exchanges)
-        records = list(_records(warc, [exchange.method for exchange in exchanges]))
+        records = list(_records(warc, [exchange.request.method for exchange in exchanges]))
         members = {f"archive/{WARC}": warc.read_bytes(),
                    "indexes/index.cdx": "".join(sorted(map(_cdx_line, records))).encode(),
                    "pages/pages.jsonl": _pages(pages, records)}
