@@ -19,7 +19,7 @@ from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.importing import status_code
 from harness.netlog.bodies import Bodies, ResponseBody
-from harness.netlog.har import exchange_in
+from harness.netlog.har import exchanges
 from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, first_word, of_load, page_log, read_netlog
 from harness.netlog.pauses import Pieces, server_pieces
 from harness.netlog.sent import Sent, read_sent_bodies
@@ -254,13 +254,13 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
     documents = [transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]
     start_tick = float(documents[0]) if documents else visit.start_tick
-    connections = {connection.id: connection for connection in netlog.connections}
+    connect_ms = {connection.id: connection.connect_ms for connection in netlog.connections}
+    transactions = of_load(netlog, start_tick, visit.end_tick)
+    asked = exchanges(netlog, start_tick, visit.end_tick, clock_shift_ms=clock_shift_ms)
     requests = []
-    for transaction in of_load(netlog, start_tick, visit.end_tick):
+    for transaction, exchange in zip(transactions, asked, strict=True):
         key = transaction.source, transaction.hop
-        exchange = exchange_in(netlog, transaction, connections, visit.end_tick, clock_shift_ms)
-        connection = connections.get(transaction.connection or 0)
-        known = replace(exchange, handshake_ms=connection.connect_ms if connection else None)
+        known = replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0))
         requests.append(_seen(transaction, known, bodies.get(key), pieces.get(key, ())))
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
     _name_protocols(requests)
