@@ -23,7 +23,7 @@ from harness.files.encoding import decode
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import document_url
-from harness.mirror.paths import write_file
+from harness.mirror.paths import md5_name, write_file
 from harness.record.export.exchanges import RecordedPage, recorded_pages
 from harness.record.export.har import write_har
 from harness.record.export.write import export
@@ -187,10 +187,15 @@ def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, he
 
 
 def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
-    page = Page("http://a.test", "httpa.test")
-    write_file(tmp_path / "old", "http://a.test/", b"<title>old</title>")
+    """Its scraper kept more than its log has, some of it under an MD5 that the log tells, or the page leads to."""
+    page, mirror = Page("http://a.test", "httpa.test"), tmp_path / "old"
+    told, meant = (f"/{letter * 70}.js?x=1&y=2" for letter in "tm")
+    write_file(mirror, "http://a.test/", f"<title>old</title><script src='{meant.replace('&', '&amp;')}'>".encode())
+    for target in ("/plain.css", told, meant, f"/{'n' * 70}.js"):
+        write_file(mirror, f"http://a.test{target}", target.encode())
     (tmp_path / "old.fetchlog").mkdir()
     (tmp_path / "old.fetchlog" / page.name).write_text(
+        f"*** Renamed {told} to /{md5_name(told)} ***\n"
         "<responses>\nstatus       | mime_type       | charset | url -> redirect_url\n"
         "          OK |       text/html |   utf-8 | http://a.test/ -> nil\n"
         "       Found |       text/html |         | http://a.test/x -> http://a.test/\n</responses>\n")
@@ -199,12 +204,14 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
         source = read_source(tmp_path / f"old.{ending}")
         found = source.answered("http://a.test/", headers=NAVIGATES)
         assert found is not None
-        assert (source.body_of(found), found.answer.header("content-type")) == (
-            b"<title>old</title>", "text/html; charset=utf-8")
+        assert source.body_of(found).startswith(b"<title>old</title>")
+        assert found.answer.header("content-type") == "text/html; charset=utf-8"
         assert found.answer.header("access-control-allow-origin") == "*"      # as its replay says
         there = source.answered("http://a.test/x")
         assert there is not None
         assert (there.answer.status, there.answer.header("location")) == (302, "http://a.test/")
+        assert {each.request.url.removeprefix("http://a.test") for each in source.brought.exchanges} == {
+            "/", "/x", "/plain.css", told, meant}, "what nothing leads to has no URL"
     assert_har(tmp_path / "old.har")
 
 

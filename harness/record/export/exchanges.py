@@ -1,6 +1,8 @@
 """A recording as exchanges with their bodies, page by page."""
 
+import html
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -22,9 +24,12 @@ from harness.files.urls import document_url, without_fragment
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING
-from harness.mirror.paths import INDEX, open_file
+from harness.mirror.paths import INDEX, is_md5_name, md5_name, open_file
 from harness.mirror.recording import Recording, read_recording
 from harness.system.untrusted import UnreadableFileError
+
+URL = re.compile(r"""(?:https?:)?(?://[\w.-]+)?(/[^\s"'<>()\\]+)""")
+"""A URL, or the path of one, in a text; its path and query."""
 
 
 @dataclass(frozen=True)
@@ -110,14 +115,21 @@ def _body(mirror: Path, file: str) -> bytes:
 def _unasked(recording: Recording, files: PageFiles, first: Page) -> Iterator[Exchange]:
     """Give an answer for each body that no exchange names: the scraper of 2013 kept more than its logs have.
 
-    Its URL is what it is called or, where that is an MD5, what a text log says.
+    Its URL is what it is called or, where that is an MD5, what a text log or a file of the mirror has: amazon.com's
+    images have such names, and its pages name them.
     """
-    named = {file: target for log in files.fetchlog.iterdir() if log.suffix not in (".har", ".json")
-             for file, target in read_log(log).renamed.items()}
+    if not recording.manifest.bodies:
+        return
+    texts = (_body(files.mirror, file).decode("utf-8", "replace").replace("\\/", "/") for file in recording.bodies)
+    targets = {url[1] for text in texts for form in (text, html.unescape(text)) for url in URL.finditer(form)}
+    named = {md5_name(target): target for target in targets}
+    for log in files.fetchlog.iterdir():
+        named |= {} if log.suffix in (".har", ".json") else read_log(log).renamed
     for file in recording.manifest.bodies:
         host, _, name = file.partition("/")
-        target = named.get(name, "/" if name == INDEX else f"/{name}").partition("#")[0]
-        found = recording.exact(recording.schemes(host)[0], host, target)
+        plain = "" if is_md5_name(name) else "/" if name == INDEX else f"/{name}"
+        target = named.get(name, plain).partition("#")[0]
+        found = recording.exact(recording.schemes(host)[0], host, target) if target else ()
         if found and found[0].file == file:
             yield Exchange(page=first.name, request=Request("GET", found[0].url),
                            answer=Answer(200, protocol="HTTP/1.1", headers=None, body=Body(file)))
