@@ -18,6 +18,7 @@ from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.importing import status_code
+from harness.mirror.store import Store
 from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.har import exchanges
 from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, first_word, of_load, page_log, read_netlog
@@ -26,7 +27,6 @@ from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
 from harness.record.sources.brought import Missing, same_name
-from harness.record.store import Store
 from harness.record.visit import Visit
 
 NUMBER = re.compile("[0-9]{1,18}")

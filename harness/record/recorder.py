@@ -19,11 +19,11 @@ from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
 from harness.files.urls import names_port
 from harness.mirror.manifest import MANIFEST
+from harness.mirror.store import Store
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.page import PageRecording, evaluate
 from harness.record.sources.restored import restore
 from harness.record.sources.source import Source
-from harness.record.store import Store
 from harness.record.verdict import Verdict, judge
 from harness.record.visit import VISIT, Visit, VisitSettings
 from harness.system.privileges import User, browsing_user, give, invoking_user

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.mirror.recording import read_recording
+from harness.mirror.store import Store
 from harness.netlog.file import BEGIN, END
 from harness.record.page import PageRecording, Seen
-from harness.record.store import Store
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import page_log, seen
 
