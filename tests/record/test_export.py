@@ -192,7 +192,7 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
     told, meant = (f"/{letter * 70}.js?x=1&y=2" for letter in "tm")
     write_file(mirror, "http://a.test/", f"<title>old</title><script src='{meant.replace('&', '&amp;')}'>".encode())
     for target in ("/plain.css", told, meant, f"/{'n' * 70}.js"):
-        write_file(mirror, f"http://a.test{target}", target.encode())
+        write_file(mirror, f"http://a.test{target}", b"body")
     (tmp_path / "old.fetchlog").mkdir()
     (tmp_path / "old.fetchlog" / page.name).write_text(
         f"*** Renamed {told} to /{md5_name(told)} ***\n"

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import Answer, Body, Exchange, Request
+from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har import NO_ENTRY, from_har, har_log
 from harness.files.headers import header_in
 from harness.files.load_har import read_har_log
@@ -24,7 +24,7 @@ from harness.files.urls import document_url, without_fragment
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING
-from harness.mirror.paths import INDEX, is_md5_name, md5_name, open_file
+from harness.mirror.paths import is_md5_name, md5_name, open_file
 from harness.mirror.recording import Recording, read_recording
 from harness.system.untrusted import UnreadableFileError
 
@@ -118,18 +118,17 @@ def _unasked(recording: Recording, files: PageFiles, first: Page) -> Iterator[Ex
     Its URL is what it is called or, where that is an MD5, what a text log or a file of the mirror has: amazon.com's
     images have such names, and its pages name them.
     """
-    if not recording.manifest.bodies:
+    unasked = [each for each in recording.each
+               if not each.page and each.place.scheme == recording.schemes(each.place.host)[0]]
+    if not unasked:
         return
     texts = (_body(files.mirror, file).decode("utf-8", "replace").replace("\\/", "/") for file in recording.bodies)
     targets = {url[1] for text in texts for form in (text, html.unescape(text)) for url in URL.finditer(form)}
     named = {md5_name(target): target for target in targets}
     for log in files.fetchlog.iterdir():
         named |= {} if log.suffix in (".har", ".json") else read_log(log).renamed
-    for file in recording.manifest.bodies:
-        host, _, name = file.partition("/")
-        plain = "" if is_md5_name(name) else "/" if name == INDEX else f"/{name}"
-        target = named.get(name, plain).partition("#")[0]
-        found = recording.exact(recording.schemes(host)[0], host, target) if target else ()
-        if found and found[0].file == file:
-            yield Exchange(page=first.name, request=Request("GET", found[0].url),
-                           answer=Answer(200, protocol="HTTP/1.1", headers=None, body=Body(file)))
+    for each in unasked:
+        name = each.place.target[1:]
+        if target := named.get(name, "" if is_md5_name(name) else each.place.target).partition("#")[0]:
+            yield Exchange(page=first.name, request=Request("GET", replace(each.place, target=target).url),
+                           answer=Answer(200, protocol="HTTP/1.1", headers=None, body=each.answer.body))
