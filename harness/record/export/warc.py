@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterable
 from datetime import timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
@@ -23,13 +23,29 @@ FRAMING = ("transfer-encoding", "content-length")
 SOFTWARE = "TFO Lab"
 
 
-def write_warc(file: Path, exchanges: Iterable[Exchange]) -> None:
+class Written(NamedTuple):
+    """Where the record of an answer is in a file: `size` bytes from `offset` on, and the digest of the body."""
+
+    exchange: Exchange
+    digest: str
+    offset: int
+    size: int
+
+
+def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[Written]:
     """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``."""
+    written = []
     with file.open("wb") as output:
         writer = WARCWriter(output, gzip=not file.name.lower().endswith(".warc"), warc_version="WARC/1.1")
         writer.write_record(writer.create_warcinfo_record(file.name, {"software": SOFTWARE, "format": "WARC 1.1"}))
         for exchange in exchanges:
-            writer.write_request_response_pair(_request(writer, exchange), _response(writer, exchange))
+            offset, response, request = output.tell(), _response(writer, exchange), _request(writer, exchange)
+            writer.write_record(response)
+            told = response.rec_headers.get_header
+            written.append(Written(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
+            request.rec_headers.add_header("WARC-Concurrent-To", told("WARC-Record-ID"))
+            writer.write_record(request)
+    return written
 
 
 def _response(writer: Any, exchange: Exchange) -> Any:
@@ -60,9 +76,13 @@ def _request(writer: Any, exchange: Exchange) -> Any:
 
 def _named(exchange: Exchange) -> dict[str, str]:
     """Return the headers of a record that both of an exchange's have."""
-    date = (exchange.started or EPOCH).astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": date,
+    return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": date_of(exchange),
             "WARC-Protocol": H2 if exchange.answer.http2 else "http/1.1"}
+
+
+def date_of(exchange: Exchange) -> str:
+    """Return when it was asked for, as ISO 8601 in UTC."""
+    return (exchange.started or EPOCH).astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _head(first_line: str, headers: list[tuple[str, str]], **more: Any) -> Any:
