@@ -210,7 +210,7 @@ def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signa
     command = [sys.executable, str(ROOT / "scripts" / "make_pages.py"), "--directory", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
         deadline = time.monotonic() + 20
-        while not any(path.name.startswith(".Paper.making-") for path in tmp_path.iterdir()):
+        while not any(path.name.startswith(".Paper.recording-") for path in tmp_path.iterdir()):
             assert time.monotonic() < deadline
         making.send_signal(signal_sent)
         assert making.wait(10) == -signal_sent

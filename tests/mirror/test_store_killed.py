@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.record.store import Store, sweep
+from harness.mirror.store import Store, sweep
 from harness.system.locked_folder import LOCK
 
 RECORDER = """import os, signal, sys
 from pathlib import Path
-from harness.record.store import Store
+from harness.mirror.store import Store
 from harness.system.privileges import invoking_user
 directory, renames = Path(sys.argv[1]), int(sys.argv[2])
 store = Store(directory, "demo")
@@ -33,7 +33,7 @@ store.publish(invoking_user())
 os.kill(os.getpid(), signal.SIGKILL)"""
 RUNNING = """import sys, time
 from pathlib import Path
-from harness.record.store import Store
+from harness.mirror.store import Store
 store = Store(Path(sys.argv[1]), "demo")
 store.make()
 print("made", flush=True)

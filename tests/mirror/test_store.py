@@ -11,8 +11,8 @@ import pytest
 from harness.errors import InputError
 from harness.files.pages import Page
 from harness.mirror.paths import md5_name
+from harness.mirror.store import Store
 from harness.record.recorder import RecordingOutcome, remove_older
-from harness.record.store import Store
 from harness.record.verdict import Verdict
 from harness.system.privileges import invoking_user
 
