@@ -26,6 +26,7 @@ from aioquic.quic.events import (
 from aioquic.quic.recovery import QuicPacketPacer
 
 from harness.files.har import H3
+from harness.files.server_log import Early
 from harness.mirror.asked import BodyHasher
 from harness.replay.connection import LARGEST_UPLOAD, Connection
 from harness.replay.heads import Field, encoded_fields
@@ -111,7 +112,7 @@ class Http3Connection(QuicConnectionProtocol):
     def _answer(self, stream: int, upload: _Upload) -> None:
         """Begin the answer to a request that is complete now."""
         answer = answer_to(self._connection, stream, upload.headers, upload.hasher, time.time())
-        answer.early, reply = not self._handshaken, answer.reply
+        answer.early, reply = Early.NO if self._handshaken else Early.DATA, answer.reply
         self._answers[stream] = answer
         if reply.hangs:
             return

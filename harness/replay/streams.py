@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from harness.files.server_log import Early
 from harness.mirror.asked import Asked, BodyHasher, headers_of
 from harness.replay.connection import Connection
 from harness.replay.heads import Field, encoded_fields
@@ -40,8 +41,7 @@ class Outgoing:
     incremental: bool
     left: int
     head: list[Field]
-    early: bool = False
-    """Whether it was asked for in early data."""
+    early: str = Early.NO
     sent: int = 0
     turns: int = 0
     begun_s: float | None = None
