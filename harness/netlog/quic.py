@@ -1,79 +1,49 @@
 """The QUIC connections of a net-log: sessions, the jobs that made them, and the requests that they carried.
 
 A session begins with its first datagram. It stands once requests can be sent: when the handshake is over or, with early
-data (0-RTT), as soon as its keys are known. Both is the end of its job's QUIC_SESSION_POOL_JOB_CONNECT, or what the log
-of a session itself says where its job was left out.
+data (0-RTT), as soon as its keys are known. Both is the end of its job's QUIC_SESSION_POOL_JOB_CONNECT.
 
     QUIC_SESSION_ZERO_RTT_STATE     NotAttempted, AttemptedAndSucceeded, AttemptedAndRejected
     QUIC_SESSION_PACKET_SENT        transmission_type: NOT_RETRANSMISSION, or why its frames are sent again
-                                    (Chromium's net/third_party/quiche/.../quic_types.cc)
+                                    (TransmissionType in quiche/quic/core/quic_types.h)
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from harness.netlog.connections import Connection, NameResolution
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
 
-ACCEPTED, REJECTED = "AttemptedAndSucceeded", "AttemptedAndRejected"
+EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
 FIRST_TIME = "NOT_RETRANSMISSION"
 
 
-@dataclass
-class _Session:
-    """What the events of a session tell; ticks."""
-
-    id: int
-    name: str = ""
-    start: int | None = None
-    shaken: int | None = None
-    """When the handshake was over."""
-    closed: int | None = None
-    error: int = 0
-    address: str = ""
-    early: str = ""
-    received: list[int] = field(default_factory=list)
-    sent: list[int] = field(default_factory=list)
-    sent_again: int = 0
+def _begun(session: Connection, event: Event) -> None:
+    session.name, session.start, session.quic = _name(event), event.tick, True
 
 
-def _begun(session: _Session, event: Event) -> None:
-    session.name, session.start = _name(event), event.tick
-
-
-def _sent(session: _Session, event: Event) -> None:
+def _sent(session: Connection, event: Event) -> None:
     session.sent.append(event.tick)
     session.sent_again += event.params.get("transmission_type", FIRST_TIME) != FIRST_TIME
 
 
-def _received(session: _Session, event: Event) -> None:
+def _received(session: Connection, event: Event) -> None:
     session.received.append(event.tick)
     session.address = session.address or str(event.params.get("peer_address", ""))
 
 
-def _shaken(session: _Session, event: Event) -> None:
-    session.shaken = event.tick
+def _early(session: Connection, event: Event) -> None:
+    session.early = EARLY_STATES.get(str(event.params.get("state", "")))
 
 
-def _early(session: _Session, event: Event) -> None:
-    session.early = str(event.params.get("state", ""))
+def _failed(session: Connection, event: Event) -> None:
+    session.error = int(event.params.get("net_error", 0))
 
 
-def _failed(session: _Session, event: Event) -> None:
-    if session.shaken is None:
-        session.error = int(event.params.get("net_error", 0))
-
-
-def _ended(session: _Session, event: Event) -> None:
-    session.closed = event.tick
-
-
-_OF_SESSIONS: Readers[_Session] = {
+_OF_SESSIONS: Readers[Connection] = {
     ("QUIC_SESSION", BEGIN): _begun,
-    ("QUIC_SESSION", END): _ended,
+    ("QUIC_SESSION", END): noting("closed"),
     ("QUIC_SESSION_PACKET_SENT", POINT): _sent,
     ("QUIC_SESSION_PACKET_RECEIVED", POINT): _received,
-    ("QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE", POINT): _shaken,
     ("QUIC_SESSION_ZERO_RTT_STATE", POINT): _early,
     ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): _failed,
 }
@@ -81,23 +51,24 @@ _OF_SESSIONS: Readers[_Session] = {
 
 @dataclass
 class _Job:
-    """A job that makes a session: for whom, the look-up that it made, and until when it connected; ticks."""
+    """A job that makes a session: for whom, and the look-up that it made; ticks, None for what never happened."""
 
     id: int
     name: str = ""
     session: int = 0
     connected: int | None = None
-    look_up: tuple[int, int, int] | None = None
-    """Begin, end and error."""
-    _asked: int = 0
+    asked: int | None = None
+    resolved: int | None = None
+    error: int = 0
+    """Of the look-up."""
 
-    def resolves(self, event: Event) -> None:
-        """Begin a look-up."""
-        self._asked = event.tick
 
-    def resolved(self, event: Event) -> None:
-        """End it."""
-        self.look_up = self._asked, event.tick, int(event.params.get("net_error", 0))
+def _wanted(job: _Job, event: Event) -> None:
+    job.name = _name(event)
+
+
+def _resolved(job: _Job, event: Event) -> None:
+    job.resolved, job.error = event.tick, int(event.params.get("net_error", 0))
 
 
 def _made(job: _Job, event: Event) -> None:
@@ -105,18 +76,13 @@ def _made(job: _Job, event: Event) -> None:
 
 
 def _connected(job: _Job, event: Event) -> None:
-    if not event.params.get("net_error"):
-        job.connected = event.tick
-
-
-def _wanted(job: _Job, event: Event) -> None:
-    job.name = _name(event)
+    job.connected = None if event.params.get("net_error") else event.tick
 
 
 _OF_JOBS: Readers[_Job] = {
     ("QUIC_SESSION_POOL_JOB", BEGIN): _wanted,
-    ("HOST_RESOLVER_MANAGER_REQUEST", BEGIN): _Job.resolves,
-    ("HOST_RESOLVER_MANAGER_REQUEST", END): _Job.resolved,
+    ("HOST_RESOLVER_MANAGER_REQUEST", BEGIN): noting("asked"),
+    ("HOST_RESOLVER_MANAGER_REQUEST", END): _resolved,
     ("QUIC_SESSION_CREATED", POINT): _made,
     ("QUIC_SESSION_POOL_JOB_CONNECT", END): _connected,
 }
@@ -146,9 +112,9 @@ def _bound(stream: _StreamJob, event: Event) -> None:
 
 
 _OF_STREAMS: Readers[_StreamJob] = {
-    ("HTTP_STREAM_JOB_BOUND_TO_REQUEST", POINT): _bound,
     ("BOUND_TO_QUIC_SESSION_POOL_JOB", POINT): _waits,
     ("QUIC_SESSION_POOL_USE_EXISTING_SESSION", POINT): _uses,
+    ("HTTP_STREAM_JOB_BOUND_TO_REQUEST", POINT): _bound,
 }
 
 
@@ -156,43 +122,37 @@ class Quic:
     """Reads them; `subscribers` want the events."""
 
     def __init__(self) -> None:
-        self._sessions = Subscriber(("QUIC_SESSION",), _Session, _OF_SESSIONS)
+        self._sessions = Subscriber(("QUIC_SESSION",), Connection, _OF_SESSIONS)
         self._jobs = Subscriber(("QUIC_SESSION_POOL_DIRECT_JOB",), _Job, _OF_JOBS)
         self._streams = Subscriber(("HTTP_STREAM_JOB",), _StreamJob, _OF_STREAMS)
         self.subscribers = self._sessions, self._jobs, self._streams
 
     def connections(self) -> list[Connection]:
-        """Return the sessions as connections, whose `jobs` are the stream jobs that they served, in that order."""
-        makers = {job.session: job for job in self._jobs.found.values() if job.session}
-        served = self._served({job.id: job.session for job in self._jobs.found.values()})
-        return [_connection(session, makers.get(session.id, _Job(0)), served.get(session.id, []))
-                for session in self._sessions.found.values() if session.start is not None]
+        """Return the sessions, whose `jobs` are the stream jobs whose requests they carried, in that order."""
+        sessions, jobs = self._sessions.found, self._jobs.found
+        for job in jobs.values():
+            session = sessions.get(job.session)
+            if session is not None:
+                session.connect_job = job.id
+                if job.connected is not None:     # how it ended later is no error of the connect
+                    session.connect_ms, session.error = float(job.connected - session.start), 0
+                    session.ssl = session.start, job.connected
+        for stream in sorted(self._streams.found.values(), key=lambda stream: stream.bound):
+            maker = jobs.get(stream.waits_for)
+            session = sessions.get(stream.uses or (maker.session if maker else 0))
+            if session is not None and stream.bound:
+                session.jobs.append(stream.id)
+        return [session for session in sessions.values() if session.quic]
 
     def look_ups(self) -> list[NameResolution]:
         """Return the look-up of every job, in order of its start."""
-        addresses = {session.id: session.address for session in self._sessions.found.values()}
-        found = [NameResolution(job.id, job.name, *job.look_up, (address,) if (address := addresses.get(
-            job.session, "")) else ()) for job in self._jobs.found.values() if job.look_up and job.name]
+        found = []
+        for job in self._jobs.found.values():
+            if job.asked is not None and job.resolved is not None and job.name:
+                session = self._sessions.found.get(job.session)
+                found.append(NameResolution(job.id, job.name, job.asked, job.resolved, job.error,
+                                            (session.address,) if session and session.address else ()))
         return sorted(found, key=lambda look_up: look_up.start)
-
-    def _served(self, made: Mapping[int, int]) -> dict[int, list[int]]:
-        """Return the stream jobs of each session; `made` are the sessions by job."""
-        served: dict[int, list[int]] = {}
-        for stream in sorted(self._streams.found.values(), key=lambda stream: stream.bound):
-            session = stream.uses or made.get(stream.waits_for, 0)
-            if session and stream.bound:
-                served.setdefault(session, []).append(stream.id)
-        return served
-
-
-def _connection(session: _Session, maker: _Job, jobs: list[int]) -> Connection:
-    start = session.start or 0
-    stands = session.shaken if maker.connected is None else maker.connected
-    return Connection(
-        session.id, session.name, session.address, maker.id, start,
-        None if stands is None or session.error else float(stands - start), session.error, False, jobs,
-        None if stands is None else (start, stands), session.received, session.sent, closed=session.closed, quic=True,
-        early={ACCEPTED: True, REJECTED: False}.get(session.early), sent_again=session.sent_again)
 
 
 def _name(event: Event) -> str:
