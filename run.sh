@@ -8,7 +8,7 @@ cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
 usage() {
     cat <<'END'
 Usage: sudo ./run.sh [options]
-  --name NAME          pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (Paper); demo: two small ones
+  --name NAME          pages to load: NAME.pages, NAME/ and NAME.fetchlog/ (Paper); Small: two small ones
   --delays "10 50 100" one-way delays in ms; the RTT is twice that. --sweep-rtt 2,5,20: RTTs instead
   --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
   --quick              one measured load instead of three
@@ -84,7 +84,7 @@ restore() { echo "$before" >"$fastopen"; : >/run/tfo-lab.lock; }; trap restore E
 export TFO_LAB_LOCK_FD=9
 run ./scripts/setup.sh
 [ "$name" != Paper ] || run "${as_user[@]}" ./scripts/make_pages.py --name Paper
-[ "$name" != demo ] || run "${as_user[@]}" ./scripts/make_pages.py --name demo --shape demo.shape
+[ "$name" != Small ] || run "${as_user[@]}" ./scripts/make_pages.py --name Small --shape demo/demo.shape
 begun=("${dry_run:-$resume}")
 [ -n "${begun[0]}" ] || begun=("--new-run=$(printf '%s\n' "${given[@]}")")
 echo 3 >"$fastopen"

@@ -10,10 +10,11 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 
-from harness.files.pages import BUNDLED
+from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.folders import require_writable
 from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.synthetic.shape import SHAPE_FILE
+from harness.system.atomic import write_atomically
 from harness.system.options import SEED, OptionParser, page_list_name
 from harness.system.privileges import invoking_user, leave_root
 from harness.system.signals import run_interruptible
@@ -28,14 +29,19 @@ def main() -> int:
                         help="the same seed gives the same bytes (%(default)s)")
     parser.add_argument("--shape", type=Path, default=SHAPE_FILE, metavar="FILE",
                         help="page-shape file to make them from, such as scripts/shape.py writes (default: the paper's "
-                        "pages); without NAME.pages all its pages")
+                        "pages); without NAME.pages all its pages. How far its servers were, FILE's .rtts, goes to "
+                        "NAME.rtts")
     parser.add_argument("--https", action="store_true", help="all of it over TLS; without NAME.pages all of FILE's "
                         "pages")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
     options = parser.parse_args()
     leave_root()
+    files = PageFiles(options.directory, options.name)
     try:
         print(make_pages(options.directory, options.name, options.seed, options.shape, https=options.https))
+        distances = options.shape.with_suffix(".rtts")
+        if distances.is_file() and not files.rtts.exists():
+            write_atomically(files.rtts, distances.read_bytes())
     except PermissionError:
         require_writable(options.directory, invoking_user())    # such as a clone that sudo made
         raise

@@ -22,7 +22,7 @@ PACKAGES=(
     fonts-dejavu-core fonts-liberation                              # for the figures and the browser
     fonts-noto-color-emoji                                          # without it many pages load pictures of emoji
 )
-REQUIREMENTS=("$ROOT/requirements.txt")
+REQUIREMENTS=("$ROOT/requirements/run.txt")
 
 say() { printf 'setup: %s\n' "$*"; }
 
@@ -62,9 +62,9 @@ read_arguments() {
             --tests)
                 PACKAGES+=(shellcheck nginx-light tshark)   # nginx: the internet of fetch.py's tests; tshark reads captures
                 choose_kernel
-                REQUIREMENTS+=("$ROOT/requirements-test.txt" "$ROOT/requirements-sweep.txt")
+                REQUIREMENTS+=("$ROOT/requirements/test.txt" "$ROOT/requirements/sweep.txt")
                 ;;
-            --sweep) REQUIREMENTS+=("$ROOT/requirements-sweep.txt") ;;
+            --sweep) REQUIREMENTS+=("$ROOT/requirements/sweep.txt") ;;
             -h | --help)
                 usage
                 exit 0
@@ -162,7 +162,7 @@ wanted_stamp() {
     local file
     printf '%s %s\n' "$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" "$VENV"
     for file in "${REQUIREMENTS[@]}"; do
-        printf '%s %s\n' "${file##*/}" "$(cat "$ROOT/requirements-build.txt" "$file" | sha256sum)"
+        printf '%s %s\n' "${file##*/}" "$(cat "$ROOT/requirements/build.txt" "$file" | sha256sum)"
     done
 }
 
@@ -208,8 +208,8 @@ make_environment() {
     for file in "${REQUIREMENTS[@]}"; do
         arguments+=(-r "$file")
     done
-    step "installing the tools to compile Python packages" pip install --no-compile -r "$ROOT/requirements-build.txt"
-    step "installing the Python packages of ${REQUIREMENTS[*]##*/}" \
+    step "installing the tools to compile Python packages" pip install --no-compile -r "$ROOT/requirements/build.txt"
+    step "installing the Python packages of ${REQUIREMENTS[*]#"$ROOT"/}" \
         pip install --no-compile --no-build-isolation "${arguments[@]}"
     step "compiling them" compile_packages
     wanted_stamp >"$STAMP"

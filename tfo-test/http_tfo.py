@@ -68,7 +68,7 @@ def main() -> int:
     _check_hosts(hosts, recording, options)
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
     serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user, mark,
-                             options.held_rtt)
+                             options.held_rtt, settings.balancer)
     return run_servers(hosts, _services(hosts, recording, options, mark), serving)
 
 
@@ -136,8 +136,8 @@ def _parser() -> OptionParser:
     which.add_argument("--hosts", type=Path, metavar="FILE", help="hosts to serve, lines of: hostname ip netns_path|-")
     which.add_argument("--host", help="the one host to serve")
     parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
-    add_options(parser, ("port", "tls_port", "http", "server"), port=PORT, tls_port=PORT)
-    parser.add_argument("--settings", metavar="JSON", help="these four, as tfo.py says them")
+    add_options(parser, ("port", "tls_port", "http", "server", "balancer"), port=PORT, tls_port=PORT)
+    parser.add_argument("--settings", metavar="JSON", help="these five, as tfo.py says them")
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
                         help="the certificate authority of https servers, made if there is none (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")

@@ -126,7 +126,7 @@ def _find_driver(binary: str) -> str:
         others.append(f"{driver} is of version {drivers}")
     if not others:
         raise MachineError("no chromedriver found; on Debian: sudo apt-get install chromium-driver; elsewhere: "
-                         ".venv/bin/pip install -r requirements-chromedriver.txt")
+                         ".venv/bin/pip install -r requirements/chromedriver.txt")
     raise MachineError(f"no chromedriver of version {chromes}, which {binary} is of ({', '.join(others)}); on Debian: "
                      "sudo apt-get install chromium chromium-driver; elsewhere: .venv/bin/pip install "
                      f"'chromedriver-binary=={chromes}.*'")

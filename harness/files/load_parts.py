@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from harness.files.exchange import Fate, fate_of
+from harness.files.middlebox import Box
 
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A time, up to eleven days: what claims to have taken longer was not a load."""
@@ -221,6 +222,23 @@ class CookieCounts:
     first: Count
     visited: Count
     lost: bool = False
+
+
+@dataclass(frozen=True)
+class MiddleboxCounts:
+    """What a middlebox did in the load: of the `seen` SYNs that came to it, `touched` were spoilt. It stands before
+    `servers` of the servers.
+    """
+
+    box: Box
+    servers: Count
+    seen: Count
+    touched: Count
+
+    @property
+    def dropped(self) -> int:
+        """How many of the SYNs it dropped."""
+        return self.touched if self.box.drops else 0
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ class ReasonKind(str, Enum):
     DROPPED_PACKETS = "dropped packets"
     DATA_WITHOUT_TFO = "data in the SYN without TFO"
     NO_DATA_WITH_TFO = "no data in the SYN with TFO"
+    BOX_IDLE = "middlebox did nothing"
     NO_COOKIE = "no cookie"
     NOT_LOGGED = "connections not logged"
     SUSPENDED = "suspended"

@@ -5,7 +5,7 @@ tfo.py and the benchmarks use the same one, so what the benchmarks find holds fo
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import Counters, NetworkKind
+from harness.files.middlebox import read_middlebox
 from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.files.server_log import directory_name
 from harness.measure.coverage import RecordedPage, recorded_page
@@ -25,6 +26,7 @@ from harness.measure.proven_rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delayed_links
+from harness.network.middlebox import StandingBox, standing
 from harness.network.rates import check_home_link
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
@@ -33,6 +35,7 @@ from harness.system import fastopen
 from harness.system.companions import Companion
 from harness.system.privileges import User, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
+from harness.system.syn_counts import SynCounts
 from harness.system.untrusted import read_untrusted
 
 UNUSED_PORT = 1
@@ -85,6 +88,8 @@ class Laboratory:
     delay: Delay
     servers: Companion
     speeds: LinkSpeeds
+    middlebox: StandingBox | None = None
+    """What stands on the way to the servers."""
     network: ClassVar[NetworkKind] = "star"
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
@@ -103,6 +108,8 @@ class Laboratory:
         """Raise ExperimentError when delay line, servers or a host have ended, with their last words."""
         self.delay.check()
         self.servers.check()
+        if self.middlebox:
+            self.middlebox.program.check()
         check_hosts(self.star)
 
     def switch_fastopen(self, tfo: int) -> None:
@@ -113,6 +120,10 @@ class Laboratory:
         """Return where the kernel's counters stand: of `user`, and summed over the servers."""
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
         return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers}
+
+    def syns(self) -> SynCounts | None:
+        """Return how many SYNs the middlebox has seen and touched so far; None without one."""
+        return self.middlebox.counts.read() if self.middlebox else None
 
     def delay_line_drops(self) -> int:
         """Return how many packets the delay line has lost so far."""
@@ -164,10 +175,12 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
     thrown away at the end. Raises ExperimentError.
     """
-    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, served(
+    kind, seed = web.settings.middlebox, web.settings.seed
+    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, (
+            standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
             star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir),
             delays_ms=[speeds.delay_net_ms for speeds in links]) as fields:
-        yield Hosts(star=star, netem=netem, fields={**fields, "initiators": initiators})
+        yield Hosts(star=star, netem=netem, fields={**fields, "initiators": initiators, "middlebox": middlebox})
 
 
 @contextmanager
@@ -187,7 +200,7 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
         mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
         http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
         tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
-        authority=authority)
+        authority=authority, balancer=settings.balancer)
     with running_servers(star, how, work_dir) as servers:
         yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
                "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}

@@ -13,7 +13,7 @@ from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.initiators import initiators_of
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping
+from harness.files.load_parts import CookieCounts, LateAnswer, MiddleboxCounts, ReceivedAnswers, Timekeeping
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.coverage import RecordedPage, coverage
@@ -78,8 +78,18 @@ def known(evidence: Evidence) -> dict[str, Any]:
         "syn_data_connections": sum(request.syn_data for request in first),
         "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
         "counters": evidence.counters, "delay_line_drops": evidence.delay_line_drops,
-        "buffer_drops": evidence.buffer_drops, "began_s": evidence.began_s, "environment": evidence.environment,
+        "buffer_drops": evidence.buffer_drops,
+        "middlebox": _middlebox(evidence), "balancer": lab.settings.balancer,
+        "began_s": evidence.began_s, "environment": evidence.environment,
     }
+
+
+def _middlebox(evidence: Evidence) -> MiddleboxCounts | None:
+    """Return what the middlebox did to the load's SYNs; None without one."""
+    box, syns = evidence.lab.middlebox, evidence.syns
+    if box is None or syns is None:
+        return None
+    return MiddleboxCounts(box.kind.box, len(box.servers), syns.seen, syns.touched)
 
 
 def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as changed
 
+from harness.files.exchange import Fate
 from harness.files.load_parts import JUDGED, Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
@@ -120,7 +122,8 @@ def test_what_a_recording_holds_for_each_page(tmp_path: Path) -> None:
     assert not recorded.of_a_load, "a text log lists what a scraper stored"
     assert recorded_page(recording, base / "small", "another") == RecordedPage({})
     style_answer = recording.exact("http", "one.test", "/a.css")[0]
-    recording.answers["http", "one.test"]["GET", "/a.css"] = (replace(style_answer, after_load=True),)
+    recording.answers["http", "one.test"]["GET", "/a.css"] = (replace(
+        style_answer, exchange=changed(style_answer.exchange, fate=Fate.AFTER_LOAD)),)
     assert 4 not in recorded_page(recording, base / "small", sanitise("http://one.test")).sizes.values()
     style = next(identity for identity, size in sizes.items() if size == 4)
     got = ReceivedAnswers(2, 0, 0, 0, tuple(_received(identity) for identity in (style, style, "other")))

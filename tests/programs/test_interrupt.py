@@ -153,7 +153,7 @@ def test_a_program_of_the_users_ends_with_the_run(number: signal.Signals, projec
     program = project / "scripts" / "make_pages.py"
     script = program.read_text()
     program.write_text("#!/usr/bin/env python3\nimport signal\nprint('it runs', flush=True)\nsignal.pause()\n")
-    with start_run(project, caller, name="demo") as process:
+    with start_run(project, caller, name="Small") as process:
         try:
             read_until(process, "it runs")
             process.send_signal(number)

@@ -141,15 +141,15 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.root
-def test_the_demo_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
+def test_small_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     """And its servers, an ordinary user's, can read it whatever root's umask is."""
-    as_root = typed(project, "env", "SUDO_UID=0", "SUDO_GID=0", "./run.sh", "--name", "demo")
+    as_root = typed(project, "env", "SUDO_UID=0", "SUDO_GID=0", "./run.sh", "--name", "Small")
     done = subprocess.run([*as_root, "--rtt", "recorded", "--dry-run"], capture_output=True, text=True, timeout=180,
                           umask=0o077, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert all(path.stat().st_mode & 0o004 for path in (project / "demo").rglob("*"))
+    assert all(path.stat().st_mode & 0o004 for path in (project / "Small").rglob("*"))
     assert "= 16 page loads" in done.stdout
-    files = PageFiles(project, "demo")
+    files = PageFiles(project, "Small")
     assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
 
 
@@ -194,7 +194,7 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
 def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
     """`sudo git clone` is typed often: all of the folder is root's, and no page can be made there."""
     subprocess.run(["chmod", "-R", "go+rX", project], check=True)
-    done = run(project, "--name", "demo", "--dry-run", **SUDO)
+    done = run(project, "--name", "Small", "--dry-run", **SUDO)
     assert done.returncode == 2
     assert done.stderr.endswith(f"{ORDINARY.name} cannot write there (Permission denied); give another --dir, or make "
                                 f"it theirs: sudo chown -R {ORDINARY.uid} {ROOT}\n")

@@ -65,11 +65,11 @@ def made_project() -> Iterator[Project]:
     with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
         made = Project(Path(name), Path(name) / "tools", Path(name) / "calls")
         made.root.chmod(0o777)
-        for directory in (made.tools, made.root / "scripts"):
+        for directory in (made.tools, made.root / "scripts", made.root / "requirements"):
             directory.mkdir()
         shutil.copy(ROOT / "scripts" / "setup.sh", made.root / "scripts")
-        for file in ROOT.glob("requirements*.txt"):
-            (made.root / file.name).write_text("# nothing\n")
+        for file in ROOT.glob("requirements/*.txt"):
+            (made.root / "requirements" / file.name).write_text("# nothing\n")
         made.stand_in("dpkg-query", ALL_INSTALLED)
         made.stand_in("apt-get", "exit 100")
         yield made
@@ -154,7 +154,7 @@ def test_what_the_caller_has_alone_does_not_count(project: Project) -> None:
     own = project.root / "home" / ".local"
     shutil.unpack_archive(project.root / "small-1.0-py3-none-any.whl", format="zip", extract_dir=(
         own / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"))
-    (project.root / "requirements.txt").write_text("small==1.0\n")
+    (project.root / "requirements/run.txt").write_text("small==1.0\n")
     answer = project.setup(HOME=str(own.parent), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(project.root))
     assert answer.returncode == 0, answer.stderr
     subprocess.run([project.root / ".venv" / "bin" / "python", "-c", "import small"], check=True, env={"HOME": "/"})
@@ -201,20 +201,20 @@ def test_moved_clone_gets_a_new_environment(environment: Project) -> None:
 
 def test_other_requirements_are_installed_again(environment: Project) -> None:
     project = environment
-    (project.root / "requirements-test.txt").write_text("# something else\n")
+    (project.root / "requirements/test.txt").write_text("# something else\n")
     assert project.setup().stdout == "setup: everything is there\n"
-    assert "requirements-test.txt" in project.setup("--tests").stdout
-    (project.root / "requirements.txt").write_text("# something else\n")
-    assert "requirements.txt" in project.setup().stdout
+    assert "requirements/test.txt" in project.setup("--tests").stdout
+    (project.root / "requirements/run.txt").write_text("# something else\n")
+    assert "requirements/run.txt" in project.setup().stdout
 
 
 def test_only_the_sweep_waits_for_what_it_alone_needs(environment: Project) -> None:
     project = environment
-    assert "requirements-sweep.txt" in project.setup("--tests").stdout
+    assert "requirements/sweep.txt" in project.setup("--tests").stdout
     assert project.setup("--sweep").stdout == "setup: everything is there\n", "--tests has brought it"
-    (project.root / "requirements-sweep.txt").write_text("# something else\n")
+    (project.root / "requirements/sweep.txt").write_text("# something else\n")
     assert project.setup().stdout == "setup: everything is there\n"
-    assert "requirements-sweep.txt" in project.setup("--sweep").stdout
+    assert "requirements/sweep.txt" in project.setup("--sweep").stdout
 
 
 WITH_SYSTEMD = ("unshare", "--mount", "sh", "-c",
@@ -259,7 +259,7 @@ def test_failed_installation_names_command_and_log(project: Project) -> None:
 @pytest.mark.root
 def test_an_environment_that_is_not_finished_is_not_roots(project: Project) -> None:
     """Without the Internet pip fails: the user could neither remove what was there nor go on without sudo."""
-    (project.root / "requirements.txt").write_text("nowhere-to-be-had==1.0\n")
+    (project.root / "requirements/run.txt").write_text("nowhere-to-be-had==1.0\n")
     answer = project.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid), PIP_NO_INDEX="1")
     assert answer.returncode == 1
     assert "the whole log: " in answer.stderr
@@ -335,7 +335,7 @@ def test_sigterm_ends_the_step_at_hand(project: Project) -> None:
 def test_pins_are_exact_and_named_once() -> None:
     """A version that is not pinned would change under a user's hands."""
     names = []
-    for file in ("requirements.txt", "requirements-sweep.txt", "requirements-test.txt", "requirements-build.txt"):
+    for file in ("requirements/run.txt", "requirements/sweep.txt", "requirements/test.txt", "requirements/build.txt"):
         for line in (ROOT / file).read_text().splitlines():
             requirement = line.partition("#")[0].partition(";")[0].strip()
             if requirement:

@@ -277,9 +277,9 @@ def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path, pages: li
 
 @pytest.mark.parametrize("ending", ["har", "wacz"])
 def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path, ending: str) -> None:
-    make_pages(tmp_path, "demo", 1, ROOT / "demo.shape")
+    make_pages(tmp_path, "demo", 1, ROOT / "demo/demo.shape")
     pages = read_pages(tmp_path / "demo.pages")
-    source = read_source(ROOT / f"demo.{ending}", tmp_path / "read")
+    source = read_source(ROOT / f"demo/demo.{ending}", tmp_path / "read")
     assert source.brought.pages == [document_url(page.url) for page in pages]
     for exchange in recorded_exchanges(tmp_path, "demo", pages):
         found = source.answered(exchange.url)

@@ -25,7 +25,7 @@ def refusal(*options: str) -> str:
 @pytest.mark.parametrize("options", [("--from", "bodies"), ("--from", "figures"), ("--to", "x.har"), ("--append",)])
 def test_a_folder_that_is_not_there(options: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "figures.har").write_text(json.dumps(FIGURES))
-    files = {"bodies": str(ROOT / "demo.har"), "figures": str(tmp_path / "figures.har")}
+    files = {"bodies": str(ROOT / "demo/demo.har"), "figures": str(tmp_path / "figures.har")}
     given = [files.get(option, option) for option in options]
     nowhere = tmp_path / "nowhere"
     assert refusal(*given, "--dir", str(nowhere)) == f"{nowhere}: no such folder; make it, or give another --dir\n"

@@ -22,7 +22,7 @@ from tests.support.made_recording import TYPED, URL, make_recording
 from tests.support.made_warc import PAGE, SCRIPT, picture, site_records, write_warc
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("wayback") is None,
-                                                   reason="no pywb on the PATH; see requirements-pywb.txt")]
+                                                   reason="no pywb on the PATH; see requirements/pywb.txt")]
 START_S = 60.0
 
 

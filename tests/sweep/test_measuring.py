@@ -22,8 +22,10 @@ from harness.sweep.measuring import (
     take_part,
 )
 from harness.sweep.outcome import UnitOutcome
+from harness.system.privileges import give, invoking_user
 from tests.support.client_folder import make_client
 from tests.support.made_units import VERSIONS, unit
+from tests.support.ordinary import acting_as
 from tests.support.small_mirror import SmallMirror
 
 URL = "http://one.test/"
@@ -52,8 +54,9 @@ class Host:
     def measure(self, program: str, delays: tuple[float, ...] = (10.0,)) -> tuple[UnitOutcome, Contents]:
         """Measure a unit by `program`, which has its folder as `place`; return its outcome and files."""
         (self.project / "tfo.py").write_text(TFO_PY + program)
-        return measure(unit(url=URL, delays=delays, options=()), read_files(self.folder / "source", PARTS),
-                       Patience(0, 0))
+        with acting_as(invoking_user()):        # it does not come back from that
+            return measure(unit(url=URL, delays=delays, options=()), read_files(self.folder / "source", PARTS),
+                           Patience(0, 0))
 
 
 @pytest.fixture
@@ -107,6 +110,7 @@ def test_root_gives_nothing_away_that_the_user_may_not_read(here: Host, monkeypa
     """A folder may be exchanged for a link after it was looked at: so root reads as the user."""
     monkeypatch.setenv("SUDO_UID", str(USER))
     monkeypatch.setenv("SUDO_GID", str(USER))
+    give(here.folder, invoking_user())
     of_root = here.folder / "of root"
     of_root.mkdir()
     (of_root / "secret").write_text("secret")
