@@ -20,9 +20,9 @@ class FoundAs:
     """How an answer was found: the words of the column `found`."""
 
     PLAIN = "plain"
-    """A file of the mirror that is named by the URL."""
+    """What the URL's answer is."""
     MD5 = "md5"
-    """A file of the mirror that is named by the MD5 of path and query."""
+    """What older logs say where that file is named by the MD5 of path and query."""
     REDIRECT = "redirect"
     STATUS = "status"
     """A recorded status other than 200, or an error."""

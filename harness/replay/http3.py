@@ -27,9 +27,11 @@ from aioquic.quic.recovery import QuicPacketPacer
 
 from harness.files.har import H3
 from harness.mirror.asked import BodyHasher
+from harness.replay.answering import NEVER, Outgoing, outgoing
 from harness.replay.connection import LARGEST_UPLOAD, Connection
-from harness.replay.heads import Field, encoded_fields
-from harness.replay.streams import FRAME, Outgoing, answer_to
+from harness.replay.heads import Field
+from harness.replay.reply import reply_to
+from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
 
 
 class _Http3(H3Connection):
@@ -110,13 +112,15 @@ class Http3Connection(QuicConnectionProtocol):
 
     def _answer(self, stream: int, upload: _Upload) -> None:
         """Begin the answer to a request that is complete now."""
-        answer = answer_to(self._connection, stream, upload.headers, upload.hasher, time.time())
-        answer.early, reply = not self._handshaken, answer.reply
+        site, request = request_of(self._connection, upload.headers, upload.hasher)
+        reply = reply_to(site, self._connection.directories, request)
+        answer = outgoing(self._connection, stream, site, request, reply, received_s=time.time())
+        answer.early = not self._handshaken
         self._answers[stream] = answer
         if reply.hangs:
             return
         if reply.early_hints:
-            self._send_head(stream, [(b":status", b"103"), *encoded_fields(reply.early_hints)])
+            self._send_head(stream, early_hints_of(reply))
         if reply.think_ms:
             self._loop.call_at(self._loop.time() + reply.think_ms / 1000, self._begin_late, stream)
         else:
@@ -131,7 +135,7 @@ class Http3Connection(QuicConnectionProtocol):
     def _begin(self, answer: Outgoing) -> None:
         """Send the head of an answer."""
         answer.begin()
-        self._send_head(answer.stream, answer.head, ends=answer.is_only_head)
+        self._send_head(answer.stream, head_of(answer.reply), ends=answer.is_only_head)
         if answer.is_only_head:
             self._finish(answer)
         else:
@@ -176,10 +180,10 @@ class Http3Connection(QuicConnectionProtocol):
 
     def _wake_in_time(self) -> None:
         """Go on when the next of those answers has more to send that are sent as they came."""
-        waits = [wait for answer in self._answers.values() if (wait := answer.next_ms()) is not None]
+        next_s = min((answer.next_s() for answer in self._answers.values()), default=NEVER)
         if self._waker is not None:
             self._waker.cancel()
-        self._waker = self._loop.call_later(min(waits) / 1000, self.transmit) if waits else None
+        self._waker = self._loop.call_at(next_s, self.transmit) if next_s < NEVER else None
 
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]

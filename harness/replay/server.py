@@ -14,7 +14,7 @@ from harness.files.har import H2
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.connection import IDLE_LIMIT_S, Accepted, Connection, ServedPort
-from harness.replay.http1 import ReplayHandler
+from harness.replay.http1 import Http1Connection
 from harness.replay.http2 import Http2Connection
 from harness.system.fastopen import FastOpenSwitch
 
@@ -117,7 +117,7 @@ def _speak(accepted: Accepted) -> None:
     if accepted.protocol == H2:
         Http2Connection(accepted).serve()
     else:
-        ReplayHandler(accepted)
+        Http1Connection(accepted).serve()
 
 
 class SingleThreadedServer(ReplayServer):
