@@ -36,7 +36,6 @@ from harness.system.commands import run
 from harness.system.netns import inside
 
 WARM: CookieMode = "warm"
-COLD: CookieMode = "cold"
 DOMAIN: CookieMode = "domain"
 LOOK_S = 0.05
 """How often it is looked whether the load is over."""
