@@ -50,7 +50,7 @@ def main() -> int:
     options = parser.parse_args()
     settings = read_settings(options.settings) if options.settings else settings_of(parser, options)
     options.port, options.tls_port = settings.port, settings.https_port
-    options.http, options.server = settings.http, settings.server
+    options.http, options.server, options.early = settings.http, settings.server, settings.warm_pairs
     if options.user:
         act_as(options.user)
     recording = read_recording(options.mirror, options.fetchlog)
@@ -94,7 +94,7 @@ def _secure(authority: Authority, sites: Sites, options: argparse.Namespace) -> 
     old = options.server == "2013"
     protocols = {site.host: HTTP_2 if not old and offers_http2(options.http, site.http2) else HTTP_1 for site in sites}
     try:
-        context = authority.shared_context(protocols)
+        context = (authority.early_context if options.early else authority.shared_context)(protocols)
         return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context)
     except ValueError as error:
         raise InputError(f"{options.mirror / sites.first.host}: no certificate can be made for this name ({error}); "
@@ -108,7 +108,7 @@ def http_protocol(choice: str) -> str:
 
 def offers_http2(choice: str, recorded: bool) -> bool:
     """Say whether --http `choice` offers HTTP/2 to an https host that was `recorded` with it or without."""
-    return choice == "h2" or (choice != "1.1" and recorded)
+    return choice in ("h2", "h3") or (choice != "1.1" and recorded)
 
 
 def _parser() -> OptionParser:
@@ -119,8 +119,8 @@ def _parser() -> OptionParser:
     which.add_argument("--hosts", type=Path, metavar="FILE", help="hosts to serve, lines of: hostname ip netns_path|-")
     which.add_argument("--host", help="the one host to serve")
     parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
-    add_options(parser, ("port", "tls_port", "http", "server"), port=PORT, tls_port=PORT)
-    parser.add_argument("--settings", metavar="JSON", help="these four, as tfo.py says them")
+    add_options(parser, ("port", "tls_port", "http", "server", "early"), port=PORT, tls_port=PORT)
+    parser.add_argument("--settings", metavar="JSON", help="these, as tfo.py says them")
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
                         help="the certificate authority of https servers, made if there is none (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")

@@ -37,7 +37,7 @@ class Row:
     def left_out(self, tfo: int) -> int:
         """Return how many measured loads do not count."""
         cell = Cell(self.page, self.rtt_ms, tfo)
-        return sum(Cell(load.page, load.rtt_ms, load.tfo) == cell for load, _ in self.selection.left_out)
+        return sum(Cell(load.page, load.rtt_ms, load.transport) == cell for load, _ in self.selection.left_out)
 
     @cached_property
     def improvement(self) -> Improvement:

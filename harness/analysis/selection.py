@@ -90,7 +90,7 @@ def select(results: Results, metric: str) -> Selection:
     selection = Selection(used, metric, {}, [], [], results.rtt_names)
     of_cell: dict[Cell, list[LoadResult]] = defaultdict(list)
     for load in results.loads:
-        of_cell[Cell(load.page, load.rtt_ms, load.tfo)].append(load)
+        of_cell[Cell(load.page, load.rtt_ms, load.transport)].append(load)
     for cell in _all_cells(results):
         loads = of_cell[cell]
         measured = sorted((load for load in loads if load.run > 0), key=lambda load: load.run)
@@ -102,7 +102,7 @@ def select(results: Results, metric: str) -> Selection:
         selection.cells[cell] = [load for load, reason in reasons if not reason]
         selection.left_out.extend((load, reason) for load, reason in reasons if reason)
     for load in (*(load for load, _ in selection.left_out), *(load for load in results.again if load.run > 0)):
-        selection.refused[Cell(load.page, load.rtt_ms, load.tfo)].append(load)
+        selection.refused[Cell(load.page, load.rtt_ms, load.transport)].append(load)
     return selection
 
 

@@ -31,6 +31,7 @@ from harness.files.load_parts import (
     UsedConnection,
 )
 from harness.files.reason_kinds import ReasonKind
+from harness.files.transport import Transport
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -62,6 +63,8 @@ class LoadRecord:
     rtt_ms: Ms
     tfo: Literal[0, 1]
     run: Count
+    early: bool = False
+    quic: bool = False
     attempt: Annotated[int, msgspec.Meta(ge=1)] = 1
     experiment: str | None = None
     network: NetworkKind = "star"
@@ -111,6 +114,11 @@ class LoadRecord:
     capture: CaptureCounts | None = None
     began_s: float | None = None
     environment: Environment | None = None
+
+    @property
+    def transport(self) -> Transport:
+        """How its connections began."""
+        return Transport.of(self.tfo, early=self.early, quic=self.quic)
 
     @property
     def valid(self) -> bool:

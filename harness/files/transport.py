@@ -2,45 +2,52 @@
 
 Each has a cost in round trips, from the start of a new connection to the first byte of the answer:
 
-    tcp          TCP's handshake, TLS 1.3's, the request (RFC 9293, RFC 8446)            3
-    tfo          the ClientHello travels in the SYN (RFC 7413)                           2
-    early        the request travels beside the ClientHello (RFC 8446, section 2.3)      2
-    tfo-early    ClientHello and request travel in the SYN                               1
-    quic         one handshake for both (RFC 9000, RFC 9001)                             2
-    quic-early   the request travels in the first datagrams (0-RTT)                      1
+    TCP           TCP's handshake, TLS 1.3's, the request (RFC 9293, RFC 8446)            3
+    TFO           the ClientHello travels in the SYN (RFC 7413)                           2
+    EARLY         the request travels beside the ClientHello (RFC 8446, section 2.3)      2
+    TFO_EARLY     ClientHello and request travel in the SYN                               1
+    QUIC          one handshake for both (RFC 9000, RFC 9001)                             2
+    QUIC_EARLY    the request travels in the first datagrams (0-RTT)                      1
 """
 
-from enum import Enum
+from enum import IntEnum
+
+_EARLY, _QUIC = 2, 4
 
 
-class Transport(str, Enum):
-    """How a load's connections begin; its value is what stands in records and in names of folders."""
+class Transport(IntEnum):
+    """How a load's connections begin. TCP and TFO are 0 and 1, as TFO off and on have always been written."""
 
-    TCP = "tcp"
-    TFO = "tfo"
-    EARLY = "early"
-    TFO_EARLY = "tfo-early"
-    QUIC = "quic"
-    QUIC_EARLY = "quic-early"
+    TCP = 0
+    TFO = 1
+    EARLY = _EARLY
+    TFO_EARLY = _EARLY + 1
+    QUIC = _QUIC
+    QUIC_EARLY = _QUIC + _EARLY
+
+    @classmethod
+    def of(cls, tfo: int, *, early: bool, quic: bool) -> "Transport":
+        """Return the one of these; ValueError for TFO over QUIC, which has no SYN."""
+        return cls(tfo + _EARLY * early + _QUIC * quic)
 
     @property
     def tfo(self) -> int:
         """Whether TCP Fast Open is on (1) or off (0) in the kernels."""
-        return int(self in (Transport.TFO, Transport.TFO_EARLY))
+        return self & 1
 
     @property
     def early(self) -> bool:
         """Whether Chrome sends early data (0-RTT) where it can resume a session."""
-        return self in (Transport.EARLY, Transport.TFO_EARLY, Transport.QUIC_EARLY)
+        return bool(self & _EARLY)
 
     @property
     def quic(self) -> bool:
-        """Whether Chrome speaks HTTP/3 over QUIC, over UDP, instead of HTTP/2 over TCP."""
-        return self in (Transport.QUIC, Transport.QUIC_EARLY)
+        """Whether Chrome speaks HTTP/3, over QUIC and UDP, instead of HTTP/2 over TCP."""
+        return bool(self & _QUIC)
 
     @property
     def round_trips(self) -> int:
-        """Round trips from the start of a connection to the first byte of the answer, over TLS 1.3."""
+        """Round trips from the start of a new connection to the first byte of the answer, over TLS 1.3."""
         return (2 if self.quic else 3) - self.tfo - self.early
 
     @property
@@ -49,12 +56,5 @@ class Transport(str, Enum):
         return _WORDS[self]
 
 
-_WORDS = {
-    Transport.TCP: "TCP + TLS 1.3", Transport.TFO: "TFO + TLS 1.3", Transport.EARLY: "TLS 1.3 early data",
-    Transport.TFO_EARLY: "TFO + early data in the SYN", Transport.QUIC: "QUIC", Transport.QUIC_EARLY: "QUIC 0-RTT",
-}
-
-
-def of_tfo(tfo: int) -> Transport:
-    """Return what an experiment that compares TFO off (0) and on (1) measures."""
-    return Transport.TFO if tfo else Transport.TCP
+_WORDS = ("TCP + TLS 1.3", "TFO + TLS 1.3", "TLS 1.3 early data", "TFO + early data in the SYN", "QUIC", "",
+          "QUIC 0-RTT")

@@ -140,7 +140,7 @@ class Experiment:
     def _describe(self, series: Sequence[Measured]) -> None:
         """Write the experiment's file, with the order of all loads that were done."""
         new = series[len(self.earlier.valid):]
-        order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.tfo) for done in new)]
+        order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.transport) for done in new)]
         write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
 
     def _write_tables(self, series: Series) -> None:

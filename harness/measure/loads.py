@@ -77,7 +77,7 @@ def write_record(lab: Laboratory, load: Load, done: LoadRecord, why_not: Sequenc
 
 def cell_of(lab: Laboratory, load: Load) -> Path:
     """Return the directory that holds all pages' loads of one run."""
-    return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.tfo)
+    return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.transport)
 
 
 def _ends_of_logs(lab: Laboratory, load: Load) -> dict[Path, int]:

@@ -73,7 +73,8 @@ def known(evidence: Evidence) -> dict[str, Any]:
     first = [request for request in requests if request.request == 1]
     return {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
-        "tfo": load.tfo, "run": load.run, "experiment": lab.experiment_id, "network": lab.network,
+        "tfo": load.tfo, "early": load.over.early, "quic": load.over.quic, "run": load.run,
+        "experiment": lab.experiment_id, "network": lab.network,
         "connections_with_request": len(first),
         "syn_data_connections": sum(request.syn_data for request in first),
         "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trustme
 from cryptography import x509
@@ -27,6 +28,9 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.har import H2
 from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted
+
+if TYPE_CHECKING:
+    from harness.replay.early_data import EarlyContext
 
 AUTHORITY = ROOT / ".authority"
 CERTIFICATE = "ca.pem"
@@ -79,13 +83,24 @@ class Authority:
             first.sni_callback = choose
         return first
 
+    def early_context(self, protocols: Mapping[str, Sequence[str]]) -> "EarlyContext":
+        """Return the same as `shared_context` for a server that takes early data."""
+        from harness.replay.early_data import EarlyContext
+
+        with _in_memory(self._pems(self._issue(list(protocols)))) as file:
+            return EarlyContext(file, protocols)
+
+    def _pems(self, leaf: trustme.LeafCert) -> bytes:
+        """Return key and certificates. The authority's own is sent along, since Chrome compares fingerprints only with
+        what it was sent.
+        """
+        return b"".join(pem.bytes() for pem in (leaf.private_key_pem, *leaf.cert_chain_pems, self.ca.cert_pem))
+
     def _context(self, leaf: trustme.LeafCert, protocols: Sequence[str]) -> ssl.SSLContext:
-        """The authority's certificate is sent along, since Chrome compares fingerprints only with what it was sent."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         context.set_alpn_protocols(list(protocols))
-        pems = (leaf.private_key_pem, *leaf.cert_chain_pems, self.ca.cert_pem)
-        with _in_memory(b"".join(pem.bytes() for pem in pems)) as file:
+        with _in_memory(self._pems(leaf)) as file:
             context.load_cert_chain(file)
         return context
 

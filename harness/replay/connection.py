@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import MSG_PEEK, socket
+from typing import TYPE_CHECKING, Any
 
 from harness.files.har import H2
-from harness.files.server_log import FoundAs, RequestLog, ServerRequest
+from harness.files.server_log import Early, FoundAs, RequestLog, ServerRequest
 from harness.replay.held import HeldConnection
 from harness.replay.site import Site, Sites
 from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
+
+if TYPE_CHECKING:       # it brings pyOpenSSL, which only early data needs
+    from harness.replay.early_data import EarlyContext
 
 LARGEST_UPLOAD = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
@@ -32,7 +36,7 @@ class ServedPort:
     listener: socket
     sites: Sites
     protocol: str
-    tls: ssl.SSLContext | None = None
+    tls: "ssl.SSLContext | EarlyContext | None" = None
     held_rtt_s: float = 0.0
 
 
@@ -51,6 +55,8 @@ class Accepted:
     idle_limit_s: float
     accepted_s: float = field(default_factory=time.time)
     requests: int = 0
+    early_requests: int = 0
+    """So many of them, the first, came in early data."""
     protocol: str = "-"
 
     def __post_init__(self) -> None:
@@ -68,7 +74,7 @@ class Accepted:
         self.socket.settimeout(self.idle_limit_s)
         try:
             self._hold_handshake()
-            secured = self.endpoint.tls.wrap_socket(self.socket, server_side=True)
+            secured: Any = self.endpoint.tls.wrap_socket(self.socket, server_side=True)
         except OSError:    # ssl.SSLError is one: no ClientHello, or one that trusts another authority
             self.protocol = "-"
             self.note_silent()
@@ -94,6 +100,8 @@ class Accepted:
     def count_request(self) -> int:
         """Return the number of the request that came now, from 1."""
         self.requests += 1
+        if getattr(self.socket, "early", False):
+            self.early_requests = self.requests
         return self.requests
 
     def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
@@ -102,8 +110,12 @@ class Accepted:
         `answer` the identity of what was answered.
         """
         own_ms = None if begun_s is None else (begun_s - time_s) * 1000
-        self.logs[site.host].write(ServerRequest(site.host, time_s, self.number, request, method, path, status, sent,
-                                                 found, self.syn_data, site.scheme, self.protocol, own_ms, answer))
+        early = Early.NO
+        if 0 < request <= self.early_requests:
+            early = Early.SYN if self.syn_data and getattr(self.socket, "in_first_packets", False) else Early.DATA
+        self.logs[site.host].write(ServerRequest(
+            site.host, time_s, self.number, request, method, path, status, sent, found, self.syn_data, site.scheme,
+            self.protocol, own_ms, answer, early, getattr(self.socket, "resumed", False)))
 
     def note_silent(self) -> None:
         """Write into the log of the server's first site that this connection brought no request, for whichever."""
@@ -112,7 +124,7 @@ class Accepted:
     def close(self) -> None:
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""
         with suppress(OSError, ValueError):
-            if isinstance(self.socket, ssl.SSLSocket):
+            if say_goodbye := getattr(self.socket, "unwrap", None):
                 self.socket.settimeout(0)
-                self.socket.unwrap()
+                say_goodbye()
         self.socket.close()

@@ -18,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import ExperimentError, InputError
 from harness.files.load_mark import LoadMark
@@ -29,6 +30,9 @@ from harness.system.netns import enter
 from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
 from harness.system.tcp import QUEUE, listen
+
+if TYPE_CHECKING:
+    from harness.replay.early_data import EarlyContext
 
 STARTING_LIMIT_S = 30.0
 ENDING_LIMIT_S = 1.5
@@ -59,7 +63,7 @@ class Service:
     sites: Sites
     port: int
     protocol: str
-    tls: ssl.SSLContext | None = None
+    tls: "ssl.SSLContext | EarlyContext | None" = None
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def _doubts(results: Results, selection: Selection) -> Iterator[str]:
 
 
 def _made_again(results: Results) -> Iterator[str]:
-    again = {(load.page, load.delaynet_ms, load.run, load.tfo) for load in results.again}
+    again = {(load.page, load.delaynet_ms, load.run, load.transport) for load in results.again}
     if again:
         late = any(load.record and load.record.timekeeping and load.record.timekeeping.late for load in results.again)
         busy = late or any(experiment.busy for experiment in results.experiments)

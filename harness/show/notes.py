@@ -83,7 +83,7 @@ def notes_on(results: Results, selection: Selection, row: Improvement) -> list[N
 
 
 def _of_loads(selection: Selection, row: Improvement) -> Iterator[tuple[NoteKind, str]]:
-    left_out = Counter(Cell(load.page, load.rtt_ms, load.tfo) for load, _ in selection.left_out)
+    left_out = Counter(Cell(load.page, load.rtt_ms, load.transport) for load, _ in selection.left_out)
     for tfo, words in WORDS.items():
         cell = Cell(row.page, row.rtt_ms, tfo)
         counted = len(selection.cells[cell])
