@@ -4,10 +4,12 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
+from harness.browser.warm_pair import watching_second_visit
 from harness.measure.laboratory import Laboratory
 from harness.measure.left_behind import LeftBehind, end_of
 from harness.measure.page_load import PageLoad
@@ -15,8 +17,11 @@ from harness.measure.plan import Load
 from harness.network.packets import captured_packets
 
 
-def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
+def run_chrome(lab: Laboratory, load: Load, directory: Path,
+               begin: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """Run load_page.py with a folder of its own; keep its logs in `directory` and return its report.
+
+    Where the load follows an untimed visit (Settings.warm_pairs) `begin` is called between the two.
 
     When load_page.py left no report, return {"errors": [why]}.
     """
@@ -27,7 +32,9 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
             with captured_packets(lab.star.user, lab.work_dir) if lab.settings.pcap else nullcontext() as capture:
-                complaint = _call_load_page(lab, load, scratch, output)
+                second = watching_second_visit(scratch, begin) if lab.settings.warm_pairs else nullcontext()
+                with second:
+                    complaint = _call_load_page(lab, load, scratch, output)
             left.keep_logs()
             report = left.report(complaint)
             if capture:
@@ -53,7 +60,7 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
         driver=lab.browser.driver,
         shim=str(lab.shim), trusted_key=lab.trusted_key, key_shares=lab.key_shares,
         socket_limits=limit.place if limit else None, initiators=lab.initiators or load.run == 0,
-        **lab.of_load(load.tfo))
+        over=load.over, **lab.of_load(load.tfo))
 
 
 def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:

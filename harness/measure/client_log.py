@@ -13,6 +13,7 @@ from harness.netlog.har import har
 from harness.netlog.load import (
     HttpTransaction,
     NetLog,
+    leave_out_before,
     leave_out_previous_document,
     of_load,
     page_log,
@@ -35,6 +36,8 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     "moved_on_to" (see harness.netlog.moved_on) and "clock_set_ms" (see `clock_set_ms`).
     """
     netlog = read_netlog(netlog_file)
+    if warm_ms := report.get("warm_ms"):
+        leave_out_before(netlog, netlog.tick(warm_ms))
     timing = report.get("timing") or {} if shows_a_page(report) else {}
     start_tick = start_of_load(netlog, report)
     leave_out_previous_document(netlog, start_tick)

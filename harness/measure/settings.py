@@ -234,7 +234,7 @@ class Settings:
     @property
     def longest_load_s(self) -> float:
         """A load_page.py that runs for longer than this hangs."""
-        return self.timeout_s + self.quiet_limit_s + OVERHEAD_LIMIT_S
+        return (self.timeout_s + self.quiet_limit_s) * (1 + self.warm_pairs) + OVERHEAD_LIMIT_S
 
     def problems(self) -> Iterator[str]:
         """Say what makes no experiment, in words."""
