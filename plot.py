@@ -25,14 +25,15 @@ from rich.progress import track
 
 from harness.analysis.compare import read_sides
 from harness.analysis.selection import METRICS, Selection, select
-from harness.errors import InputError
+from harness.analysis.transports import is_compared
+from harness.errors import InputError, printable
 from harness.files.notes import add_to_notes, encoding_of_notes
 from harness.files.result_names import CLIENT, FIGURES
 from harness.files.results import Results, read_results
 from harness.measure.about import ShowVersion
 from harness.show.breakdown_figure import breakdown_path, draw_breakdown
 from harness.show.comparison import format_comparison, is_whole
-from harness.show.console import format_console
+from harness.show.console import format_console, summary_lines
 from harness.show.detail import detail_lines
 from harness.show.export import check_export_name, export
 from harness.show.figure_files import FORMATS
@@ -41,6 +42,8 @@ from harness.show.prediction import prediction_lines, simulation_lines
 from harness.show.report import write_report
 from harness.show.requests_figure import draw_figure, figure_path, save_figure
 from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
+from harness.show.transports import NAME as TRANSPORTS_NAME
+from harness.show.transports import draw_transports, transport_lines
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible
@@ -59,7 +62,11 @@ def main() -> int:
     selection = select(results, arguments.metric)
 
     notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
-    report = format_console(results, selection)
+    if is_compared(results):
+        report = "".join(f"{line}\n" for line in transport_lines(results, selection)) + paragraph(
+            map(printable, summary_lines(results, selection)))
+    else:
+        report = format_console(results, selection)
     if arguments.detail:
         report += paragraph(detail_lines(results, selection))
     if is_simulated(results):
@@ -146,6 +153,8 @@ def draw_figures(results: Results, selection: Selection, outputdir: Path, ending
         breakdown = draw_breakdown(results, selection, page)
         if breakdown:
             save_figure(breakdown, breakdown_path(outputdir, names[page]).with_suffix(f".{ending}"))
+    if is_compared(results):
+        save_figure(draw_transports(results, selection), outputdir / f"{TRANSPORTS_NAME}.{ending}")
     if worth_a_curve(results, selection):
         save_figure(draw_sweep(results, selection), outputdir / f"{SWEEP_NAME}.{ending}")
 

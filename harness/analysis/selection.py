@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from harness.analysis.stats import median
 from harness.files.results import LoadResult, Results
+from harness.files.transport import Transport
 
 METRICS = {
     "load": "from navigationStart to loadEventEnd: what the paper calls page load time",
@@ -20,7 +21,7 @@ NOT_REACHED = {"load": "no load event", "last": "no transaction", "fcp": "no fir
 
 @dataclass(frozen=True)
 class Cell:
-    """One page at one RTT with TFO off (0) or on (1)."""
+    """One page at one RTT with TFO off (0) or on (1), or over another harness.files.transport.Transport."""
 
     page: str
     rtt_ms: float
@@ -51,7 +52,8 @@ class Selection:
 
     def cell_name(self, cell: Cell) -> str:
         """Return what a cell is called in sentences, its RTT as in the table."""
-        return f"{cell.page} at {self.rtt_name(cell.rtt_ms)} ms {'with' if cell.tfo else 'without'} TFO"
+        how = ("without TFO", "with TFO")[cell.tfo] if cell.tfo < 2 else f"over {Transport(cell.tfo).words}"
+        return f"{cell.page} at {self.rtt_name(cell.rtt_ms)} ms {how}"
 
     def plts_ms(self, cell: Cell) -> list[float]:
         """Page load times of a cell in ms, by the metric in use."""
@@ -62,10 +64,10 @@ class Selection:
         values = self.plts_ms(cell)
         return median(values) if values else None
 
-    def pairs(self, page: str, rtt_ms: float) -> tuple[list[float], list[float]]:
-        """PLT in ms without and with TFO of the runs of a page at one RTT that count in both, in their order."""
+    def pairs(self, page: str, rtt_ms: float, transports: Sequence[int] = (0, 1)) -> tuple[list[float], list[float]]:
+        """PLT in ms without and with TFO (or two other `transports`) of the runs that count in both, in their order."""
         off, on = ({(load.delaynet_ms, load.run): value for load in self.cells[Cell(page, rtt_ms, tfo)]
-                    if (value := plt_ms(load, self.metric))} for tfo in (0, 1))
+                    if (value := plt_ms(load, self.metric))} for tfo in transports)
         both = sorted(off.keys() & on.keys())
         return [off[run] for run in both], [on[run] for run in both]
 
@@ -107,7 +109,8 @@ def select(results: Results, metric: str) -> Selection:
 
 
 def _all_cells(results: Results) -> Iterable[Cell]:
-    return (Cell(page, rtt_ms, tfo) for page in results.urls for rtt_ms in results.rtts_ms for tfo in (0, 1))
+    transports = sorted({0, 1, *results.tfos})
+    return (Cell(page, rtt_ms, each) for page in results.urls for rtt_ms in results.rtts_ms for each in transports)
 
 
 def _why_not(load: LoadResult, metric: str) -> str:

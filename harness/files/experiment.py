@@ -10,6 +10,7 @@ from typing import Any, get_args
 from harness.files.layout import HOST
 from harness.files.load_parts import CookieMode
 from harness.files.load_record import FORMAT, NewerFormatError, check_format, write_json
+from harness.files.transport import Transport
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
@@ -38,8 +39,8 @@ class ExperimentRecord:
     """What an experiment's file says about all loads at one delay.
 
     `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
-    order; `tfos` is what was to be measured: 0, 1 or both. `busy` says in words what kept the machine busy before the
-    first load, though it was waited for; "" when nothing did. `bw_net_mbit` is the rate of each server's link, in
+    order; `tfos` is what was to be measured: 0, 1 or both, or other harness.files.transport.Transports. `busy` says in
+    words what kept the machine busy before the first load, though it was waited for; "" when nothing did. `bw_net_mbit` is the rate of each server's link, in
     Mbit/s, None if it does not say. `connections_per_host` is how many connections Chrome opened to a host, 0 where
     nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
     `layout`: which host names shared a server (harness.files.layout.Layout.in_words).
@@ -73,6 +74,11 @@ class ExperimentRecord:
     def rtt_to(self, host: str) -> float:
         """Return the RTT to a server in ms."""
         return self.server_rtts_ms.get(host, self.rtt_ms)
+
+    @property
+    def warm_pairs(self) -> bool:
+        """Whether each load followed an untimed visit of its page (tfo.py --early, --http h3, --compare-transports)."""
+        return bool(self.settings.get("transports"))
 
     @property
     def rtt_name(self) -> str:
@@ -148,13 +154,21 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
         delaynet_ms=delaynet_ms, rtt_ms=2 * delaynet_ms if rtt_ms is None else float(rtt_ms),
         pages=tuple(str(url) for url in pages), synthetic=settings.get("synthetic") is True,
         http=str(settings.get("http", "")), server=str(settings.get("server", "")),
-        tfos=TFOS.get(str(settings.get("tfo")), ()), id=None if own_id is None else str(own_id),
+        tfos=_transports(settings), id=None if own_id is None else str(own_id),
         post_quantum=settings.get("post_quantum") is True, busy=_in_words(settings.get("busy")),
         bw_net_mbit=_rate(settings.get("bw_net_mbit")), bw_home_mbit=_rate(settings.get("bw_home_mbit")),
         connections_per_host=_count(settings.get("connections_per_host")), cookies=_cookies(settings.get("cookies")),
         paper=settings.get("paper") is True, server_rtts_ms=_rtts(settings.get("server_rtts_ms")),
         layout=str(settings.get("layout") or HOST), settings=settings,
         live_left_out=_live_left_out(settings.get("live_left_out")))
+
+
+def _transports(settings: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return what was measured beside each other."""
+    named = settings.get("transports")
+    if isinstance(named, list):
+        return tuple(each for each in Transport if each in named)
+    return TFOS.get(str(settings.get("tfo")), ())
 
 
 def _rate(value: object) -> float | None:

@@ -22,6 +22,7 @@ from harness.files.load_parts import (
     Count,
     Counters,
     Document,
+    EarlyCounts,
     Environment,
     Initiator,
     Ms,
@@ -103,6 +104,7 @@ class LoadRecord:
     connections_with_request: Count | None = None
     syn_data_connections: Count | None = None
     silent_connections: Count | None = None
+    early_data: EarlyCounts | None = None
     cookies: CookieCounts | None = None
     best_match: Count | None = None
     missing: Count | None = None
@@ -135,7 +137,8 @@ class LoadRecord:
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in its file."""
         fields = msgspec.to_builtins(self)
-        known = {name: value for name, value in fields.items() if value is not None or name not in IF_KNOWN}
+        known = {name: value for name, value in fields.items()
+                 if (value is not None and value is not False) or name not in IF_KNOWN}
         return {"format": FORMAT, **known, "valid": self.valid}
 
     @classmethod
@@ -156,8 +159,8 @@ SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
 """What records of format 1 did not have."""
 ONLY_IN_1 = ("best_match", "missing")
 """What they have that later ones do not; nothing else differs."""
-IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops")
-"""What a file has only where it is known."""
+IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops", "early", "quic", "early_data")
+"""What a file has only where there is something to say."""
 
 
 class NewerFormatError(UnreadableFileError):

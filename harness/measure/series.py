@@ -35,7 +35,12 @@ class Measured:
         if self.why_not:
             return printable(f"{what}  FAILED: {'; '.join(texts(self.why_not))}{lost}")
         return (f"{what}  PLT {(record.plt_ms or 0) / 1000:.3f} s, {record.requests} requests, "
-                f"{record.syn_data_connections} of {record.connections_with_request} in the SYN{lost}")
+                f"{record.syn_data_connections} of {record.connections_with_request} in the SYN{_early(record)}{lost}")
+
+
+def _early(record: LoadRecord) -> str:
+    counts = record.early_data
+    return f", {counts.sent} of {counts.possible} early" if counts else ""
 
 
 class Series:

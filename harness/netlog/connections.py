@@ -14,6 +14,9 @@ from harness.files.hack_dns import PORTS
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
+EARLY_ACCEPTED = 2
+"""Of Chrome's reasons why a handshake had early data or none, ssl_early_data_reason_t in BoringSSL's ssl.h: it had.
+None was sent without a ticket: 5."""
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
 @dataclass(frozen=True)
 class NameResolution:
@@ -54,6 +57,8 @@ class Connection:
     received: list[int] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
     requests: int = 0
+    early: int | None = None
+    """EARLY_ACCEPTED, or why its TLS handshake had no early data; None where Chrome did not try."""
     closed: int | None = None
     """When Chrome closed it, None where the log does not say."""
 
@@ -143,7 +148,7 @@ class _Socket:
 
     def connection(self, jobs: Mapping[int, _Job]) -> Connection | None:
         """Return the TCP connection that it made with one of `jobs`, None without one."""
-        begin, end, alive, closed, ssl_begin, ssl_end = map(self.first.get, ONCE)
+        begin, end, alive, closed, ssl_begin, ssl_end, early = map(self.first.get, ONCE)
         if begin is None:
             return None
         error = int(end.params.get("net_error", 0)) if end else 0
@@ -154,15 +159,18 @@ class _Socket:
             str(end.params.get("remote_address", "")) if end and not error else self.tried, number, begin.tick,
             float(end.tick - begin.tick) if end and not error else None, error, job.backup, self.jobs,
             (ssl_begin.tick, ssl_end.tick) if ssl_begin and ssl_end else None, self.received, self.sent,
+            early=int(early.params.get("early_data_reason", 0)) if early else None,
             closed=closed.tick if closed else None)
 
 
 ONCE = (("TCP_CONNECT", BEGIN), ("TCP_CONNECT", END), ("SOCKET_ALIVE", BEGIN), ("SOCKET_ALIVE", END),
-        ("SSL_CONNECT", BEGIN), ("SSL_CONNECT", END))
+        ("SSL_CONNECT", BEGIN), ("SSL_CONNECT", END), ("SSL_HANDSHAKE_EARLY_DATA_REASON", POINT))
 
 
 def _once(socket: _Socket, event: Event) -> None:
-    int(event.params.get("net_error", 0)), event.dependency()   # raise now where they make no sense
+    for number in ("net_error", "early_data_reason"):
+        int(event.params.get(number, 0))        # raise now where they make no sense
+    event.dependency()
     socket.first.setdefault((event.name, event.phase), event)
 
 

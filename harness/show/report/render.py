@@ -10,17 +10,19 @@ from markupsafe import Markup
 
 from harness.analysis.row import rows_of
 from harness.analysis.selection import Selection
+from harness.analysis.transports import is_compared
 from harness.files.results import Results
 from harness.show.report.critical import breakdown_section, prediction_section
 from harness.show.report.improvement import improvement_section
 from harness.show.report.proof import failed_requests_table, invalid_loads_table, proof_table
 from harness.show.report.provenance import Provenance, find_provenance
 from harness.show.report.tables import table_of
+from harness.show.report.transports import transports_section
 from harness.show.report.waterfall import make_waterfalls
 from harness.show.table import COLUMNS, footer_lines
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = {"results": "Results", "improvement": "Improvement against RTT", "pages": "The pages, request by request",
+SECTIONS = {"results": "Results", "transports": "What replaced TFO", "improvement": "Improvement against RTT", "pages": "The pages, request by request",
             "prediction": "Prediction", "proof": "Proof of TFO", "left-out": "Left out and failed",
             "environment": "Environment"}
 
@@ -29,6 +31,7 @@ def render(results: Results, selection: Selection) -> str:
     """Return the report as HTML."""
     provenance = find_provenance(results)
     improvement = improvement_section(results, selection)
+    transports = transports_section(results, selection) if is_compared(results) else None
     pages = [_page(results, selection, page, number) for number, page in enumerate(results.urls, start=1)]
     script = _read("report.js")
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
@@ -36,7 +39,8 @@ def render(results: Results, selection: Selection) -> str:
         policy=_policy(script), style=Markup(_read("report.css")),
         script=Markup(script),
         subtitle=_subtitle(results, provenance), source=results.clientdir.name + "/",
-        sections=SECTIONS.items(), titles=SECTIONS,
+        sections=[(key, title) for key, title in SECTIONS.items() if key != "transports" or transports],
+        titles=SECTIONS, transports=transports,
         results=table_of("Page load time (PLT), without and with TFO", rows_of(results, selection), COLUMNS),
         notes=_notes(results, selection),
         improvement=improvement, pages=pages, prediction=prediction_section(results, selection),
