@@ -18,9 +18,12 @@ Prints ``ready <n>`` when all of them listen, and serves until SIGTERM or Ctrl-C
 kernel's setting in each server's network namespace (net.ipv4.tcp_fastopen, bit 2), read at each connection.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
@@ -41,6 +44,9 @@ from harness.system.options import DELAY_MS, PORT, OptionParser, Several
 from harness.system.privileges import User, act_as
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
+if TYPE_CHECKING:
+    from aioquic.quic.configuration import QuicConfiguration
+
 PROBLEMS_SHOWN = 20
 
 
@@ -51,6 +57,7 @@ def main() -> int:
     settings = read_settings(options.settings) if options.settings else settings_of(parser, options)
     options.port, options.tls_port = settings.port, settings.https_port
     options.http, options.server, options.early = settings.http, settings.server, settings.warm_pairs
+    options.quic = any(each.quic for each in settings.transports)
     if options.user:
         act_as(options.user)
     recording = read_recording(options.mirror, options.fetchlog)
@@ -95,10 +102,21 @@ def _secure(authority: Authority, sites: Sites, options: argparse.Namespace) -> 
     protocols = {site.host: HTTP_2 if not old and offers_http2(options.http, site.http2) else HTTP_1 for site in sites}
     try:
         context = (authority.early_context if options.early else authority.shared_context)(protocols)
-        return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context)
+        return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context,
+                       _quic(authority.certified(list(protocols))) if options.quic else None)
     except ValueError as error:
         raise InputError(f"{options.mirror / sites.first.host}: no certificate can be made for this name ({error}); "
                          "take its page out of the .pages file and record again") from None
+
+
+def _quic(pems: bytes) -> QuicConfiguration:
+    """Return how HTTP/3 is spoken; what it needs is imported now, while everything can be read."""
+    try:
+        from harness.replay.quic import configuration_of
+    except ModuleNotFoundError:
+        raise InputError("--http h3 needs Python 3.11 or newer (Debian 12, Ubuntu 24.04) and its packages; "
+                         "run: sudo ./scripts/setup.sh") from None
+    return configuration_of(pems)
 
 
 def http_protocol(choice: str) -> str:
@@ -107,7 +125,7 @@ def http_protocol(choice: str) -> str:
 
 
 def offers_http2(choice: str, recorded: bool) -> bool:
-    """Say whether --http `choice` offers HTTP/2 to an https host that was `recorded` with it or without."""
+    """Say whether --http `choice` offers HTTP/2 over TCP to an https host that was `recorded` with it or without."""
     return choice in ("h2", "h3") or (choice != "1.1" and recorded)
 
 

@@ -34,7 +34,7 @@ from harness.browser.initiators import read_initiators
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.browser.warm_pair import forget_all_but_tickets, wait_for_watcher
 from harness.errors import ExperimentError, printable
-from harness.files.hack_dns import read_hack_dns, resolver_rules
+from harness.files.hack_dns import origins, read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.page_load import PageLoad, read_page_load
@@ -167,14 +167,15 @@ def main() -> int:
         browser = program.find_browser()
     # Read all that Chrome's user might not be allowed to: the project may lie in a directory closed to others.
     shim = Path(wanted.shim) if wanted.shim else program.require_shim()
-    rules = resolver_rules(read_hack_dns(Path(wanted.hack_dns)))
+    remaps = read_hack_dns(Path(wanted.hack_dns))
     chrome.deterministic_script()
     become(User("", wanted.uid, wanted.gid))
     settings, work_dir, limit = wanted.settings, Path(wanted.work_dir), None
     if wanted.socket_limits is not None:
         limit = ConnectionLimit(settings.connections_per_host, wanted.socket_limits)
-    how = chrome.ChromeSettings(work_dir, rules, shim, predict=settings.predict,
+    how = chrome.ChromeSettings(work_dir, resolver_rules(remaps), shim, predict=settings.predict,
                                 trusted_key=wanted.trusted_key, key_shares=wanted.key_shares,
+                                quic_origins=origins(remaps, "https") if wanted.over.quic else (),
                                 connection_limit=limit, initiators=wanted.initiators,
                                 loopback_tfo=wanted.loopback_tfo, user_agent=wanted.user_agent or None,
                                 over=wanted.over if settings.warm_pairs else None)

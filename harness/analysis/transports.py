@@ -39,8 +39,7 @@ def is_compared(results: Results) -> bool:
 
 
 def compared(results: Results, selection: Selection) -> list[Compared]:
-    """Return each page at each RTT over each transport, in this order. The first transport is what others are against.
-    """
+    """Return each page at each RTT over each transport, in this order: the first is what others are held against."""
     return [_compared(selection, page, rtt_ms, results.tfos[0], each)
             for page in results.urls for rtt_ms in results.rtts_ms for each in results.tfos]
 

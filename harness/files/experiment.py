@@ -40,7 +40,8 @@ class ExperimentRecord:
 
     `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
     order; `tfos` is what was to be measured: 0, 1 or both, or other harness.files.transport.Transports. `busy` says in
-    words what kept the machine busy before the first load, though it was waited for; "" when nothing did. `bw_net_mbit` is the rate of each server's link, in
+    words what kept the machine busy before the first load, though it was waited for; "" when nothing did. `bw_net_mbit`
+    is the rate of each server's link, in
     Mbit/s, None if it does not say. `connections_per_host` is how many connections Chrome opened to a host, 0 where
     nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
     `layout`: which host names shared a server (harness.files.layout.Layout.in_words).

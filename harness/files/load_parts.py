@@ -76,8 +76,8 @@ class UsedConnection:
     start_ms: float = 0.0
     connect_ms: Ms | None = None
     requests: Count = 0
-    early: int | None = None
-    """Why its first request did or did not travel in early data (harness.netlog.connections.EARLY_ACCEPTED)."""
+    early: bool | None = None
+    """Whether the server took the early data that Chrome sent, by Chrome's net-log; None where it sent none."""
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ class _Before:
 
 def _before(lab: Laboratory, load: Load) -> _Before:
     """Look where everything stands, and tell the servers that a load begins."""
-    mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms)
+    mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms, early=load.over.early)
     return _Before(_ends_of_logs(lab, load), lab.counters(), lab.delay_line_drops(),
                    home_drops(lab.star) if lab.queues_at_home else {}, time.time())
 

@@ -32,7 +32,6 @@ from harness.measure.timekeeping import (
     own_time_ms,
     silence_ms,
 )
-from harness.netlog.connections import EARLY_ACCEPTED
 from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.system.tcp import without_port
@@ -235,7 +234,7 @@ def early_data_of(evidence: Evidence, record: LoadRecord) -> EarlyCounts | None:
             if may[request.host] <= TICKETS:
                 possible.append(request)
     sent = [request for request in first if request.early != Early.NO]
-    accepted = sum(connection.early == EARLY_ACCEPTED for connection in record.connections or ())
+    accepted = sum(connection.early is True for connection in record.connections or ())
     return EarlyCounts(
         possible=len(possible), resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
         in_syn=sum(request.early == Early.SYN for request in sent),

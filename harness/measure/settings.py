@@ -152,10 +152,10 @@ class Settings:
                                   numbers=False, swept=False)
     http: str = option("--http", str, "1.0", "1.0: http opens a connection for every request, https is as recorded "
                        "(HTTP/2 where that was spoken, else 1.1); 1.1: both keep connections alive, no HTTP/2; h2: "
-                       "https offers HTTP/2 everywhere; recorded: http keeps connections alive, https is as recorded. "
-                       "Where HTTP/1.1 is spoken, what the site closed after its answers is closed. h3: https is "
-                       "HTTP/3 over QUIC, beside h2 over TCP to compare it with", choices=("1.0", "1.1", "h2", "h3",
-                                                                                          "recorded"))
+                       "https offers HTTP/2 everywhere; h3: https speaks HTTP/3 over QUIC, and TCP carries WebSockets "
+                       "only, beside loads with h2 to compare it with; recorded: http keeps connections alive, https "
+                       "is as recorded. Where HTTP/1.1 is spoken, what the site closed after its answers is closed",
+                       choices=("1.0", "1.1", "h2", "h3", "recorded"))
     early: str | None = option("--early", str, None, "TLS 1.3 early data (0-RTT): on: loads with it beside loads "
                                "without; off: loads that could send some, and do not. Each load follows a visit of the "
                                "page that counts for nothing, from which Chrome has the servers' session tickets",
@@ -212,7 +212,7 @@ class Settings:
     def transports(self) -> list[Transport]:
         """What is measured beside each other: TFO off and on, unless early data or QUIC is asked for."""
         if self.compare_transports:
-            return [each for each in Transport if not each.quic]
+            return [*Transport]
         if self.http == H3:
             return [Transport.QUIC, Transport.QUIC_EARLY] if self.early == "on" else [Transport.TCP, Transport.QUIC]
         if self.early == "on":

@@ -1,4 +1,6 @@
-"""An accepted connection to a replay server: what is spoken on it, and the notes in the server's log."""
+"""A connection to a replay server: what is spoken on it, and the notes in the server's log."""
+
+from __future__ import annotations
 
 import ssl
 import time
@@ -15,8 +17,9 @@ from harness.replay.site import Site, Sites
 from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
 
-if TYPE_CHECKING:       # it brings pyOpenSSL, which only early data needs
+if TYPE_CHECKING:
     from harness.replay.early_data import EarlyContext
+    from harness.replay.quic import QuicPort
 
 LARGEST_UPLOAD = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
@@ -36,28 +39,56 @@ class ServedPort:
     listener: socket
     sites: Sites
     protocol: str
-    tls: "ssl.SSLContext | EarlyContext | None" = None
+    tls: ssl.SSLContext | EarlyContext | None = None
     held_rtt_s: float = 0.0
+    quic: QuicPort | None = None
+    """HTTP/3 beside it, over UDP; None for none."""
 
 
-@dataclass
-class Accepted:
-    """One accepted connection, the `number`th of its server."""
+@dataclass(kw_only=True)
+class Connection:
+    """One connection, the `number`th of its server, and what the logs say of its requests."""
 
-    socket: socket
-    address: object
     endpoint: ServedPort
     directories: Mapping[str, int]
     """Descriptors of the directories that hold bodies, by host."""
     logs: Mapping[str, RequestLog]
     """By host."""
     number: int
-    idle_limit_s: float
     accepted_s: float = field(default_factory=time.time)
     requests: int = 0
-    early_requests: int = 0
-    """So many of them, the first, came in early data."""
     protocol: str = "-"
+    syn_data: bool = False
+    resumed: bool = False
+    """Whether it took up the TLS session of an earlier connection."""
+
+    def count_request(self) -> int:
+        """Return the number of the request that came now, from 1."""
+        self.requests += 1
+        return self.requests
+
+    def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
+             found: str, begun_s: float | None = None, answer: str = "-", early: str = Early.NO) -> None:
+        """Write a request of `site` into its log, see harness.files.server_log. `begun_s` is when its answer began,
+        `answer` the identity of what was answered.
+        """
+        own_ms = None if begun_s is None else (begun_s - time_s) * 1000
+        self.logs[site.host].write(ServerRequest(
+            site.host, time_s, self.number, request, method, path, status, sent, found, self.syn_data, site.scheme,
+            self.protocol, own_ms, answer, early, self.resumed))
+
+    def note_silent(self) -> None:
+        """Write into the log of the server's first site that this connection brought no request, for whichever."""
+        self.note(self.endpoint.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
+
+
+@dataclass(kw_only=True)
+class Accepted(Connection):
+    """One that a client opened over TCP."""
+
+    socket: socket
+    address: object
+    idle_limit_s: float
 
     def __post_init__(self) -> None:
         self.syn_data = carried_data_in_syn(self.socket)
@@ -79,7 +110,7 @@ class Accepted:
             self.protocol = "-"
             self.note_silent()
             return False
-        self.socket = secured
+        self.socket, self.resumed = secured, getattr(secured, "resumed", False)
         if secured.selected_alpn_protocol() == H2:
             self.protocol = H2
         return True
@@ -89,6 +120,13 @@ class Accepted:
         if self.held.rtt_s and self.socket.recv(1, MSG_PEEK):
             self.held.wait(time.monotonic())
 
+    @property
+    def early(self) -> str:
+        """How early a request is that was read now."""
+        if not getattr(self.socket, "early", False):
+            return Early.NO
+        return Early.SYN if self.syn_data and getattr(self.socket, "in_first_packets", False) else Early.DATA
+
     def hold(self) -> float:
         """Hold the answer to a request that came now back; return when it may begin, in s since the epoch.
 
@@ -96,30 +134,6 @@ class Accepted:
         """
         late_s = self.held.wait(time.monotonic())
         return time.time() - late_s
-
-    def count_request(self) -> int:
-        """Return the number of the request that came now, from 1."""
-        self.requests += 1
-        if getattr(self.socket, "early", False):
-            self.early_requests = self.requests
-        return self.requests
-
-    def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
-             found: str, begun_s: float | None = None, answer: str = "-") -> None:
-        """Write a request of `site` into its log, see harness.files.server_log. `begun_s` is when its answer began,
-        `answer` the identity of what was answered.
-        """
-        own_ms = None if begun_s is None else (begun_s - time_s) * 1000
-        early = Early.NO
-        if 0 < request <= self.early_requests:
-            early = Early.SYN if self.syn_data and getattr(self.socket, "in_first_packets", False) else Early.DATA
-        self.logs[site.host].write(ServerRequest(
-            site.host, time_s, self.number, request, method, path, status, sent, found, self.syn_data, site.scheme,
-            self.protocol, own_ms, answer, early, getattr(self.socket, "resumed", False)))
-
-    def note_silent(self) -> None:
-        """Write into the log of the server's first site that this connection brought no request, for whichever."""
-        self.note(self.endpoint.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
 
     def close(self) -> None:
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""

@@ -104,7 +104,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer the request from the recording: see harness.replay.match."""
-        received_s, number = time.time(), self.accepted.count_request()
+        received_s, number, early = time.time(), self.accepted.count_request(), self.accepted.early
         asked = Asked(headers_of(self.headers.items()), self._read_body())
         if self.accepted.held.rtt_s:
             received_s = self.accepted.hold()
@@ -119,7 +119,7 @@ class ReplayHandler(BaseHTTPRequestHandler):
                     pass
             finally:
                 self.accepted.note(site, received_s, number, self.command, target, status=reply.status, sent=sent,
-                                   found=reply.found, begun_s=self.begun_s, answer=reply.answer)
+                                   found=reply.found, begun_s=self.begun_s, answer=reply.answer, early=early)
 
     def __getattr__(self, name: str) -> Callable[[], None]:
         """Answer whatever a page may ask with (http.server looks for do_<METHOD>): those of WebDAV send PROPFIND."""

@@ -10,15 +10,12 @@ over only a little at a time (TCP_NOTSENT_LOWAT), and where one of them was reco
 """
 
 import heapq
-import re
 import select
 import socket
 import ssl
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -27,7 +24,7 @@ from h2.events import ConnectionTerminated, DataReceived, Event, RequestReceived
 from h2.exceptions import ProtocolError
 from h2.stream import H2Stream, StreamInputs
 
-from harness.mirror.asked import Asked, BodyHasher, headers_of
+from harness.mirror.asked import BodyHasher
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
 from harness.replay.heads import (
     DATA,
@@ -39,14 +36,10 @@ from harness.replay.heads import (
     frame,
     head_frames,
 )
-from harness.replay.match import Request
-from harness.replay.reply import Reply, reply_to
-from harness.replay.site import Site
+from harness.replay.streams import FRAME, Outgoing, answer_to
 
 UNSENT = 32 * 1024
 """Bytes that wait for the kernel, at most, before the next answer's turn is decided; at some sites also in it."""
-FRAME = 16 * 1024 - 256
-"""Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
 BUFFER = 32 * 1024
 """Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
 them. Chrome's media player reads as many at a time, and would wait for one record more."""
@@ -59,49 +52,6 @@ would take a round trip for each 64 kB."""
 AT_ONCE = 32
 """Events (two for a request), or requests that were held back, after which answers are sent. A browser asks for a
 hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""
-DEFAULT_URGENCY = 3
-URGENCY = re.compile(r"(?:^|[\s,])u=([0-7])(?![0-9])")
-INCREMENTAL = re.compile(r"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
-
-PSEUDO = (":method", ":path", ":authority", ":scheme")
-"""What says what is asked for (RFC 9113, section 8.3.1)."""
-
-
-@dataclass
-class Outgoing:
-    """A response that is being sent: its stream, site and request, and how urgent it is (0 most, 7 least)."""
-
-    stream: int
-    state: H2Stream
-    """What h2 remembers of the stream: its state and how much its client takes."""
-    site: Site
-    reply: Reply
-    number: int
-    received_s: float
-    method: str
-    target: str
-    urgency: int
-    incremental: bool
-    left: int
-    head: list[Field]
-    sent: int = 0
-    turns: int = 0
-    begun_s: float | None = None
-    head_s: float = field(default_factory=time.monotonic)
-    """When the head is to be sent, or was, by the monotonic clock."""
-
-    @property
-    def since_head_ms(self) -> float:
-        """How long ago the head was sent; below 0 while the server thinks."""
-        return (time.monotonic() - self.head_s) * 1000
-
-    def rank(self) -> tuple[int, int, int]:
-        """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole.
-
-        The stream stands last.
-        """
-        return self.urgency, self.turns if self.incremental else 0, self.stream
-
 
 class Http2Connection:
     """Serves one connection to its end."""
@@ -122,6 +72,8 @@ class Http2Connection:
         self._uploaded: dict[int, int] = {}
         self._hashers: dict[int, BodyHasher] = {}
         self._answers: dict[int, Outgoing] = {}
+        self._states: dict[int, H2Stream] = {}
+        """What h2 remembers of their streams: their state, and how much their client takes."""
         self._turns: list[tuple[int, int, int]] = []
         """A heap of the ranks of those answers whose bodies are being sent; some may be over."""
         self._thinking: list[tuple[float, int]] = []
@@ -263,31 +215,16 @@ class Http2Connection:
         came = self._asked.pop(stream, None)
         if came is None:
             return
-        number = self._accepted.count_request()
-        fields = headers_of(map(_texts, came))
-        method, target, authority, _ = (fields.pop(name, "") for name in PSEUDO)
-        method, target = method or "GET", target or "/"
-        # Browsers send requests to several hosts over one connection, where its certificate has all their names.
-        site = self._accepted.endpoint.sites.named(authority or fields.get("host", ""))
-        body_hash = hasher.result() if hasher else None
-        reply = reply_to(site, self._accepted.directories, Request(method, target, Asked(fields, body_hash)))
-        priority = fields.get("priority", "")
-        urgency = URGENCY.search(priority)
-        body = 0 if method == "HEAD" else reply.size or 0
-        headers = [(b":status", b"%d" % reply.status), *encoded_fields(reply.headers)]
-        if reply.size is not None and not reply.stays_open:
-            headers.append((b"content-length", b"%d" % reply.size))
-        answer = Outgoing(stream, self._h2.streams[stream], site, reply, number, received_s, method, target,
-                          int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body,
-                          headers)
-        answer.head_s += reply.think_ms / 1000
-        self._answers[stream] = answer
+        answer = answer_to(self._accepted, stream, came, hasher, received_s)
+        reply = answer.reply
+        answer.early = self._accepted.early
+        self._answers[stream], self._states[stream] = answer, self._h2.streams[stream]
         if reply.hangs:
             return
         if reply.arrivals:
             self._timed[stream] = answer
         if reply.early_hints:
-            answer.state.state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
+            self._states[stream].state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
             self._send_head(stream, [(b":status", b"103"), *encoded_fields(reply.early_hints)])
         if reply.think_ms:
             heapq.heappush(self._thinking, (answer.head_s, stream))
@@ -295,14 +232,13 @@ class Http2Connection:
             self._begin(answer)
 
     def _begin(self, answer: Outgoing) -> None:
-        """Send the head of an answer. By how much it comes too late, after a thought, is not the server's own time."""
-        overslept_s = time.monotonic() - answer.head_s if answer.reply.think_ms else 0.0
-        answer.begun_s, answer.head_s = time.time() - overslept_s, time.monotonic()
-        over = not answer.left and (answer.method == "HEAD" or not answer.reply.stays_open)
-        answer.state.state_machine.process_input(StreamInputs.SEND_HEADERS)
+        """Send the head of an answer."""
+        answer.begin()
+        over, state = answer.is_only_head, self._states[answer.stream].state_machine
+        state.process_input(StreamInputs.SEND_HEADERS)
         self._send_head(answer.stream, answer.head, answer.reply.head_bytes, ends=over)
         if over:
-            answer.state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
+            state.process_input(StreamInputs.SEND_END_STREAM)
             self._finish(answer)
             return
         heapq.heappush(self._turns, answer.rank())
@@ -346,47 +282,31 @@ class Http2Connection:
 
     def _next_timed_ms(self) -> float:
         """Return in how many ms an answer that is sent as it came has more to send; infinite when none has."""
-        waits = [next_ms - since for answer in self._timed.values() if answer.begun_s is not None
-                 for since in [answer.since_head_ms]
-                 for next_ms in [answer.reply.next_ms(since)] if next_ms is not None]
-        return min(waits, default=float("inf"))
+        waits = [answer.next_ms() for answer in self._timed.values()]
+        return min((wait for wait in waits if wait is not None), default=float("inf"))
 
     def _window(self, answer: Outgoing) -> int:
         """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
-        allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
         # A client that lowers INITIAL_WINDOW_SIZE makes windows that are less than nothing (RFC 9113, section 6.9.2).
-        return max(0, min(answer.state.outbound_flow_control_window, self._h2.outbound_flow_control_window, FRAME,
-                          BUFFER - answer.sent % BUFFER, allowed))
+        return max(0, min(self._states[answer.stream].outbound_flow_control_window,
+                          self._h2.outbound_flow_control_window, FRAME, BUFFER - answer.sent % BUFFER, answer.allowed))
 
     def _send_piece(self, answer: Outgoing, room: int) -> None:
-        piece = answer.reply.read(min(answer.left, room))
-        answer.left -= len(piece)
-        answer.sent += len(piece)
-        answer.turns += 1
+        piece = answer.read(room)
         if not piece:    # the file was cut meanwhile
             self._h2.reset_stream(answer.stream, ErrorCodes.INTERNAL_ERROR)
             self._unsent += self._h2.data_to_send()
             self._finish(answer)
             return
-        ends = not answer.left and not answer.reply.stays_open
+        ends, state = answer.is_last_piece, self._states[answer.stream]
         self._unsent += frame(answer.stream, DATA, END_STREAM if ends else 0, piece)
         self._h2.outbound_flow_control_window -= len(piece)
-        answer.state.outbound_flow_control_window -= len(piece)
+        state.outbound_flow_control_window -= len(piece)
         if ends:
-            answer.state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
+            state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
             self._finish(answer)
 
     def _finish(self, answer: Outgoing) -> None:
-        del self._answers[answer.stream]
+        del self._answers[answer.stream], self._states[answer.stream]
         self._timed.pop(answer.stream, None)
-        with answer.reply:
-            self._accepted.note(answer.site, answer.received_s, answer.number, answer.method, answer.target,
-                                status=answer.reply.status, sent=answer.sent, found=answer.reply.found,
-                                begun_s=answer.begun_s, answer=answer.reply.answer)
-
-
-@lru_cache(maxsize=4096)
-def _texts(field: Field) -> tuple[str, str]:
-    """Return a header as text: a browser sends most of them with every request."""
-    name, value = field
-    return name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
+        answer.note(self._accepted)

@@ -4,6 +4,8 @@ The parent starts them, says when all listen, watches them, and ends them. A chi
 binds, opens its logs and its part of the mirror, gives up root, and serves.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 import select
@@ -29,9 +31,11 @@ from harness.replay.site import Sites
 from harness.system.netns import enter
 from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
-from harness.system.tcp import QUEUE, listen
+from harness.system.tcp import QUEUE, listen, listen_to_datagrams
 
 if TYPE_CHECKING:
+    from aioquic.quic.configuration import QuicConfiguration
+
     from harness.replay.early_data import EarlyContext
 
 STARTING_LIMIT_S = 30.0
@@ -63,7 +67,9 @@ class Service:
     sites: Sites
     port: int
     protocol: str
-    tls: "ssl.SSLContext | EarlyContext | None" = None
+    tls: ssl.SSLContext | EarlyContext | None = None
+    quic: QuicConfiguration | None = None
+    """HTTP/3 beside it, on the same port of UDP; None for none."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +155,7 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
 
 
 def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
-    endpoints = [ServedPort(_listen(host, service.port, options), service.sites, service.protocol, service.tls,
-                            options.held_rtt_ms / 1000)
-                 for service in services]
+    endpoints = [_endpoint(host, service, options) for service in services]
     logs = _open_logs(host.names, options)
     sites = [site for service in services for site in service.sites]
     own = {site.host: site.files for site in sites if site.files}
@@ -162,6 +166,15 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     for name, files in own.items():
         _check_readable(options.mirror_dir / name, directories[name], files)
     return server
+
+
+def _endpoint(host: ServerHost, service: Service, options: ServingOptions) -> ServedPort:
+    listener = _listen(host, service.port, options)
+    quic = None
+    if service.quic is not None:
+        from harness.replay.quic import QuicPort
+        quic = QuicPort(listen_to_datagrams(host.address, service.port), service.quic)
+    return ServedPort(listener, service.sites, service.protocol, service.tls, options.held_rtt_ms / 1000, quic)
 
 
 def _listen(host: ServerHost, port: int, options: ServingOptions) -> socket.socket:

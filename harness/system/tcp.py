@@ -35,6 +35,18 @@ def listen(address: str, port: int, queue: int = QUEUE) -> socket.socket:
     return listener
 
 
+def listen_to_datagrams(address: str, port: int) -> socket.socket:
+    """Return a socket for UDP that is bound there. Raises OSError."""
+    receiver = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        receiver.bind((address, port))
+        receiver.setblocking(False)
+    except OSError:
+        receiver.close()
+        raise
+    return receiver
+
+
 def prefer_cubic(tcp_socket: socket.socket) -> str:
     """Have a TCP socket control congestion by CUBIC if the kernel lets it; return what it uses from now on."""
     with suppress(OSError):

@@ -22,7 +22,8 @@ from harness.show.report.waterfall import make_waterfalls
 from harness.show.table import COLUMNS, footer_lines
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = {"results": "Results", "transports": "What replaced TFO", "improvement": "Improvement against RTT", "pages": "The pages, request by request",
+SECTIONS = {"results": "Results", "transports": "What replaced TFO", "improvement": "Improvement against RTT",
+            "pages": "The pages, request by request",
             "prediction": "Prediction", "proof": "Proof of TFO", "left-out": "Left out and failed",
             "environment": "Environment"}
 
