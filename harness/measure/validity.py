@@ -107,10 +107,10 @@ def early_data(load: LoadRecord) -> Iterable[Found]:
     counts = load.early_data
     if counts is None:
         return
-    if counts.sent != counts.accepted:
+    if counts.sent > counts.accepted:      # where Chrome was slow, early data were no request: then only Chrome's count
         yield Found(ReasonKind.EARLY_DISPUTED, {"servers": counts.sent, "chrome": counts.accepted})
-    if not load.early and counts.sent:
-        yield Found(ReasonKind.EARLY_UNASKED, {"count": counts.sent})
+    if not load.early and (unasked := max(counts.sent, counts.accepted)):
+        yield Found(ReasonKind.EARLY_UNASKED, {"count": unasked})
     if load.early and counts.sent < EARLY_SHARE * counts.possible:
         yield Found(ReasonKind.LITTLE_EARLY, {"sent": counts.sent, "possible": counts.possible,
                                               "others": ", ".join(counts.others)})

@@ -15,8 +15,9 @@ from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, c
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
 EARLY_REASONS = {2: True, 4: False, 6: False, 9: False}
-"""Of Chrome's reasons (ssl_early_data_reason_t in BoringSSL's ssl.h) those of handshakes that early data was sent in: it
-was accepted; or declined, with the session or the protocol. All others: none was sent, in most for lack of a ticket (5).
+"""Of Chrome's reasons (ssl_early_data_reason_t in BoringSSL's ssl.h) those of handshakes that early data was sent in:
+it was accepted; or declined, with the session or the protocol. By all others none was sent, mostly for lack of a ticket
+(5).
 """
 NEVER = -1
 """A tick at which nothing was."""
