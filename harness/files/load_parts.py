@@ -68,7 +68,9 @@ class Initiator:
 @dataclass(frozen=True)
 class UsedConnection:
     """A connection of Chrome's that carried `requests`. `start_ms` is from navigationStart; `connect_ms` None: never
-    connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too.
+    connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too. Over `quic`,
+    `connect_ms` is the whole handshake's, as far as requests waited for it. `early`: whether the server took the early
+    data that Chrome sent, None where it sent none. `sent_again`: packets of QUIC's whose content Chrome sent again.
     """
 
     id: int
@@ -76,8 +78,9 @@ class UsedConnection:
     start_ms: float = 0.0
     connect_ms: Ms | None = None
     requests: Count = 0
+    quic: bool = False
     early: bool | None = None
-    """Whether the server took the early data that Chrome sent, by Chrome's net-log; None where it sent none."""
+    sent_again: Count = 0
 
 
 @dataclass(frozen=True)
@@ -201,24 +204,19 @@ class LateAnswer:
 class Timekeeping:
     """How well the machine kept time from the navigation to the load event, in ms; None: not measured.
 
-    `late` are the answers that came late, the latest first. `connect_late_ms`: the most that a TCP connect took over
-    its server's measured RTT, in a queue or because somebody was late. `delay_line_late_ms`: packets released late,
-    largest and 99th percentile. `steal_ms`: time the hypervisor gave to others, summed over all `processors`.
-    `stall_ms`: pressure stall (PSI), "cpu" and "memory" some, "io" full. `gap_ms`: by how much a ticker beside the load
-    was late at most. `suspended_ms`: growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread
-    of Chrome's renderer could have run and got no processor; `page_waited_for_others_ms`: the most of that
-    for which others than Chrome can have been the reason, after the document's first byte. `others_busy_ms`: processor
-    time, summed over all processors, of programs that are not of the experiment and are as important (nice(1)).
-    `stopped_ms`: how long processes of Chrome stood stopped, by name.
+    `late` are the answers that came late, the latest first. `delay_line_late_ms`: by how much it released a packet
+    late at most. `steal_ms`: time the hypervisor gave to others, summed over all `processors`. `gap_ms`: by how much
+    a ticker beside the load was late at most. `suspended_ms`: growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC.
+    `page_waited_ms`: the main thread of Chrome's renderer could have run and got no processor;
+    `page_waited_for_others_ms`: the most of that for which others than Chrome can have been the reason, after the
+    document's first byte. `others_busy_ms`: processor time, summed over all processors, of programs that are not of
+    the experiment and are as important (nice(1)). `stopped_ms`: how long processes of Chrome stood stopped, by name.
     """
 
     late: tuple[LateAnswer, ...] = ()
-    connect_late_ms: float | None = None
     delay_line_late_ms: float | None = None
-    delay_line_late_p99_ms: float | None = None
     steal_ms: float | None = None
     processors: int | None = None
-    stall_ms: dict[str, float] = field(default_factory=dict)
     gap_ms: float | None = None
     suspended_ms: float | None = None
     page_waited_ms: float | None = None

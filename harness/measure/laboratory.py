@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness.bootstrap import ROOT
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.program import Browser, require_shim
@@ -34,10 +33,8 @@ from harness.system import fastopen
 from harness.system.companions import Companion
 from harness.system.privileges import User, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
-from harness.system.stand_by import StandingBy, standing_by
 from harness.system.untrusted import read_untrusted
 
-LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 UNUSED_PORT = 1
 """Nobody listens there on a host of ours: a connection is refused after one RTT, and stands in no server's log."""
 
@@ -87,8 +84,6 @@ class Laboratory:
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
     delay: Delay
     servers: Companion
-    load_page: StandingBy
-    """load_page.py, which stands by inside `user`."""
     speeds: LinkSpeeds
     network: ClassVar[NetworkKind] = "star"
     experiment_id: str
@@ -105,10 +100,9 @@ class Laboratory:
         return self.network == "star" and self.speeds.home_fills_up(len(self.star.servers))
 
     def check_companions(self) -> None:
-        """Raise ExperimentError when delay line, servers, load_page.py or a host have ended, with their last words."""
+        """Raise ExperimentError when delay line, servers or a host have ended, with their last words."""
         self.delay.check()
         self.servers.check()
-        self.load_page.check()
         check_hosts(self.star)
 
     def switch_fastopen(self, tfo: int) -> None:
@@ -129,7 +123,7 @@ class Laboratory:
         return noting_arrivals(self.star.user)
 
     def of_load(self, tfo: int) -> dict[str, Any]:  # noqa: ARG002 (on loopback it matters)
-        """Return what the network asks of load_page.py besides, in a load with or without TFO (PageLoad)."""
+        """Return what the network asks of a load besides, in a load with or without TFO (PageLoad)."""
         return {}
 
     def server_logs(self, tfo: int) -> list[Path]:
@@ -139,7 +133,7 @@ class Laboratory:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """The hosts of an experiment, servers and load_page.py with them, before their links have a delay."""
+    """The hosts of an experiment, servers with them, before their links have a delay."""
 
     star: Star
     netem: bool
@@ -180,7 +174,7 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
 def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, results_dir: Path, *,
            delays_ms: Sequence[float], held_rtt_ms: float = 0.0,
            authority: Path = AUTHORITY) -> Iterator[dict[str, Any]]:
-    """Run the servers of `web` on the hosts of `star`, and have load_page.py stand by, while this lasts.
+    """Run the servers of `web` on the hosts of `star` while this lasts.
 
     Gives those fields of a Laboratory that are the same at each of these one-way delays. With `held_rtt_ms` the servers
     hold their answers back for round trips of that length. `authority` is the folder of their certificate authority.
@@ -194,9 +188,9 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
         http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
         tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
         authority=authority, early=settings.early, compare_transports=settings.compare_transports)
-    with running_servers(star, how, work_dir) as servers, load_page_standing_by(star) as load_page:
+    with running_servers(star, how, work_dir) as servers:
         yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
-               "load_page": load_page, "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
+               "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
 
 
 @contextmanager
@@ -221,11 +215,6 @@ def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | Non
         "key_shares": small_client_hello(web.settings, browser) if authority else None,
         "connection_limit": check_connection_limit(browser, web.settings.connections_per_host),
     }
-
-
-def load_page_standing_by(star: Star) -> AbstractContextManager[StandingBy]:
-    """Have load_page.py stand by inside `user` while this lasts."""
-    return standing_by([sys.executable, str(LOAD_PAGE)], LOAD_PAGE.name, star.user.pid)
 
 
 def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:

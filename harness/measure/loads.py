@@ -80,7 +80,7 @@ def _before(lab: Laboratory, load: Load) -> _Before:
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:
     """Load one page once, and return the record of it, which is not judged yet.
 
-    Raises ExperimentError, before the load or after it, when servers, delay line or load_page.py have ended.
+    Raises ExperimentError, before the load or after it, when servers or delay line have ended.
     """
     lab.check_companions()
     try:

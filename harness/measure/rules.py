@@ -23,7 +23,6 @@ LED_ON = frozenset((ReasonKind.LED_ON,))
 """All that is known of such a load is about the page to which it was led."""
 CLOCK = Limit(ms=50.0)
 WAITED, OTHERS_BUSY = Limit(ms=150.0, plt_ratio=0.40), Limit(ms=150.0, plt_ratio=0.25)
-STALL = Limit(ms=50.0, plt_ratio=0.05)
 
 
 def clock_set_back(load: LoadRecord) -> Iterable[Found]:
@@ -89,7 +88,7 @@ NETWORK: tuple[Rule, ...] = (
          measured="SYNs sent again, but for those that a full buffer of user's narrow link lost",
          source="after 1 s, RFC 6298, section 2.1"),
     Rule(kind=ReasonKind.FULL_QUEUE, section=Section.NETWORK, check=validity.network,
-         words="{name} at {where}: {count}", measured="listen queues that were full"),
+         words="{name} at {where}: {count}", measured="queues that were full: of connections to be accepted, of datagrams to be read"),
     Rule(kind=ReasonKind.DROPPED_PACKETS, section=Section.NETWORK, check=validity.network,
          words="packets dropped by the delay line: {count}", measured="packets that the delay line dropped"),
     Rule(kind=ReasonKind.DATA_WITHOUT_TFO, section=Section.NETWORK, check=validity.fastopen,
@@ -149,10 +148,6 @@ TIME: tuple[Rule, ...] = (
             measured="`/proc/stat`: steal of an average processor",
             source="12 loads with 10% to 21% in small pieces took 2% less to 5% more time; with 28% to 51%, 10% to 40% "
             "more. /proc/stat counts in steps of 10 ms"),
-    of_time(ReasonKind.STALL, STALL,
-            times=lambda kept: {"memory": kept.stall_ms.get("memory"), "the disk": kept.stall_ms.get("io")},
-            words="programs waited for {name} for {ms:.0f} ms of the load",
-            measured="PSI: \"some\" for memory, \"full\" for the disk"),
 )
 BESIDE_OTHERS: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.EARLY_LOAD_EVENT, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,
