@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.buffer import Buffer
 from aioquic.h3.connection import ErrorCode, H3Connection, Setting
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.connection import QuicConnection
@@ -25,7 +26,7 @@ from aioquic.quic.events import (
     StreamReset,
 )
 from aioquic.quic.recovery import QuicPacketPacer
-from aioquic.tls import Buffer, push_new_session_ticket
+from aioquic.tls import push_new_session_ticket
 
 from harness.files.har import H3
 from harness.files.server_log import Early
