@@ -16,8 +16,7 @@ from OpenSSL import SSL
 from harness.files.server_log import Early
 from harness.replay.authority import HTTP_2, open_authority
 from harness.replay.early_data import EarlyContext, EarlySocket
-from tests.support.https_recording import HOST
-from tests.support.replay_process import free_port
+from tests.support.replay_process import HOST, free_port
 from tests.support.secure_replay import Secure, last, serving
 
 BIG = bytes(range(256)) * 8192
