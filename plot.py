@@ -26,6 +26,7 @@ from rich.progress import track
 from harness.analysis.cell import METRICS
 from harness.analysis.compare import read_sides
 from harness.analysis.selection import Selection, select
+from harness.analysis.transports import is_compared
 from harness.errors import InputError
 from harness.files.notes import add_to_notes, encoding_of_notes
 from harness.files.result_names import CLIENT, FIGURES
@@ -41,6 +42,8 @@ from harness.show.labels import figure_names, is_simulated
 from harness.show.prediction import prediction_section
 from harness.show.report import write_report
 from harness.show.section import section_lines
+from harness.show.transports import NAME as TRANSPORTS
+from harness.show.transports import draw_transports
 from harness.show.waterfall import draw_requests, figure_path
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
@@ -134,6 +137,8 @@ def draw_figures(selection: Selection, outputdir: Path, ending: str) -> None:
     for page, name in names.items():
         if breakdown := draw_breakdown(selection.of_page(page)):
             save_figure(breakdown, outputdir / f"breakdown-{name}.{ending}")
+    if is_compared(selection.results):
+        save_figure(draw_transports(selection), outputdir / f"{TRANSPORTS}.{ending}")
     if worth_a_curve(selection):
         save_figure(draw_improvement(selection), outputdir / f"{NAME}.{ending}")
 

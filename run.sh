@@ -12,6 +12,7 @@ Usage: sudo ./run.sh [options]
   --delays "10 50 100" one-way delays in ms; the RTT is twice that. --sweep-rtt 2,5,20: RTTs instead
   --testruns N         loads of each page without and with TFO; the first warms up, the others count (4)
   --quick              one measured load instead of three
+  --compare-transports TCP, TFO, TLS 1.3 early data and QUIC beside each other, over https
   --resume             go on with the last run, which was interrupted or partly failed, with its options
   --version            versions of TFO Lab, Chrome, driver, kernel: the first line of a bug report
   --dry-run            set up, check everything and say what would be done; measure nothing
@@ -25,7 +26,7 @@ END
 }
 fail() { printf '%s\n' "$1" >&2; exit "${2-2}"; }
 # plot.py's options and our own are taken out; tfo.py reads all others, and refuses what is wrong.
-name=Paper resume='' dry_run='' before='' given=() tfo_options=() plot_options=()
+name=Paper resume='' dry_run='' over_tls='' before='' given=() tfo_options=() plot_options=()
 while (($#)); do
     word=$1 value=()
     shift
@@ -39,6 +40,7 @@ while (($#)); do
         --resume) resume=--resume; continue ;;
         --dry-run) dry_run=--dry-run=check; continue ;;
         --dir | --dir=* | --on-user* | --dry-run=*) fail "run.sh: ${word%%=*}: is for ./tfo.py alone; see ./run.sh --help" ;;
+        --compare-transports | --early | --early=* | h3 | --http=h3) over_tls=--https tfo_options+=("$word") ;;
         --detail) plot_options+=("$word") ;;
         --format*) [[ $word${value[*]} =~ ^--format=?(png|svg|pdf)$ ]] || fail "run.sh: --format: png, svg or pdf; see --help"
             plot_options+=("$word" "${value[@]}") ;;
@@ -83,8 +85,13 @@ printf 'pid %s (./run.sh --name %s) since %s\ntcp_fastopen %s\n' $$ "$name" "$(d
 restore() { echo "$before" >"$fastopen"; : >"$notes"; }; trap restore EXIT
 export TFO_LAB_LOCK_FD=9
 run ./scripts/setup.sh
-[ "$name" != Paper ] || run "${as_user[@]}" ./scripts/make_pages.py --name Paper
-[ "$name" != Small ] || run "${as_user[@]}" ./scripts/make_pages.py --name Small --shape demo/demo.shape
+[ "$name" != demo ] || { name=Small; tfo_options+=(--name Small); }
+shape=(); [ "$name" != Small ] || shape=(--shape demo/demo.shape)
+case "$name" in
+    Paper | Small)          # early data and QUIC need TLS: then the same pages over https, which have a name of their own
+        [ -z "$over_tls" ] || { name+=-https; tfo_options+=(--name "$name"); }
+        run "${as_user[@]}" ./scripts/make_pages.py --name "$name" "${shape[@]}" $over_tls ;;
+esac
 begun=("${dry_run:-$resume}")
 [ -n "${begun[0]}" ] || begun=("--new-run=$(printf '%s\n' "${given[@]}")")
 echo 3 >"$fastopen"

@@ -32,7 +32,14 @@ from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders
 from harness.measure.laboratory import ReplayedWeb, running_hosts, running_laboratory
 from harness.measure.latency import links, thinking_rtts
-from harness.measure.preflight import check_authority, check_browser, check_layout, check_pages, check_room
+from harness.measure.preflight import (
+    check_authority,
+    check_browser,
+    check_layout,
+    check_pages,
+    check_room,
+    check_transports,
+)
 from harness.measure.results_folder import open_results
 from harness.measure.stages import Plan
 from harness.measure.trial import say_ready, try_pages
@@ -61,6 +68,7 @@ def main() -> int:
     check_folders(how.dir, files, invoking_user())
     page_set = check_pages(files)
     check_authority(page_set)
+    check_transports(settings, page_set)
     layout = check_layout(settings.layout, page_set)
     check_host_count([*layout.servers(page_set.hosts)])
 

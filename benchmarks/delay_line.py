@@ -140,7 +140,7 @@ def measure_rtt(lab: Laboratory, page_set: PageSet, arguments: argparse.Namespac
         fetch_for(arguments.seconds, lab, page_set, arguments)
     rows.append(busy.row("fetches", lab.rtt_ms, [time_ms for _, time_ms in busy.connects]))
     with sampling(lab, probe) as loading:
-        record = record_of(lab, Load(page_set.page(arguments.page), run=1, tfo=0))
+        record = record_of(lab, Load(page_set.page(arguments.page), run=1, transport=0))
     rows.append(loading.row("page", lab.rtt_ms, during_plt(loading, record, probe)))
     return rows
 

@@ -23,6 +23,10 @@
  *
  * 5. Where the servers are on loopback addresses (experiments/localhost.py), TFO_LAB_LOOPBACK (environment; unset: nothing
  *    is done) makes all of 127.0.0.0/8 other hosts but 127.0.0.1, where chromedriver and Chrome talk to each other.
+ *
+ * 6. Chrome writes a ClientHello that offers early data, HTTP/2's preface and the request one by one, and the kernel puts
+ *    only the first write into the SYN. With TFO_LAB_JOIN_EARLY_DATA (environment; unset: nothing is done) such a
+ *    ClientHello waits for the others, some milliseconds at most, and all travel in the SYN.
  */
 
 #define _GNU_SOURCE
@@ -31,6 +35,8 @@
 #include <link.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +53,11 @@ static const time_t SECONDS_PER_DAY = 86400;
 
 static time_t clock_shift_s;
 static int servers_on_loopback;
+static int join_early_data;
 
 static int (*real_connect)(int, const struct sockaddr *, socklen_t);
+static ssize_t (*real_send)(int, const void *, size_t, int);
+static int (*real_close)(int);
 static int (*real_clock_gettime)(clockid_t, struct timespec *);
 static int (*real_gettimeofday)(struct timeval *, void *);
 
@@ -132,6 +141,7 @@ __attribute__((constructor)) static void read_settings(void)
     unsigned char *limits = named_piece("TFO_LAB_SOCKET_LIMITS", sizeof(SOCKET_LIMITS), PF_R | PF_W);
 
     servers_on_loopback = getenv("TFO_LAB_LOOPBACK") != NULL;
+    join_early_data = getenv("TFO_LAB_JOIN_EARLY_DATA") != NULL;
     clock_shift_s = days ? atol(days) * SECONDS_PER_DAY : 0;
     if (groups)
         replace_groups(groups);
@@ -183,6 +193,182 @@ static int is_stream(int socket_fd)
     return getsockopt(socket_fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
 }
 
+/*
+ * What is held of a connection. With a cookie connect() has sent nothing yet (WAITING); a ClientHello that offers early data
+ * is kept, with the writes after it (HOLDING); what the socket did not take at once follows (DRAINING).
+ */
+enum { MOST_FDS = 4096, ROOM = 4096, WRITES = 3, LONGEST_MS = 30, AFTER_LAST_MS = 4 };
+enum state { UNTOUCHED, WAITING, HOLDING, DRAINING };
+
+struct held {
+    enum state state;
+    int writes, left_ms;
+    size_t size, sent;
+    unsigned serial; /* which connection of this number it is */
+    unsigned char data[ROOM];
+};
+
+struct release {
+    int socket_fd;
+    unsigned serial;
+};
+
+static struct held *held_of[MOST_FDS];
+static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t number_at(const unsigned char *bytes)
+{
+    return (size_t)bytes[0] << 8 | bytes[1];
+}
+
+/* Is it one record with a ClientHello that has the extension early_data (RFC 8446, sections 4.1.2 and 4.2.10)? */
+static int offers_early_data(const unsigned char *record, size_t size)
+{
+    enum { HANDSHAKE = 22, CLIENT_HELLO = 1, EARLY_DATA = 42, SESSION_ID = 5 + 4 + 2 + 32 };
+    size_t at = SESSION_ID, end;
+
+    if (size < SESSION_ID + 1 || record[0] != HANDSHAKE || record[5] != CLIENT_HELLO)
+        return 0;
+    at += 1 + (size_t)record[at];
+    if (at + 2 > size) /* cipher suites */
+        return 0;
+    at += 2 + number_at(record + at);
+    if (at + 1 > size) /* compression methods */
+        return 0;
+    at += 1 + (size_t)record[at];
+    if (at + 2 > size)
+        return 0;
+    end = at + 2 + number_at(record + at);
+    for (at += 2; at + 4 <= end && at + 4 <= size; at += 4 + number_at(record + at + 2))
+        if (number_at(record + at) == EARLY_DATA)
+            return 1;
+    return 0;
+}
+
+/* Send what is held, as far as the socket takes it. With the lock. */
+static void send_held(int socket_fd, struct held *held)
+{
+    const ssize_t sent = real_send(socket_fd, held->data + held->sent, held->size - held->sent, MSG_NOSIGNAL);
+
+    if (sent > 0)
+        held->sent += (size_t)sent;
+    /* A connection that failed says so to Chrome's own next call. */
+    if (held->sent == held->size || (sent < 0 && errno != EAGAIN && errno != EINPROGRESS))
+        held->state = UNTOUCHED;
+    else
+        held->state = DRAINING;
+}
+
+/* A thread for each ClientHello that is held: nobody else comes by when its time is over. */
+static void *release_in_time(void *argument)
+{
+    const struct release release = *(struct release *)argument;
+    struct held *held = held_of[release.socket_fd];
+
+    free(argument);
+    pthread_mutex_lock(&held_lock);
+    while (held->serial == release.serial && held->state >= HOLDING) {
+        if (held->state == DRAINING || held->left_ms-- <= 0)
+            send_held(release.socket_fd, held);
+        pthread_mutex_unlock(&held_lock);
+        usleep(1000);
+        pthread_mutex_lock(&held_lock);
+    }
+    pthread_mutex_unlock(&held_lock);
+    return NULL;
+}
+
+/* The connection of this number begins: its first write may have to wait. */
+static void expect_client_hello(int socket_fd)
+{
+    static unsigned serial;
+
+    if (socket_fd < 0 || socket_fd >= MOST_FDS)
+        return;
+    pthread_mutex_lock(&held_lock);
+    if (!held_of[socket_fd])
+        held_of[socket_fd] = calloc(1, sizeof(struct held));
+    if (held_of[socket_fd]) {
+        struct held *held = held_of[socket_fd];
+
+        held->state = WAITING;
+        held->writes = held->left_ms = 0;
+        held->size = held->sent = 0;
+        held->serial = ++serial;
+    }
+    pthread_mutex_unlock(&held_lock);
+}
+
+/* Keep a write with what is held; 0 if it is not to be kept. With the lock. */
+static int keep(int socket_fd, struct held *held, const void *data, size_t size)
+{
+    if (held->size + size > ROOM || (held->state == WAITING && !offers_early_data(data, size)))
+        return 0;
+    memcpy(held->data + held->size, data, size);
+    held->size += size;
+    if (held->state == WAITING) {
+        struct release *release = malloc(sizeof(*release));
+        pthread_t thread;
+
+        held->left_ms = LONGEST_MS;
+        if (release) {
+            release->socket_fd = socket_fd;
+            release->serial = held->serial;
+        }
+        if (!release || pthread_create(&thread, NULL, release_in_time, release) != 0) {
+            free(release);
+            held->size = 0;
+            return 0;
+        }
+        (void)pthread_detach(thread);
+        held->state = HOLDING;
+    }
+    if (++held->writes >= WRITES && held->left_ms > AFTER_LAST_MS)
+        held->left_ms = AFTER_LAST_MS;
+    return 1;
+}
+
+ssize_t send(int socket_fd, const void *data, size_t size, int flags)
+{
+    next_symbol((void **)&real_send, "send");
+    if (!join_early_data || socket_fd < 0 || socket_fd >= MOST_FDS || !held_of[socket_fd])
+        return real_send(socket_fd, data, size, flags);
+
+    struct held *held = held_of[socket_fd];
+    int kept = 0, full = 0;
+
+    pthread_mutex_lock(&held_lock);
+    if (held->state == WAITING || held->state == HOLDING) {
+        kept = keep(socket_fd, held, data, size);
+        if (!kept && held->state == HOLDING)
+            send_held(socket_fd, held);
+        else if (!kept)
+            held->state = UNTOUCHED;
+    } else if (held->state == DRAINING) {
+        send_held(socket_fd, held);
+    }
+    full = held->state == DRAINING; /* what is held goes first */
+    pthread_mutex_unlock(&held_lock);
+    if (kept)
+        return (ssize_t)size;
+    if (full) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return real_send(socket_fd, data, size, flags);
+}
+
+int close(int socket_fd)
+{
+    next_symbol((void **)&real_close, "close");
+    if (join_early_data && socket_fd >= 0 && socket_fd < MOST_FDS && held_of[socket_fd]) {
+        pthread_mutex_lock(&held_lock);
+        held_of[socket_fd]->state = UNTOUCHED;
+        pthread_mutex_unlock(&held_lock);
+    }
+    return real_close(socket_fd);
+}
+
 int connect(int socket_fd, const struct sockaddr *address, socklen_t length)
 {
     next_symbol((void **)&real_connect, "connect");
@@ -191,8 +377,15 @@ int connect(int socket_fd, const struct sockaddr *address, socklen_t length)
         const int saved_errno = errno;
 
         /* Refused with EOPNOTSUPP where TFO is off: that is the run without TFO. */
-        (void)setsockopt(socket_fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof(on));
+        const int fast_open = setsockopt(socket_fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof(on)) == 0;
         errno = saved_errno;
+        if (fast_open && join_early_data) {
+            const int result = real_connect(socket_fd, address, length);
+
+            if (result == 0) /* with a cookie: nothing is sent before the first write */
+                expect_client_hello(socket_fd);
+            return result;
+        }
     }
     return real_connect(socket_fd, address, length);
 }

@@ -56,7 +56,8 @@ def main() -> int:
     options = parser.parse_args()
     settings = read_settings(options.settings) if options.settings else settings_of(parser, options)
     options.port, options.tls_port = settings.port, settings.https_port
-    options.http, options.server = settings.http, settings.server
+    options.http, options.server, options.early = settings.http, settings.server, settings.warm_pairs
+    options.quic = any(each.quic for each in settings.transports)
     if options.user:
         act_as(options.user)
     recording = read_recording(options.mirror, options.fetchlog)
@@ -100,9 +101,9 @@ def _secure(authority: Authority, sites: Sites, options: argparse.Namespace) -> 
     old = options.server == "2013"
     protocols = {site.host: HTTP_2 if not old and offers_http2(options.http, site.http2) else HTTP_1 for site in sites}
     try:
-        context = authority.shared_context(protocols)
+        context = (authority.early_context if options.early else authority.shared_context)(protocols)
         return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context,
-                       _quic(authority.certified(list(protocols))) if options.http == "h3" else None)
+                       _quic(authority.certified(list(protocols))) if options.quic else None)
     except ValueError as error:
         raise InputError(f"{options.mirror / sites.first.host}: no certificate can be made for this name ({error}); "
                          "take its page out of the .pages file and record again") from None
@@ -136,8 +137,8 @@ def _parser() -> OptionParser:
     which.add_argument("--hosts", type=Path, metavar="FILE", help="hosts to serve, lines of: hostname ip netns_path|-")
     which.add_argument("--host", help="the one host to serve")
     parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
-    add_options(parser, ("port", "tls_port", "http", "server", "balancer"), port=PORT, tls_port=PORT)
-    parser.add_argument("--settings", metavar="JSON", help="these five, as tfo.py says them")
+    add_options(parser, ("port", "tls_port", "http", "server", "balancer", "early"), port=PORT, tls_port=PORT)
+    parser.add_argument("--settings", metavar="JSON", help="these, as tfo.py says them")
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
                         help="the certificate authority of https servers, made if there is none (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")

@@ -1,10 +1,13 @@
-"""A cell: one page at one RTT, with TFO off or on. Its loads that count, and what they come to."""
+"""A cell: one page at one RTT, with TFO off or on, or over another Transport. Its loads that count, and what they
+come to.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 from harness.analysis.stats import median_if_any
 from harness.files.results import LoadResult
+from harness.files.transport import Transport
 
 METRICS = {
     "load": "from navigationStart to loadEventEnd: what the paper calls page load time",
@@ -22,6 +25,7 @@ TFO_NAMES = ("TFO off", "TFO on")
 class Cell:
     """Its `loads` that count by `metric`, in order of their runs; none where it was not measured.
 
+    `tfo` is 0, 1 or another harness.files.transport.Transport.
     `left_out` are measured loads that do not count, each with its reason; `again` are tries that were made again.
     `rtt_name` is what the RTT is called, in ms: "100", or "recorded 12-180" where each server had its own.
     `cold`: its loads are the first ones of 2013's tool, since there are no others. Two cells are never equal, so that
@@ -56,7 +60,8 @@ class Cell:
     @property
     def name(self) -> str:
         """What it is called in sentences, its RTT as in the table."""
-        return f"{self.page} at {self.rtt_name} ms {'with' if self.tfo else 'without'} TFO"
+        how = f"over {Transport(self.tfo).words}" if self.tfo > 1 else f"{'with' if self.tfo else 'without'} TFO"
+        return f"{self.page} at {self.rtt_name} ms {how}"
 
     @property
     def title(self) -> str:

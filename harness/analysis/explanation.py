@@ -10,6 +10,7 @@ from harness.analysis.timeline import read_timeline
 from harness.analysis.what_if import SharedLink, fits_syn, rtt_to, saved_ms
 from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
 from harness.files.results import LoadResult
+from harness.files.transport import Transport
 from harness.system.untrusted import UnreadableFileError
 
 COUNTED_FROM = 0.5
@@ -64,6 +65,20 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
         timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small,
                                    link=_shared_link(experiment), cookies=cookies, own_rtts_ms=own_rtts_ms),
         timeline.plt_ms - sum(savable))
+
+
+def predicted_over(load: LoadResult, rtt_ms: float, over: Transport) -> float | None:
+    """Return what the PLT of a load over TCP would be in ms if its connections had begun `over` another transport.
+
+    None without a load event or a HAR.
+    """
+    timeline = read_timeline(load)
+    if timeline is None:
+        return None
+    experiment = _experiment(load)
+    return timeline.plt_ms - saved_ms(
+        timeline, dependencies(timeline), rtt_ms, link=_shared_link(experiment), over=over,
+        own_rtts_ms=experiment.server_rtts_ms if experiment else {})
 
 
 def _shared_link(experiment: ExperimentRecord | None) -> SharedLink | None:

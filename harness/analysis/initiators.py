@@ -15,7 +15,7 @@ from harness.files.results import load_file
 from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError
 
-WARM_UPS = "*-0-tfo-[01]"
+WARM_UPS = "*-0-tfo-*"
 """The folders of run 0 (harness.files.results.cell_directory)."""
 
 

@@ -32,11 +32,17 @@ class Row:
     on: Cell
     most_loads: int = 1
     name: str = ""
+    others: tuple[Cell, ...] = ()
+    """Its cells over other transports (tfo.py --compare-transports)."""
 
     @property
     def cells(self) -> tuple[Cell, Cell]:
         """Its cells without TFO and with it."""
         return self.off, self.on
+
+    def over(self, transport: int) -> Cell:
+        """Return its cell over a harness.files.transport.Transport. StopIteration where that was not measured."""
+        return next(cell for cell in (*self.cells, *self.others) if cell.tfo == transport)
 
     @property
     def page(self) -> str:

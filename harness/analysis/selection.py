@@ -27,8 +27,8 @@ class Selection:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """All cells, without TFO and with it."""
-        return [cell for row in self.rows for cell in row.cells]
+        """All cells, without TFO and with it, and over other transports."""
+        return [cell for row in self.rows for cell in (*row.cells, *row.others)]
 
     @property
     def left_out(self) -> list[tuple[LoadResult, str]]:
@@ -65,32 +65,34 @@ def select(results: Results, metric: str) -> Selection:
     Run 0 is the warm-up and never counts, with one exception: a cell of 2013 logs that has nothing else.
     """
     used = "last" if results.old else metric
-    cells = [*_cells(results, used)]
-    most = max((len(cell.loads) for cell in cells), default=0)
+    rows = [*_rows(results, used)]
+    most = max((len(cell.loads) for cells in rows for cell in cells), default=0)
     return Selection(results, used, metric, tuple(
-        Row(results, results.urls[off.page], off, on, most) for off, on in zip(cells[::2], cells[1::2], strict=True)))
+        Row(results, results.urls[off.page], off, on, most, others=tuple(others)) for off, on, *others in rows))
 
 
-def _cells(results: Results, metric: str) -> Iterator[Cell]:
-    """Give the cells of each row in turn, without TFO and with it."""
+def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:
+    """Give the cells of each row: without TFO, with it, and over other transports that were measured."""
     loads, again = _by_cell(results.loads), _by_cell(results.again)
     for page in results.urls:
         for rtt_ms in results.rtts_ms:
-            for tfo in (0, 1):
-                place = page, rtt_ms, tfo
+            cells = []
+            for transport in sorted({0, 1, *results.tfos}):
+                place = page, rtt_ms, transport
                 measured = sorted((load for load in loads[place] if load.run > 0), key=lambda load: load.run)
                 cold = results.old and not measured
                 reasons = [(load, _why_not(load, metric)) for load in (loads[place] if cold else measured)]
-                yield Cell(*place, metric, results.rtt_names.get(rtt_ms, f"{rtt_ms:g}"),
-                           tuple(load for load, reason in reasons if not reason),
-                           tuple((load, reason) for load, reason in reasons if reason),
-                           tuple(load for load in again[place] if load.run > 0), cold)
+                cells.append(Cell(*place, metric, results.rtt_names.get(rtt_ms, f"{rtt_ms:g}"),
+                                  tuple(load for load, reason in reasons if not reason),
+                                  tuple((load, reason) for load, reason in reasons if reason),
+                                  tuple(load for load in again[place] if load.run > 0), cold))
+            yield cells
 
 
 def _by_cell(loads: list[LoadResult]) -> dict[tuple[str, float, int], list[LoadResult]]:
     found: dict[tuple[str, float, int], list[LoadResult]] = defaultdict(list)
     for load in loads:
-        found[load.page, load.rtt_ms, load.tfo].append(load)
+        found[load.page, load.rtt_ms, load.transport].append(load)
     return found
 
 

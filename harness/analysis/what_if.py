@@ -26,6 +26,7 @@ from harness.analysis.cookies import without_a_cookie
 from harness.analysis.shared_link import alone_ms, ends_ms
 from harness.analysis.timeline import TimedRequest, Timeline
 from harness.files.load_parts import CookieMode
+from harness.files.transport import Transport
 
 SYN_BYTES = 1420
 """What a SYN can carry: an MTU of 1500, less 40 for the IP and TCP headers and 40 for TCP options (tcp_send_syn_data in
@@ -58,8 +59,8 @@ def fits_syn(request: TimedRequest, *, small_client_hello: bool) -> bool:
 
 def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, link: SharedLink | None = None,
              small_client_hello: bool = True, cookies: CookieMode = "warm",
-             own_rtts_ms: Mapping[str, float] | None = None) -> float:
-    """Return by how many ms TFO would bring the load event forward.
+             own_rtts_ms: Mapping[str, float] | None = None, over: Transport = Transport.TFO) -> float:
+    """Return by how many ms TFO would bring the load event forward, or connections that begin `over` another one.
 
     `rtt_ms` is the RTT to all servers, but for those that have one of their own in `own_rtts_ms`, by name. `graph` is
     what harness.analysis.causes.dependencies returns; `link` is what transfers share, None when it is not known: then
@@ -68,7 +69,7 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, li
     """
     cold = without_a_cookie(timeline.requests, cookies)
     handshake_ms = [0.0 if request.order in cold else
-                    _handshake_ms(request, rtt_to(request.url, rtt_ms, own_rtts_ms or {}),
+                    _handshake_ms(request, rtt_to(request.url, rtt_ms, own_rtts_ms or {}), over,
                                   small_client_hello=small_client_hello)
                     for request in timeline.requests]
     shorter_ms = [0.0] * len(timeline.requests)
@@ -147,16 +148,22 @@ def _at(cause: Cause, moved: list[_Moved]) -> float:
     return there.head + part * (there.end - there.head)
 
 
-def _handshake_ms(request: TimedRequest, rtt_ms: float, *, small_client_hello: bool) -> float:
-    """Return by how much the wait for a connection is shorter when its TCP handshake takes no time.
+def _handshake_ms(request: TimedRequest, rtt_ms: float, over: Transport, *, small_client_hello: bool) -> float:
+    """Return by how much the wait for a connection is shorter when its TCP handshake, or that of TLS, takes no time.
 
-    Where Chrome began it before it was needed, only a part of it was waited for; but TLS, which follows it, is over
-    sooner by all of it.
+    TFO saves the first, early data the second; QUIC has one for both, which takes no time with early data. Where Chrome
+    began the first before it was needed, only a part of it was waited for; but TLS, which follows it, is over sooner by
+    all of it.
     """
-    if not (request.first and request.connect and fits_syn(request, small_client_hello=small_client_hello)):
+    if not (request.first and request.connect):
         return 0.0
     begin, end = request.connect
-    return min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected - begin)))
+    saved_ms = 0.0
+    if (over.tfo and fits_syn(request, small_client_hello=small_client_hello)) or (over.quic and request.tls):
+        saved_ms += min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected - begin)))
+    if over.early and request.tls:
+        saved_ms += min(rtt_ms, request.tls[1] - request.tls[0])
+    return saved_ms
 
 
 def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link: SharedLink) -> list[float]:

@@ -21,6 +21,7 @@ from harness.browser.initiators import log_initiators
 from harness.browser.page import ERRORS, first_line, limit_commands
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
 from harness.browser.workers import PROBLEMS, WorkerInjector
+from harness.files.transport import Transport
 from harness.system.processes import bound_to_us, die_with_parent, wait_for_end
 
 DETERMINISTIC_SCRIPTS = [ROOT / "harness" / "browser" / name for name in ("deterministic.js", "chance.js", "keys.js")]
@@ -53,6 +54,11 @@ FLAGS = (
     # One renderer for all frames, as in 2013: less noise on two cores, and the injected script reaches every frame.
     "--disable-site-isolation-trials",
 )
+EARLY_DATA = "EnableTLS13EarlyData"
+"""The feature of Chrome that sends early data where a ticket allows it; off by default."""
+NO_ECH = {"ssl.ech_enabled": False}
+"""Of Chrome's local state: no Encrypted ClientHello, of which Chrome else sends a mock of 200 bytes, so that a request
+still fits into the SYN."""
 NOT_RECORDABLE = "CompressionDictionaryTransport,CompressionDictionaryTransportBackend"
 """Features that are off while recording: a body compressed against another is undone before the net-log sees it."""
 NETWORK_PROCESS_ENDED = b"Network service crashed"
@@ -82,7 +88,8 @@ class ChromeSettings:
     With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
     own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
     command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what caused
-    each request (harness.browser.initiators). With `loopback_tfo` the shim uses TFO towards loopback addresses, too.
+    each request (harness.browser.initiators). `over` is how connections begin in a load that follows another one
+    (harness.browser.warm_pair), None in others. With `loopback_tfo` the shim uses TFO towards loopback addresses, too.
     """
 
     work_dir: Path
@@ -98,6 +105,7 @@ class ChromeSettings:
     unattended: bool = False
     initiators: bool = False
     loopback_tfo: bool = False
+    over: Transport | None = None
 
     @property
     def net_log(self) -> Path:
@@ -191,6 +199,8 @@ def _environment(settings: ChromeSettings) -> dict[str, str]:
         environment |= {"LD_PRELOAD": str(settings.shim), "TFO_LAB_CLOCK_DAYS": str(CLOCK_SHIFT_DAYS)}
         if settings.key_shares is not None:
             environment["TFO_LAB_KEY_SHARES"] = str(settings.key_shares)
+        if settings.over is Transport.TFO_EARLY:
+            environment["TFO_LAB_JOIN_EARLY_DATA"] = "1"
         if settings.loopback_tfo:
             environment["TFO_LAB_LOOPBACK"] = "1"
         if settings.connection_limit is not None:
@@ -211,6 +221,8 @@ def _options(binary: str, settings: ChromeSettings) -> Options:
     if settings.unattended:
         options.page_load_strategy = "none"
     options.add_experimental_option("prefs", _preferences(settings))
+    if settings.over is not None:
+        options.add_experimental_option("localState", NO_ECH)
     for argument in _arguments(settings):
         options.add_argument(argument)
     return options
@@ -230,6 +242,8 @@ def _arguments(settings: ChromeSettings) -> list[str]:
         arguments = [f"{flag},{NOT_RECORDABLE}" if flag.startswith("--disable-features=") else flag
                      for flag in arguments]
         arguments.append("--net-log-capture-mode=Everything")
+    if settings.over is not None and settings.over.early:
+        arguments.append(f"--enable-features={EARLY_DATA}")
     if settings.quic_origins:
         arguments.append(f"--origin-to-force-quic-on={','.join(settings.quic_origins)}")
     else:

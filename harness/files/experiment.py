@@ -39,8 +39,9 @@ class ExperimentRecord:
     """What an experiment's file says about all loads at one delay.
 
     `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
-    order; `tfos` is what was to be measured: 0, 1 or both. `busy` says in words what kept the machine busy before the
-    first load, though it was waited for; "" when nothing did. `bw_net_mbit` is the rate of each server's link, in
+    order; `tfos` is what was to be measured: 0, 1 or both, or other harness.files.transport.Transports. `busy` says in
+    words what kept the machine busy before the first load, though it was waited for; "" when nothing did. `bw_net_mbit`
+    is the rate of each server's link, in
     Mbit/s, None if it does not say. `connections_per_host` is how many connections Chrome opened to a host, 0 where
     nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
     `layout`: which host names shared a server (harness.files.layout.Layout.in_words).
@@ -74,6 +75,11 @@ class ExperimentRecord:
     def rtt_to(self, host: str) -> float:
         """Return the RTT to a server in ms."""
         return self.server_rtts_ms.get(host, self.rtt_ms)
+
+    @property
+    def warm_pairs(self) -> bool:
+        """Whether each load followed an untimed visit of its page (tfo.py --early, --http h3, --compare-transports)."""
+        return bool(self.settings.get("transports"))
 
     @property
     def rtt_name(self) -> str:

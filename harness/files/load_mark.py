@@ -3,8 +3,9 @@
 The servers answer several recordings of one URL in recorded order, anew in each load, and prefer what the log of the
 load's page has. When a load begins cannot be seen in requests for sure: so whoever loads a page says it here, before
 the browser starts. The file is a number that grows with each load, the one-way delay (which says where servers log),
-and the page's file name, a line each; it has a fixed size and is mapped, so every server sees a mark with the next
-request, and reading it costs no system call.
+whether sessions of QUIC that are made now may be taken up with early data (1) or not (0), and the page's file name, a
+line each. It has a fixed size and is mapped, so every server sees a mark with the next request, and reading it costs no
+system call.
 """
 
 import mmap
@@ -18,15 +19,17 @@ SIZE = 4096
 
 def make_mark(path: Path) -> None:
     """Make the file: no load has begun."""
-    path.write_bytes(_content(0, 0.0, ""))
+    path.write_bytes(_content(0, 0.0, "", early=True))
 
 
-def mark_load(path: Path, page: str, delaynet_ms: float = 0.0) -> None:
-    """Say that a load of the page whose file name is `page` begins now, at this one-way delay in ms."""
+def mark_load(path: Path, page: str, delaynet_ms: float = 0.0, *, early: bool = True) -> None:
+    """Say that a load of the page whose file name is `page` begins now, at this one-way delay in ms; whether `early`
+    data may be sent on connections that take up a session of its.
+    """
     number = int(path.read_bytes().partition(b"\n")[0]) + 1
     file = os.open(path, os.O_WRONLY)
     try:
-        os.pwrite(file, _content(number, delaynet_ms, page), 0)
+        os.pwrite(file, _content(number, delaynet_ms, page, early=early), 0)
     finally:
         os.close(file)
 
@@ -39,7 +42,7 @@ class LoadMark:
         self.own = path is None
         if path is None:
             self._map = mmap.mmap(-1, SIZE)
-            self._map[:] = _content(0, 0.0, "")
+            self._map[:] = _content(0, 0.0, "", early=True)
         else:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), SIZE, access=mmap.ACCESS_READ)
@@ -47,16 +50,21 @@ class LoadMark:
     def read(self) -> tuple[bytes, str]:
         """Return what is different in each load, and the file name of the load's page ("" before the first)."""
         content = self._map[:self._map.find(b"\0")]
-        return content, content.split(b"\n", 2)[2].decode("utf-8", "surrogateescape")
+        return content, content.split(b"\n", 3)[3].decode("utf-8", "surrogateescape")
 
     def delaynet_ms(self) -> float:
         """Return the one-way delay of the load that is under way, in ms."""
         return float(self._map[:].split(b"\n", 2)[1])
 
+    def early(self) -> bool:
+        """Tell whether early data is sent in the load that is under way, or after it."""
+        return self._map[:].split(b"\n", 3)[2] == b"1"
+
     def begin(self, page: str) -> None:
         """Say that a load of `page` begins: for servers without an experiment, which share this since they forked."""
-        self._map[:] = _content(int(self._map[:].partition(b"\n")[0]) + 1, 0.0, page)
+        self._map[:] = _content(int(self._map[:].partition(b"\n")[0]) + 1, 0.0, page, early=True)
 
 
-def _content(number: int, delaynet_ms: float, page: str) -> bytes:
-    return f"{number}\n{delaynet_ms:g}\n{page}".encode("utf-8", "surrogateescape")[:SIZE - 1].ljust(SIZE, b"\0")
+def _content(number: int, delaynet_ms: float, page: str, *, early: bool) -> bytes:
+    lines = f"{number}\n{delaynet_ms:g}\n{early:d}\n{page}"
+    return lines.encode("utf-8", "surrogateescape")[:SIZE - 1].ljust(SIZE, b"\0")

@@ -84,6 +84,24 @@ class UsedConnection:
     sent_again: Count = 0
 
 
+@dataclass(frozen=True)
+class EarlyCounts:
+    """Connections of a load that followed another visit of its page, by what servers and Chrome say of early data.
+
+    The first request of `possible` ones may travel in early data: over TLS, with a method that changes nothing, and
+    over HTTP/1 two of a host, since Chrome keeps two tickets for it. `resumed` began with a ticket; the servers of
+    `sent` got the request in early data, of `in_syn` of these with the SYN. Chrome says of `accepted` that early data
+    were accepted. `others`: of `possible` ones what came later, by what was asked for.
+    """
+
+    possible: Count
+    resumed: Count
+    sent: Count
+    in_syn: Count
+    accepted: Count
+    others: tuple[str, ...] = ()
+
+
 JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN, Fate.AFTER_LOAD}
 """A load is judged by these, if they were not asked for after its load event."""
 ASKED = JUDGED - {Fate.AS_RECORDED, Fate.HUNG_AS_RECORDED}

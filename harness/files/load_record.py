@@ -22,6 +22,7 @@ from harness.files.load_parts import (
     Count,
     Counters,
     Document,
+    EarlyCounts,
     Environment,
     Initiator,
     MiddleboxCounts,
@@ -32,6 +33,7 @@ from harness.files.load_parts import (
     UsedConnection,
 )
 from harness.files.reason_kinds import ReasonKind
+from harness.files.transport import Transport
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
@@ -64,6 +66,8 @@ class LoadRecord:
     rtt_ms: Ms
     tfo: Literal[0, 1]
     run: Count
+    early: bool = False
+    quic: bool = False
     attempt: Annotated[int, msgspec.Meta(ge=1)] = 1
     experiment: str | None = None
     network: NetworkKind = "star"
@@ -102,6 +106,7 @@ class LoadRecord:
     connections_with_request: Count | None = None
     syn_data_connections: Count | None = None
     silent_connections: Count | None = None
+    early_data: EarlyCounts | None = None
     cookies: CookieCounts | None = None
     best_match: Count | None = None
     missing: Count | None = None
@@ -115,6 +120,11 @@ class LoadRecord:
     capture: CaptureCounts | None = None
     began_s: float | None = None
     environment: Environment | None = None
+
+    @property
+    def transport(self) -> Transport:
+        """How its connections began."""
+        return Transport.of(self.tfo, early=self.early, quic=self.quic)
 
     @property
     def valid(self) -> bool:
@@ -131,7 +141,8 @@ class LoadRecord:
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in its file."""
         fields = msgspec.to_builtins(self)
-        known = {name: value for name, value in fields.items() if value is not None or name not in IF_KNOWN}
+        known = {name: value for name, value in fields.items()
+                 if (value is not None and value is not False) or name not in IF_KNOWN}
         return {"format": FORMAT, **known, "valid": self.valid}
 
     @classmethod
@@ -152,8 +163,8 @@ SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
 """What records of format 1 did not have."""
 ONLY_IN_1 = ("best_match", "missing")
 """What they have that later ones do not; nothing else differs."""
-IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops", "middlebox")
-"""What a file has only where it is known."""
+IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops", "middlebox", "early", "quic", "early_data")
+"""What a file has only where there is something to say."""
 
 
 class NewerFormatError(UnreadableFileError):

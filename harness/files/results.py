@@ -6,6 +6,7 @@
     client/<delaynet>-<run>-tfo-<0|1>/<page>.pcap    the packets, with --pcap
     client/<delaynet>-<run>-tfo-<0|1>/<page>.<program>.log   what a program said during a load that failed
     client/<delaynet>-<run>-tfo-<0|1>/<page>.json    the load's record (files.load_record): its times, whether it counts
+    client/<delaynet>-<run>-tfo-<0|1>[-quic][-early]/    the same of loads over QUIC, with early data (files.transport)
     client/<delaynet>-<run>-tfo-<0|1>/attempt-<n>/   the same files of the n-th try, if it was made again
 
 A folder without any of the .json files holds logs of the 2013 tool; harness.files.old_logs judges those.
@@ -27,9 +28,10 @@ from harness.files.load_record import LoadRecord, NewerFormatError, read_load_re
 from harness.files.old_logs import judge_old_log
 from harness.files.pages import sanitise
 from harness.files.result_names import BESIDE
+from harness.files.transport import Transport
 from harness.system.untrusted import MissingFileError, UnreadableFileError
 
-DIRECTORY = re.compile(rf"{DELAY}-(\d{{1,18}})-tfo-([01])", re.ASCII)
+DIRECTORY = re.compile(rf"{DELAY}-(\d{{1,18}})-tfo-([01])(-quic)?(-early)?", re.ASCII)
 """Of a run's number so many digits as 64 bits hold (harness.system.untrusted.MOST_DIGITS)."""
 ATTEMPT = re.compile(r"attempt-([1-9]\d*)", re.ASCII)
 
@@ -48,13 +50,18 @@ class LoadResult:
     delaynet_ms: float
     rtt_ms: float
     run: int
-    tfo: int
+    transport: int
     valid: bool
     why_not: tuple[str, ...]
     plt_ms: float | None
     last_ms: float | None
     log: Path
     record: LoadRecord | None = field(default=None, compare=False)
+
+    @property
+    def tfo(self) -> int:
+        """Whether TFO was on (1) or off (0)."""
+        return Transport(self.transport).tfo
 
 
 @dataclass(frozen=True)
@@ -94,17 +101,20 @@ class Results:
         return [*self.loads, *self.again, *self.others]
 
 
-def cell_directory(delaynet_ms: float, run: int, tfo: int) -> str:
-    """Return the name of the directory that holds one run at one delay (one way, ms) with TFO off (0) or on (1)."""
-    return f"{delaynet_ms:g}-{run}-tfo-{tfo}"
+def cell_directory(delaynet_ms: float, run: int, transport: int) -> str:
+    """Return the name of the directory that holds one run at one delay (one way, ms) over a Transport: with TFO off (0)
+    or on (1), "-quic" and "-early" behind it for the others.
+    """
+    over = Transport(transport)
+    return f"{delaynet_ms:g}-{run}-tfo-{over.tfo}{'-quic' * over.quic}{'-early' * over.early}"
 
 
 def parse_cell_directory(name: str) -> tuple[float, int, int] | None:
-    """Return (delaynet_ms, run, tfo) of a directory named by `cell_directory`, None for any other name."""
+    """Return (delaynet_ms, run, transport) of a directory named by `cell_directory`, None for any other name."""
     match = DIRECTORY.fullmatch(name)
-    if not match or not math.isfinite(2 * float(match[1])):
+    if not match or not math.isfinite(2 * float(match[1])) or (match[4] and match[3] == "1"):
         return None
-    return float(match[1]), int(match[2]), int(match[3])
+    return float(match[1]), int(match[2]), Transport.of(int(match[3]), early=bool(match[5]), quic=bool(match[4]))
 
 
 def attempt_directory(cell: Path, attempt: int) -> Path:
@@ -142,9 +152,9 @@ def read_results(clientdir: Path) -> Results:
     old = not experiments and not problems and not any(next(path.glob("*.json"), None) for path, *_ in cells)
     rtts = {experiment.delaynet_ms: experiment.rtt_ms for experiment in experiments}
     loads, again = [], []
-    for path, delaynet_ms, run, tfo in cells:
+    for path, delaynet_ms, run, transport in cells:
         rtt_ms = rtts.get(delaynet_ms, 2 * delaynet_ms)
-        blank = LoadResult("", "", delaynet_ms, rtt_ms, run, tfo, False, (), None, None, path)
+        blank = LoadResult("", "", delaynet_ms, rtt_ms, run, transport, False, (), None, None, path)
         loads += [_read_old(load, problems) if old else _read_load(load) for load in _blanks(path, blank)]
         again += [_made_again(_read_load(load)) for inner in _attempts(path) for load in _blanks(inner, blank)]
     own = _own_experiments(experiments, [*loads, *again])
@@ -154,8 +164,9 @@ def read_results(clientdir: Path) -> Results:
         raise InputError(f"{clientdir}:1: no page loads in it; measure some first: sudo ./run.sh")
     empty = {delaynet_ms for _, delaynet_ms, *_ in cells} - {load.delaynet_ms for load in [*loads, *others]}
     rtts_ms = {load.rtt_ms for load in loads} | {rtts.get(delay, 2 * delay) for delay in empty} | set(rtts.values())
-    return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms), sorted(
-        {tfo for *_, tfo in cells}.union(*(experiment.tfos for experiment in experiments))), problems, again, others)
+    transports = {transport for *_, transport in cells}.union(*(experiment.tfos for experiment in experiments))
+    return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms), sorted(transports),
+                   problems, again, others)
 
 
 def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]) -> None:
@@ -229,7 +240,7 @@ def _read_load(blank: LoadResult) -> LoadResult:
     path = load_file(blank.log.parent, blank.page)
     try:
         record = read_load_record(path)
-        for key in ("page", "delaynet_ms", "run", "tfo"):
+        for key in ("page", "delaynet_ms", "run", "tfo", "transport"):
             found, expected = getattr(record, key), getattr(blank, key)
             if found != expected:
                 raise UnreadableFileError(path, f"its {key} is {found!r}, its place says {expected!r}")

@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from harness.browser.warm_pair import watching_second_visit
 from harness.measure.laboratory import Laboratory
 from harness.measure.left_behind import LeftBehind, end_of
 from harness.measure.loading import load_page
@@ -18,8 +20,11 @@ from harness.network.packets import captured_packets
 from harness.system.forked import call_forked
 
 
-def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
+def run_chrome(lab: Laboratory, load: Load, directory: Path,
+               begin: Callable[[], None] = lambda: None) -> dict[str, Any]:
     """Load a page with a folder of its own; keep the logs in `directory` and return the report.
+
+    Where the load follows an untimed visit (Settings.warm_pairs) `begin` is called between the two.
 
     When there is no report, return {"errors": [why]}.
     """
@@ -30,7 +35,9 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
             with captured_packets(lab.star.user, lab.work_dir) if lab.settings.pcap else nullcontext() as capture:
-                complaint = _load(lab, load, scratch, output)
+                second = watching_second_visit(scratch, begin) if lab.settings.warm_pairs else nullcontext()
+                with second:
+                    complaint = _load(lab, load, scratch, output)
             left.keep_logs()
             report = left.report(complaint)
             if capture:
@@ -56,7 +63,7 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
         driver=lab.browser.driver,
         shim=str(lab.shim), trusted_key=lab.trusted_key, key_shares=lab.key_shares,
         socket_limits=limit.place if limit else None, initiators=lab.initiators or load.run == 0,
-        **lab.of_load(load.tfo))
+        over=load.over, **lab.of_load(load.tfo))
 
 
 def _load(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:

@@ -14,6 +14,7 @@ from harness.netlog.load import (
     HttpTransaction,
     NetLog,
     cut_off,
+    leave_out_before,
     leave_out_previous_document,
     of_load,
     page_log,
@@ -35,6 +36,8 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     "moved_on_to" (see harness.netlog.moved_on) and "clock_set_ms" (see `clock_set_ms`).
     """
     netlog = read_netlog(netlog_file)
+    if warm_ms := report.get("warm_ms"):
+        leave_out_before(netlog, netlog.tick(warm_ms))
     timing = report.get("timing") or {} if shows_a_page(report) else {}
     start_tick = start_of_load(netlog, report)
     leave_out_previous_document(netlog, start_tick)
@@ -149,8 +152,8 @@ def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
     """Return the connections that carried a request; times in ms from the start of the load."""
     return [{"id": connection.id, "address": connection.address, "start_ms": connection.start - start_tick,
              "connect_ms": connection.connect_ms, "requests": connection.requests}
-            | ({"quic": True, "early": connection.early, "sent_again": connection.sent_again}
-               if connection.quic else {})
+             | ({} if connection.early is None else {"early": connection.early})
+             | ({"quic": True, "sent_again": connection.sent_again} if connection.quic else {})
             for connection in netlog.connections if connection.requests]
 
 

@@ -133,7 +133,7 @@ class Experiment:
     def _describe(self, series: Sequence[Measured]) -> None:
         """Write the experiment's file, with the order of all loads that were done."""
         new = series[len(self.earlier.valid):]
-        order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.tfo) for done in new)]
+        order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.transport) for done in new)]
         write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
 
     def _write_tables(self, series: Series) -> None:
@@ -163,7 +163,7 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
             if (left_out := live_left_out(page_set.files.fetchlog / f"{page.name}.har"))}
     rtts_ms = own_rtts(settings, speeds, page_set, web.layout)
     return {
-        **settings.to_json(),
+        **settings.to_json(), **({"transports": settings.transports} if settings.warm_pairs else {}),
         "pages": [page.url for page in page_set.pages], "recording_sha256": digest,
         "synthetic": page_set.recording.manifest.synthetic, "live_left_out": live,
         "post_quantum": hello, "layout": web.layout.in_words(page_set.hosts),

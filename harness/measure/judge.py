@@ -44,7 +44,7 @@ def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict],
     """
     rules = table.RULES if rules is None else rules
     are_good = [not verdict for verdict in verdicts]
-    last = {(load.run, load.tfo): place for place, load in enumerate(loads)}
+    last = {(load.run, load.transport): place for place, load in enumerate(loads)}
     is_measured = any(load.run > 0 and good for load, good in zip(loads, are_good, strict=True))
     forgiven = {place for (run, _), place in last.items() if is_measured and run == 0}
     compared = {rule.compare: rule.compare(loads, are_good) for rule in rules if rule.compare}

@@ -200,7 +200,8 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
         mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
         http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
         tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
-        authority=authority, balancer=settings.balancer)
+        authority=authority, balancer=settings.balancer, early=settings.early,
+        compare_transports=settings.compare_transports)
     with running_servers(star, how, work_dir) as servers:
         yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
                "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}

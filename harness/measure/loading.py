@@ -22,6 +22,8 @@ from harness.browser import chrome, page, program
 from harness.browser.completion import Idle, network_silent
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.initiators import read_initiators
+from harness.browser.program import CLOCK_SHIFT_MS
+from harness.browser.warm_pair import forget_all_but_tickets, wait_for_watcher
 from harness.errors import ExperimentError, printable
 from harness.files.hack_dns import origins, read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
@@ -68,7 +70,8 @@ def _load(wanted: PageLoad, browser: program.Browser, how: chrome.ChromeSettings
     try:
         report["versions"] = page.versions(driver)
         report["argv"] = page.argv(driver)
-        _visit(driver, wanted, report)
+        if not wanted.settings.warm_pairs or _first_visit(driver, wanted, report):
+            _visit(driver, wanted, report)
     except page.ERRORS as error:
         report["errors"].append(f"Chrome: {page.first_line(error)}")
     except KeyboardInterrupt:
@@ -78,6 +81,25 @@ def _load(wanted: PageLoad, browser: program.Browser, how: chrome.ChromeSettings
     if chrome.replaced_network_process(how):
         report["errors"].append("Chrome: its network process ended, and it started another")
     return report
+
+
+def _first_visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> bool:
+    """Visit the page without timing it, for the servers' tickets; say whether the visit that is timed can begin."""
+    settings = wanted.settings
+    driver.set_page_load_timeout(settings.timeout_s)
+    page.limit_commands(driver, settings.timeout_s + COMMAND_S)
+    try:
+        page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
+        page.wait_until(Idle(wanted.interface, settings.quiet_s), time.monotonic() + settings.quiet_limit_s, LOOK_S)
+        forget_all_but_tickets(driver)
+        if wanted.initiators:
+            read_initiators(driver)     # of this visit
+        wait_for_watcher(Path(wanted.work_dir))
+    except (WebDriverException, TimeoutError) as error:
+        report["errors"].append(f"Chrome, in the visit before: {page.first_line(error)}")
+        return False
+    report["warm_ms"] = time.time() * 1000 + CLOCK_SHIFT_MS
+    return True
 
 
 def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> None:
@@ -139,9 +161,10 @@ def load_page(wanted: PageLoad) -> int:
         limit = ConnectionLimit(settings.connections_per_host, wanted.socket_limits)
     how = chrome.ChromeSettings(work_dir, resolver_rules(remaps), shim, predict=settings.predict,
                                 trusted_key=wanted.trusted_key, key_shares=wanted.key_shares,
-                                quic_origins=origins(remaps, "https") if settings.http == "h3" else (),
+                                quic_origins=origins(remaps, "https") if wanted.over.quic else (),
                                 connection_limit=limit, initiators=wanted.initiators,
-                                loopback_tfo=wanted.loopback_tfo, user_agent=wanted.user_agent or None)
+                                loopback_tfo=wanted.loopback_tfo, user_agent=wanted.user_agent or None,
+                                over=wanted.over if settings.warm_pairs else None)
     try:
         report = _load(wanted, browser, how)
         _evaluate(wanted, how.net_log, report)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from harness.analysis.initiators import read_warm_up
 from harness.files import load_mark
 from harness.files.load_har import read_har_log
 from harness.files.load_mark import mark_load
+from harness.files.load_parts import Counters
 from harness.files.load_record import LoadRecord
 from harness.files.results import cell_directory, write_load
 from harness.files.server_log import ServerRequest, ends_of_logs, read_server_logs
@@ -24,6 +25,7 @@ from harness.network.cookies import cookies_for_a_load
 from harness.network.links import home_drops
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
+from harness.system.syn_counts import SynCounts
 from harness.system.ticker import ticking
 from harness.system.untrusted import UnreadableFileError
 
@@ -31,31 +33,51 @@ from harness.system.untrusted import UnreadableFileError
 def measure_load(lab: Laboratory, load: Load) -> Evidence:
     """Load one page once, write its log and HAR into ``client/`` and return all that was seen of it."""
     lab.switch_fastopen(load.tfo)
-    logs_before = _ends_of_logs(lab, load)
-    before, drops_before, began_s = lab.counters(), lab.delay_line_drops(), time.time()
-    syns_before = lab.syns()
-    full_before = home_drops(lab.star) if lab.queues_at_home else {}
     servers = {server.pid for server in lab.star.servers.values()}
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
-    mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms)
+    before = _before(lab, load)
+
+    def begin_anew() -> None:
+        nonlocal before
+        before = _before(lab, load)
+
     cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.web.servers) if load.tfo \
         else nullcontext()
     with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks, cookies:
-        report = run_chrome(lab, load, directory)
+        report = run_chrome(lab, load, directory, begin_anew)
     after = lab.counters()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
-        lab=lab, load=load, report=report, requests=_logged(lab, load, began_s, logs_before),
+        lab=lab, load=load, report=report, requests=_logged(lab, load, before.at_s, before.logs),
         har=_har_log(directory / f"{load.page.name}.har"),
-        counters={side: fastopen.difference(after[side], before[side]) for side in after},
-        delay_line_drops=lab.delay_line_drops() - drops_before,
-        buffer_drops=fastopen.difference(home_drops(lab.star), full_before) if full_before else None,
-        syns=syns.since(syns_before) if syns_before and (syns := lab.syns()) else None,
-        began_s=began_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
+        counters={side: fastopen.difference(after[side], before.counters[side]) for side in after},
+        delay_line_drops=lab.delay_line_drops() - before.delay_line_drops,
+        buffer_drops=fastopen.difference(home_drops(lab.star), before.home_drops) if before.home_drops else None,
+        syns=syns.since(before.syns) if before.syns and (syns := lab.syns()) else None,
+        began_s=before.at_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
                      "sysctls": environment.sysctls(lab.star.user.pid)})
+
+
+@dataclass(frozen=True)
+class _Before:
+    """Where everything stood that grows over a load, when it began; `at_s` is in s since the epoch."""
+
+    logs: Mapping[Path, int]
+    counters: Counters
+    delay_line_drops: int
+    home_drops: dict[str, int]
+    syns: SynCounts | None
+    at_s: float
+
+
+def _before(lab: Laboratory, load: Load) -> _Before:
+    """Look where everything stands, and tell the servers that a load begins."""
+    mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms, early=load.over.early)
+    return _Before(_ends_of_logs(lab, load), lab.counters(), lab.delay_line_drops(),
+                   home_drops(lab.star) if lab.queues_at_home else {}, lab.syns(), time.time())
 
 
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:
@@ -79,7 +101,7 @@ def write_record(lab: Laboratory, load: Load, done: LoadRecord, why_not: Sequenc
 
 def cell_of(lab: Laboratory, load: Load) -> Path:
     """Return the directory that holds all pages' loads of one run."""
-    return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.tfo)
+    return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.transport)
 
 
 def _ends_of_logs(lab: Laboratory, load: Load) -> dict[Path, int]:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 import msgspec
 
 from harness.errors import InputError
+from harness.files.transport import Transport
 from harness.measure.settings import Settings
 
 
@@ -40,6 +41,8 @@ class PageLoad:
     """Whether to write down what caused each request, which takes time."""
     loopback_tfo: bool = False
     """Whether to use TFO towards servers on loopback, too."""
+    over: Transport = Transport.TCP
+    """How its connections begin."""
     nice: int = 0
     """Other programs go before Chrome by nice(1), which servers on its own machine need."""
 

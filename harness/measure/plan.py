@@ -5,21 +5,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.files.pages import Page
+from harness.files.transport import Transport
 
 
 @dataclass(frozen=True)
 class Load:
-    """One page load: `run` 0 is the warm-up, `tfo` 0 or 1."""
+    """One page load: `run` 0 is the warm-up, `transport` a harness.files.transport.Transport: 0, 1 for TFO off, on."""
 
     page: Page
     run: int
-    tfo: int
+    transport: int
+
+    @property
+    def over(self) -> Transport:
+        """How its connections begin."""
+        return Transport(self.transport)
+
+    @property
+    def tfo(self) -> int:
+        """Whether TFO is on (1) or off (0)."""
+        return self.over.tfo
 
 
-def plan_loads(pages: Sequence[Page], testruns: int, tfos: Sequence[int], seed: int) -> list[Load]:
+def plan_loads(pages: Sequence[Page], testruns: int, transports: Sequence[int], seed: int) -> list[Load]:
     """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`)."""
     flips = draw_flips(pages, seed)
-    return [load for run in range(testruns) for load in plan_run(run, pages, tfos, flips)]
+    return [load for run in range(testruns) for load in plan_run(run, pages, transports, flips)]
 
 
 def pages_of(plan: Sequence[Load]) -> list[Page]:
@@ -33,14 +44,14 @@ def draw_flips(pages: Sequence[Page], seed: int) -> dict[Page, int]:
     return {page: coin.choice([0, 1]) for page in pages}
 
 
-def plan_run(run: int, pages: Sequence[Page], tfos: Sequence[int], flips: Mapping[Page, int]) -> list[Load]:
+def plan_run(run: int, pages: Sequence[Page], transports: Sequence[int], flips: Mapping[Page, int]) -> list[Load]:
     """Return the loads of one run of `pages`.
 
-    Which of the two goes first alternates from run to run (off on, on off, ...): so a machine that slowly becomes
+    Which goes first alternates from run to run (off on, on off, ...): so a machine that slowly becomes
     faster or slower favours neither.
     """
     loads = []
     for page in pages:
         flipped = (flips[page] + run) % 2
-        loads += [Load(page, run, tfo) for tfo in (reversed(tfos) if flipped else tfos)]
+        loads += [Load(page, run, each) for each in (reversed(transports) if flipped else transports)]
     return loads

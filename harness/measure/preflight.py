@@ -15,6 +15,7 @@ from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, MachineError, first_few, many, printable
 from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
+from harness.measure.settings import Settings
 from harness.mirror.answers import Recorded
 from harness.mirror.bodies import damage
 from harness.mirror.importing import import_recording
@@ -168,6 +169,13 @@ def check_authority(page_set: PageSet, directory: Path = AUTHORITY) -> None:
     """Raise InputError when https is to be served and the authority in `directory`, if one is there, cannot be used."""
     if page_set.secure and os.path.lexists(directory):
         open_authority(directory)
+
+
+def check_transports(settings: Settings, page_set: PageSet) -> None:
+    """Raise InputError when early data or QUIC is asked for, and no page was recorded over https."""
+    if settings.warm_pairs and not page_set.secure:
+        raise InputError(f"{page_set.files.pages}:1: none of it was recorded over https, and early data and QUIC need "
+                         "TLS; record other pages, or make some: ./scripts/make_pages.py --https")
 
 
 def how_to_make(files: PageFiles) -> str:

@@ -1,5 +1,6 @@
 """The record of a load, made of its evidence and of nothing else: what it got, and how well time was kept meanwhile."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,9 +14,16 @@ from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.initiators import initiators_of
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.load_parts import CookieCounts, LateAnswer, MiddleboxCounts, ReceivedAnswers, Timekeeping
+from harness.files.load_parts import (
+    CookieCounts,
+    EarlyCounts,
+    LateAnswer,
+    MiddleboxCounts,
+    ReceivedAnswers,
+    Timekeeping,
+)
 from harness.files.load_record import FORMAT, LoadRecord
-from harness.files.server_log import FoundAs, ServerRequest
+from harness.files.server_log import Early, FoundAs, ServerRequest
 from harness.measure.coverage import RecordedPage, coverage
 from harness.measure.evidence import Evidence
 from harness.measure.home_link import HomeLink, sent_upwards
@@ -44,6 +52,10 @@ REPORTED = frozenset((
     "document", "requests", "request_urls", "initiators", "requests_after_load", "failed_requests",
     "failed_after_load", "bytes", "connections", "preconnects_unused", "left_out", "log_problems", "logs", "capture"))
 """What of load_page.py's report goes into a record as it is; the rest is not for Chrome's side to say."""
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
+"""Methods that change nothing (RFC 9110, section 9.2.1): Chrome sends no others early (RFC 8470, section 4)."""
+TICKETS = 2
+"""So many tickets Chrome keeps for a host, each for one connection."""
 MOST_LATE = 20
 """So many late answers are kept in a load's record, those first by which it is judged."""
 
@@ -63,7 +75,8 @@ def record(evidence: Evidence) -> LoadRecord:
         sizes = evidence.lab.web.page_set.document_bytes.get(evidence.load.page, ())
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
     loaded = explained(evidence.har, made, evidence.warm_up)
-    return replace(made, cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
+    return replace(made, early_data=early_data_of(evidence, made),
+                   cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
                    timekeeping=timekeeping_of(evidence, made, loaded), answers=answers_of(evidence, made, loaded.path))
 
 
@@ -73,7 +86,8 @@ def known(evidence: Evidence) -> dict[str, Any]:
     first = [request for request in requests if request.request == 1]
     return {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
-        "tfo": load.tfo, "run": load.run, "experiment": lab.experiment_id, "network": lab.network,
+        "tfo": load.tfo, "early": load.over.early, "quic": load.over.quic, "run": load.run,
+        "experiment": lab.experiment_id, "network": lab.network,
         "connections_with_request": len(first),
         "syn_data_connections": sum(request.syn_data for request in first),
         "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
@@ -217,6 +231,26 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
     return CookieCounts(mode=lab.settings.cookies, given=len(givers), first=len(gave), visited=len(visited),
                         lost=evidence.arrivals.lost)
+
+
+def early_data_of(evidence: Evidence, record: LoadRecord) -> EarlyCounts | None:
+    """Return what the servers and Chrome say of early data; None of a load that no other visit was before."""
+    if not evidence.lab.settings.warm_pairs:
+        return None
+    first = [request for request in evidence.requests if request.request == 1 and request.scheme == "https"]
+    may: dict[object, int] = defaultdict(int)
+    possible = []
+    for request in first:
+        if request.method in SAFE and request.found != FoundAs.LIVE:
+            may[request.host] += request.protocol.startswith("HTTP/1")
+            if may[request.host] <= TICKETS:
+                possible.append(request)
+    sent = [request for request in first if request.early != Early.NO]
+    accepted = sum(connection.early is True for connection in record.connections or ())
+    return EarlyCounts(
+        possible=len(possible), resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
+        in_syn=sum(request.early == Early.SYN for request in sent),
+        others=tuple(f"{request.host}{request.path}" for request in possible if request.early == Early.NO)[:MOST_LATE])
 
 
 def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> ReceivedAnswers | None:

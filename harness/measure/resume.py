@@ -67,10 +67,10 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
     mine = [load for load in (*results.loads, *results.again)
             if load.delaynet_ms == delaynet_ms and load.page in pages and load.record
             and load.record.experiment == experiment.id]
-    valid = {Load(pages[load.page], load.run, load.tfo): load for load in mine if load.valid}
+    valid = {Load(pages[load.page], load.run, load.transport): load for load in mine if load.valid}
     tries: dict[Load, int] = {}
     for load in mine:
-        key_load = Load(pages[load.page], load.run, load.tfo)
+        key_load = Load(pages[load.page], load.run, load.transport)
         tries[key_load] = max(tries.get(key_load, 0), load.record.attempt if load.record else 0)
     order = _order(path, experiment)
     return Earlier(experiment.id, order, _in_order(valid, order), tries, _busy(experiment))
@@ -90,7 +90,7 @@ def _busy(experiment: ExperimentRecord) -> list[str]:
 
 def _in_order(valid: Mapping[Load, LoadResult], order: Sequence[tuple[str, int, int]]) -> list[Measured]:
     places = {place: number for number, place in enumerate(order)}
-    loads = sorted(valid, key=lambda load: places.get((load.page.url, load.run, load.tfo), len(places)))
+    loads = sorted(valid, key=lambda load: places.get((load.page.url, load.run, load.transport), len(places)))
     return [Measured(load, record, []) for load in loads if (record := valid[load].record)]
 
 

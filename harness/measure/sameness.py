@@ -83,7 +83,8 @@ def _others_of(number: int, loads: Sequence[LoadRecord], are_good: Sequence[bool
     """
     this = loads[number]
     return [load for other, (load, good) in enumerate(zip(loads, are_good, strict=True))
-            if good and other != number and load.tfo == this.tfo and (load.run > 0 or this.run == 0 or not load.tfo)]
+            if good and other != number and load.transport == this.transport
+            and (load.run > 0 or this.run == 0 or not load.tfo)]
 
 
 def _came_soon(load: LoadRecord, others: Sequence[LoadRecord]) -> bool:

@@ -28,13 +28,19 @@ class Measured:
     def in_words(self) -> str:
         """Return the load as a line for people."""
         load, record = self.load, self.record
-        what = f"{load.page.url} {record.rtt_ms:g} ms run {load.run} TFO {'on ' if load.tfo else 'off'}" \
+        side = ("TFO off", "TFO on ")[load.transport] if load.transport < 2 else load.over.words
+        what = f"{load.page.url} {record.rtt_ms:g} ms run {load.run} {side}" \
             f"{f' try {self.attempt}' if self.attempt > 1 else ''}"
         lost = f"  CAPTURE: {record.capture.problem}" if record.capture and record.capture.problem else ""
         if self.why_not:
             return printable(f"{what}  FAILED: {'; '.join(texts(self.why_not))}{lost}")
         return (f"{what}  PLT {(record.plt_ms or 0) / 1000:.3f} s, {record.requests} requests, "
-                f"{record.syn_data_connections} of {record.connections_with_request} in the SYN{lost}")
+                f"{record.syn_data_connections} of {record.connections_with_request} in the SYN{_early(record)}{lost}")
+
+
+def _early(record: LoadRecord) -> str:
+    counts = record.early_data
+    return f", {counts.sent} of {counts.possible} early" if counts else ""
 
 
 class Series:

@@ -21,6 +21,7 @@ from harness.files.layout import HOST
 from harness.files.load_parts import CookieMode
 from harness.files.middlebox import middlebox_in_words
 from harness.files.pages import BUNDLED
+from harness.files.transport import Transport
 from harness.measure.goal import MINIMUM_PAIRS, MOST_RUNS, Goal
 from harness.system.options import (
     DELAY_MS,
@@ -41,6 +42,7 @@ from harness.system.options import (
 from harness.system.tcp import SYN_AGAIN_MS
 
 RECORDED = "recorded"
+H3 = "h3"
 FACTOR = Decimal(0.01, 100)
 BUFFER_KB = Decimal(16, 10_000)
 """Fewer than eleven packets show no rate; 10 MB take 4 Mbit/s 20 s."""
@@ -152,9 +154,16 @@ class Settings:
     http: str = option("--http", str, "1.0", "1.0: http opens a connection for every request, https is as recorded "
                        "(HTTP/2 where that was spoken, else 1.1); 1.1: both keep connections alive, no HTTP/2; h2: "
                        "https offers HTTP/2 everywhere; h3: https speaks HTTP/3 over QUIC, and TCP carries WebSockets "
-                       "only; recorded: http keeps connections alive, https is as recorded. "
-                       "Where HTTP/1.1 is spoken, what the site closed after its answers is closed",
+                       "only, beside loads with h2 to compare it with; recorded: http keeps connections alive, https "
+                       "is as recorded. Where HTTP/1.1 is spoken, what the site closed after its answers is closed",
                        choices=("1.0", "1.1", "h2", "h3", "recorded"))
+    early: str | None = option("--early", str, None, "TLS 1.3 early data (0-RTT): on: loads with it beside loads "
+                               "without; off: loads that could send some, and do not. Each load follows a visit of the "
+                               "page that counts for nothing, from which Chrome has the servers' session tickets",
+                               choices=("on", "off"), swept=False)
+    compare_transports: bool = option("--compare-transports", None, False, "TCP, TFO, early data, both, QUIC and QUIC "
+                                      "with early data, beside each other on the same pages: --early and --http are "
+                                      "all that they can be", swept=False)
     server: str = option("--server", str, "threaded", "2013: the old single-threaded server, to see what it did to the "
                          "results", choices=("threaded", "2013"))
 
@@ -207,6 +216,22 @@ class Settings:
         return [0, 1] if self.tfo == "both" else [int(self.tfo)]
 
     @property
+    def transports(self) -> list[Transport]:
+        """What is measured beside each other: TFO off and on, unless early data or QUIC is asked for."""
+        if self.compare_transports:
+            return [*Transport]
+        if self.http == H3:
+            return [Transport.QUIC, Transport.QUIC_EARLY] if self.early == "on" else [Transport.TCP, Transport.QUIC]
+        if self.early == "on":
+            return [Transport.TFO, Transport.TFO_EARLY] if self.tfo == "1" else [Transport.TCP, Transport.EARLY]
+        return [Transport(tfo) for tfo in self.tfos]
+
+    @property
+    def warm_pairs(self) -> bool:
+        """Whether each load follows an untimed visit of its page, from which Chrome has the servers' tickets."""
+        return self.compare_transports or self.early is not None or self.http == H3
+
+    @property
     def goal(self) -> Goal | None:
         """What --until-ci sets."""
         if self.until_ci is None:
@@ -216,7 +241,7 @@ class Settings:
     @property
     def longest_load_s(self) -> float:
         """A load_page.py that runs for longer than this hangs."""
-        return self.timeout_s + self.quiet_limit_s + OVERHEAD_LIMIT_S
+        return (self.timeout_s + self.quiet_limit_s) * (1 + self.warm_pairs) + OVERHEAD_LIMIT_S
 
     def problems(self) -> Iterator[str]:
         """Say what makes no experiment, in words."""
@@ -244,6 +269,19 @@ class Settings:
             (self.http == "h3" and (self.middlebox or self.balancer > 1),
              "--http h3: QUIC has no SYN that --middlebox or --balancer could spoil; leave one of them out"),
             (self.balancer > 1 and self.server == "2013", "--balancer: not with --server 2013, which has one socket"),
+            (self.early == "on" and self.http == "1.0" and not self.compare_transports,
+             "--early on: over HTTP/1.0 every request opens a connection, and Chrome keeps two tickets a host; say "
+             "--http h2"),
+            (self.warm_pairs and self.server == "2013", "--server 2013: knows no TLS 1.3 early data and no QUIC; leave "
+             "it out"),
+            (self.warm_pairs and self.cookies != "warm", f"--cookies {self.cookies}: the visit before each load gets "
+             "the cookies; leave it out"),
+            (self.warm_pairs and goal, "--until-ci: compares TFO off and on; leave out --early, --http h3 and "
+             "--compare-transports"),
+            (self.warm_pairs and self.post_quantum, "--post-quantum: a ClientHello that is longer than a SYN leaves no "
+             "room for early data; leave it out"),
+            (self.compare_transports and self.tfo != "both", "--compare-transports: says what --tfo is; leave it out"),
+            (self.http == H3 and self.tfo != "both", "--tfo: there is none over QUIC; leave it out"),
             (self.quiet_s > self.quiet_limit_s, "--quiet: longer than --quiet-limit waits for it, "
              f"{self.quiet_limit_s:g} s"),
             (goal and self.tfo != "both", "--until-ci: compares TFO off and on; leave out --tfo"),
@@ -317,6 +355,10 @@ def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: An
         for name in (name for name in PAPER if name in given and name in OPTIONS):
             parser.error(f"--paper: says what {OPTIONS[name].flag} is; leave one of them out")
         given |= PAPER
+    if given.get("compare_transports"):
+        for name in (name for name in ("http", "early") if name in given):
+            parser.error(f"--compare-transports: says what {OPTIONS[name].flag} is; leave one of them out")
+        given |= {"http": "h2"}
     if given.get("rtt"):
         given.setdefault("delays_ms", ())
     settings = replace(Settings(**fixed), **given)

@@ -52,7 +52,7 @@ class Plan:
         other settings.
         """
         chosen = self.settings
-        plan = plan_loads(self.pages, chosen.testruns, chosen.tfos, chosen.seed)
+        plan = plan_loads(self.pages, chosen.testruns, chosen.transports, chosen.seed)
         warm: set[Page] = set()
         stages = []
         for speeds, said in zip(links, known, strict=True):
@@ -64,10 +64,10 @@ class Plan:
 
     def in_words(self, stages: Sequence[Stage], *, resume: bool) -> str:
         """Return how many loads there are, and how long pages like the paper's take."""
-        tfos, goal = self.settings.tfos, self.settings.goal
-        sides = "TFO off and on" if len(tfos) > 1 else f"TFO {'on' if tfos[0] else 'off'}"
+        transports, goal = self.settings.transports, self.settings.goal
+        sides = "TFO off and on" if transports == [0, 1] else " and ".join(each.words for each in transports)
         runs = (goal.max_runs if goal else self.settings.testruns - 1)
-        loads = len(self.pages) * len(tfos) * (1 + len(stages) * runs)
+        loads = len(self.pages) * len(transports) * (1 + len(stages) * runs)
         left = sum(len(stage.to_do) for stage in stages) if resume else loads
         minutes = math.ceil(left * (LOAD_OF_PAPER_S if self.settings.paper else LOAD_S) / 60)
         most, still = "at most " if goal else "", f", of which {left} are left" if resume else ""

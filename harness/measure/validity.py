@@ -14,6 +14,9 @@ from harness.system.fastopen import OF_UDP
 SYN_DATA_SHARE = 0.99
 """With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
 
+EARLY_SHARE = 0.90
+"""With early data at least this share of the connections that could bring their request in it did."""
+
 
 def browser(load: LoadRecord) -> Iterable[Found]:
     """Find what Chrome's side says that went wrong."""
@@ -108,6 +111,20 @@ def fastopen(load: LoadRecord) -> Iterable[Found]:
                                                       "asked": f", and the cookies of {misfits} did not fit"})
     elif load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
         yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried, "asked": ""})
+
+
+def early_data(load: LoadRecord) -> Iterable[Found]:
+    """Find out whether early data was used as the load's side of the experiment says, and both ends agree on it."""
+    counts = load.early_data
+    if counts is None:
+        return
+    if counts.sent > counts.accepted:      # where Chrome was slow, early data were no request: then only Chrome's count
+        yield Found(ReasonKind.EARLY_DISPUTED, {"servers": counts.sent, "chrome": counts.accepted})
+    if not load.early and (unasked := max(counts.sent, counts.accepted)):
+        yield Found(ReasonKind.EARLY_UNASKED, {"count": unasked})
+    if load.early and counts.sent < EARLY_SHARE * counts.possible:
+        yield Found(ReasonKind.LITTLE_EARLY, {"sent": counts.sent, "possible": counts.possible,
+                                              "others": ", ".join(counts.others)})
 
 
 def server_logs(load: LoadRecord) -> Iterable[Found]:

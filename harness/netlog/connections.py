@@ -14,6 +14,11 @@ from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, c
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
+EARLY_REASONS = {2: True, 4: False, 6: False, 9: False}
+"""Of Chrome's reasons (ssl_early_data_reason_t in BoringSSL's ssl.h) those of handshakes that early data was sent in:
+it was accepted; or declined, with the session or the protocol. By all others none was sent, mostly for lack of a ticket
+(5).
+"""
 NEVER = -1
 """A tick at which nothing was."""
 
@@ -169,6 +174,10 @@ def _secured(connection: Connection, event: Event) -> None:
         connection.ssl = connection.ssl_start, event.tick
 
 
+def _early(connection: Connection, event: Event) -> None:
+    connection.early = EARLY_REASONS.get(int(event.params.get("early_data_reason", 0)))
+
+
 _OF_SOCKETS: Readers[Connection] = {
     ("TCP_CONNECT", BEGIN): _connects,
     ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
@@ -177,6 +186,7 @@ _OF_SOCKETS: Readers[Connection] = {
     ("SOCKET_ALIVE", END): noting("closed"),
     ("SSL_CONNECT", BEGIN): _secures,
     ("SSL_CONNECT", END): _secured,
+    ("SSL_HANDSHAKE_EARLY_DATA_REASON", POINT): _early,
     ("SOCKET_IN_USE", BEGIN): lambda connection, event: connection.jobs.append(event.dependency()),
     ("SOCKET_BYTES_RECEIVED", POINT): collecting("received"),
     ("SOCKET_BYTES_SENT", POINT): collecting("sent"),

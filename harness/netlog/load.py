@@ -39,7 +39,8 @@ from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, Requests, load_fla
 from harness.netlog.transactions import make_transactions
 
 __all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "cut_off",
-           "error_of", "first_word", "leave_out_previous_document", "of_load", "page_log", "read_netlog"]
+           "error_of", "first_word", "leave_out_before", "leave_out_previous_document", "of_load", "page_log",
+           "read_netlog"]
 
 PREVIOUS_DOCUMENT = "of the document that was replaced"
 ONLY_IF_CACHED = "asked of the cache only"
@@ -154,6 +155,13 @@ def leave_out_previous_document(netlog: NetLog, start_tick: float) -> None:
     if len(kept) < len(netlog.transactions):
         netlog.left_out[PREVIOUS_DOCUMENT] += len(netlog.transactions) - len(kept)
         netlog.transactions = kept
+
+
+def leave_out_before(netlog: NetLog, tick: float) -> None:
+    """Leave out what began before `tick`: another visit of the page."""
+    netlog.transactions = [transaction for transaction in netlog.transactions if transaction.start >= tick]
+    netlog.connections = [connection for connection in netlog.connections if connection.start >= tick]
+    netlog.look_ups = [look_up for look_up in netlog.look_ups if look_up.start >= tick]
 
 
 def first_word(document: HttpTransaction) -> float:

@@ -41,6 +41,9 @@ class ServerSettings:
     held_rtt_ms: float = 0.0
     authority: Path | None = None
     balancer: int = 1
+    early: str | None = None
+    compare_transports: bool = False
+    """Both as in harness.measure.settings."""
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The mirrored hosts that each server of the star answers for; () of it: the one that it is named by."""
 
@@ -60,7 +63,8 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
     mark = work_dir / load_mark.NAME
     load_mark.make_mark(mark)
     how = {"port": settings.port, "tls_port": settings.tls_port, "http": settings.http, "server": settings.server,
-           "balancer": settings.balancer}
+           "balancer": settings.balancer, "early": settings.early,
+           "compare_transports": settings.compare_transports}
     command = [sys.executable, str(HTTP_TFO), "--mirror", str(settings.mirror), "--fetchlog", str(settings.fetchlog),
                "--hosts", str(hosts_file), "--settings", json.dumps(how), "--logdir", str(settings.logdir),
                "--delaynet", " ".join(f"{delay_ms:g}" for delay_ms in settings.delays_ms), "--load-mark", str(mark)]

@@ -112,7 +112,7 @@ class Answering(Turns):
             self._asked[stream] = site, request
             heapq.heappush(self._held, (self._accepted.held.due_s(time.monotonic()), stream))
         else:
-            self._answer(stream, site, request, time.time())
+            self._answer(stream, site, request, time.time(), early=self._accepted.early)
 
     def _answer_held(self) -> None:
         """Answer requests that need not be held back any longer, AT_ONCE of them at most."""

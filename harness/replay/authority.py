@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import trustme
 from cryptography import x509
@@ -27,6 +28,9 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.har import H2
 from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted
+
+if TYPE_CHECKING:
+    from harness.replay.early_data import EarlyContext
 
 AUTHORITY = ROOT / ".authority"
 CERTIFICATE = "ca.pem"
@@ -78,6 +82,13 @@ class Authority:
                 connection.context = by_name.get((name or "").lower(), first)
             first.sni_callback = choose
         return first
+
+    def early_context(self, protocols: Mapping[str, Sequence[str]]) -> "EarlyContext":
+        """Return the same as `shared_context` for a server that takes early data."""
+        from harness.replay.early_data import EarlyContext
+
+        with _in_memory(self.certified(list(protocols))) as file:
+            return EarlyContext(file, protocols)
 
     def certified(self, hosts: Sequence[str]) -> bytes:
         """Return a key and a certificate of it with these names, and the authority's own, in PEM.

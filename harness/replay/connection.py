@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import MSG_PEEK, socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.files.har import H2
 from harness.files.server_log import Early, FoundAs, RequestLog, ServerRequest
@@ -18,6 +18,7 @@ from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
 
 if TYPE_CHECKING:
+    from harness.replay.early_data import EarlyContext
     from harness.replay.quic import QuicPort
 
 LARGEST_UPLOAD = 16 * 1024 * 1024
@@ -38,7 +39,7 @@ class ServedPort:
     listener: socket
     sites: Sites
     protocol: str
-    tls: ssl.SSLContext | None = None
+    tls: ssl.SSLContext | EarlyContext | None = None
     held_rtt_s: float = 0.0
     quic: QuicPort | None = None
     """HTTP/3 beside it, over UDP; None for none."""
@@ -104,12 +105,12 @@ class Accepted(Connection):
         self.socket.settimeout(self.idle_limit_s)
         try:
             self._hold_handshake()
-            secured = self.endpoint.tls.wrap_socket(self.socket, server_side=True)
+            secured: Any = self.endpoint.tls.wrap_socket(self.socket, server_side=True)
         except OSError:    # ssl.SSLError is one: no ClientHello, or one that trusts another authority
             self.protocol = "-"
             self.note_silent()
             return False
-        self.socket = secured
+        self.socket, self.resumed = secured, getattr(secured, "resumed", False)
         if secured.selected_alpn_protocol() == H2:
             self.protocol = H2
         return True
@@ -118,6 +119,13 @@ class Accepted(Connection):
         """Hold the answer to the ClientHello back. Raises OSError when none comes."""
         if self.held.rtt_s and self.socket.recv(1, MSG_PEEK):
             self.held.wait(time.monotonic())
+
+    @property
+    def early(self) -> str:
+        """How early a request is that was read now."""
+        if not getattr(self.socket, "early", False):
+            return Early.NO
+        return Early.SYN if self.syn_data and getattr(self.socket, "in_first_packets", False) else Early.DATA
 
     def hold(self) -> float:
         """Hold the answer to a request that came now back; return when it may begin, in s since the epoch.
@@ -130,7 +138,7 @@ class Accepted(Connection):
     def close(self) -> None:
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""
         with suppress(OSError, ValueError):
-            if isinstance(self.socket, ssl.SSLSocket):
+            if say_goodbye := getattr(self.socket, "unwrap", None):
                 self.socket.settimeout(0)
-                self.socket.unwrap()
+                say_goodbye()
         self.socket.close()

@@ -6,10 +6,12 @@ are always next (RFC 9218), as over HTTP/2.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from aioquic._buffer import Buffer
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.h3.connection import ErrorCode, H3Connection, Setting
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
@@ -23,6 +25,7 @@ from aioquic.quic.events import (
     StreamReset,
 )
 from aioquic.quic.recovery import QuicPacketPacer
+from aioquic.tls import push_new_session_ticket
 
 from harness.files.har import H3
 from harness.files.server_log import Early
@@ -31,6 +34,8 @@ from harness.replay.connection import LARGEST_UPLOAD, Connection
 from harness.replay.heads import Field
 from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
 from harness.replay.turns import NEVER, Outgoing, Turns
+
+TICKET_BYTES = 64
 
 
 class _Http3(H3Connection):
@@ -176,8 +181,20 @@ class _Link:
         resumed = self._quic.tls.session_resumed
         if resumed:
             self._quic._network_paths[0].is_validated = True
+        tls = self._quic.tls
         if not early:
-            self._quic.tls._max_early_data = None
+            tls._max_early_data = None
+        handle_finished = tls._server_handle_finished
+
+        def with_another_ticket(finished: Buffer, answer: Buffer) -> None:
+            """Give two tickets, as OpenSSL does: Chrome keeps those of a host's last connection only, for two."""
+            handle_finished(finished, answer)
+            if tls._new_session_ticket is not None and tls.new_session_ticket_cb is not None:
+                another = replace(tls._new_session_ticket, ticket_nonce=b"2", ticket=os.urandom(TICKET_BYTES))
+                push_new_session_ticket(answer, another)
+                tls.new_session_ticket_cb(tls._build_session_ticket(another, tls.handshake_extensions))
+
+        tls._server_handle_finished = with_another_ticket      # type: ignore[method-assign, assignment]
         return resumed
 
     def room(self) -> int:

@@ -36,6 +36,8 @@ from harness.system.tcp import QUEUE, listen, listen_to_datagrams
 if TYPE_CHECKING:
     from aioquic.quic.configuration import QuicConfiguration
 
+    from harness.replay.early_data import EarlyContext
+
 STARTING_LIMIT_S = 30.0
 ENDING_LIMIT_S = 1.5
 COOKIE_KEY_BYTES = 16
@@ -67,7 +69,7 @@ class Service:
     sites: Sites
     port: int
     protocol: str
-    tls: ssl.SSLContext | None = None
+    tls: ssl.SSLContext | EarlyContext | None = None
     quic: QuicConfiguration | None = None
     """HTTP/3 beside it, on the same port of UDP; None for none."""
 

@@ -56,7 +56,7 @@ class ReplayServer:
         first, *others = self._endpoints
         for endpoint in self._endpoints:
             if endpoint.quic is not None:
-                endpoint.quic.start(partial(self._connection, endpoint), early=lambda: True)
+                endpoint.quic.start(partial(self._connection, endpoint), early=self._mark.early)
         for endpoint in others:
             self._start_thread(endpoint)
         self._take_turns(first)

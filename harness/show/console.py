@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from harness.analysis.cell import METRICS
 from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
+from harness.analysis.transports import is_compared
 from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
@@ -16,6 +17,8 @@ from harness.show.columns import MARK, texts
 from harness.show.labels import is_of_loopback, span
 from harness.show.notes import NoteKind, notes_on, too_few_runs
 from harness.show.paper import paper_lines
+from harness.show.section import section_lines
+from harness.show.transports import transports_section
 
 COLUMNS = {"RTT(ms)": "rtt", "PLT: no TFO (s)": "median_off_ms", "PLT: TFO (s)": "median_on_ms",
            "Improv.": "improvement, marked"}
@@ -35,7 +38,13 @@ def format_console(selection: Selection) -> str:
 
 
 def main_table(selection: Selection) -> Iterator[str]:
-    """Give the table as students know it, tab-separated: PLT in seconds, a slow-down with a minus sign."""
+    """Give the table as students know it, tab-separated: PLT in seconds, a slow-down with a minus sign.
+
+    Of transports side by side it has a row for each, and what its columns mean under it.
+    """
+    if is_compared(selection.results):
+        yield from section_lines(transports_section(selection))
+        return
     yield HEADER
     for page in selection.results.urls:
         yield printable(page)
@@ -114,7 +123,7 @@ def _doubts(selection: Selection) -> Iterator[str]:
 
 
 def _made_again(results: Results) -> Iterator[str]:
-    again = {(load.page, load.delaynet_ms, load.run, load.tfo) for load in results.again}
+    again = {(load.page, load.delaynet_ms, load.run, load.transport) for load in results.again}
     if again:
         late = any(load.record and load.record.timekeeping and load.record.timekeeping.late for load in results.again)
         busy = late or any(experiment.busy for experiment in results.experiments)

@@ -25,11 +25,28 @@ def test_the_papers_network_and_browser() -> None:
     ["--paper", "--http", "1.0"], ["--paper", "--bwhome=4/0.256"], ["--paper", "--predict"],
     ["--paper", "--buffer", "64"], ["--buffer", "64", "--delayhome", "10"], ["--sweep-rtt", "2,5", "--delayhome", "1"],
     ["--rtt", "recorded", "--delayhome", "5"], ["--rtt", "recorded*2", "--delaynet", "10"],
-    ["--delays", "5", "--sweep-rtt", "10"], ["--resume", "--new-run", ""], ["--resume", "--on-user", "true"]])
+    ["--delays", "5", "--sweep-rtt", "10"], ["--resume", "--new-run", ""], ["--resume", "--on-user", "true"],
+    ["--early", "on"], ["--early", "off", "--server", "2013"], ["--http", "h3", "--server", "2013"],
+    ["--http", "h3", "--tfo", "1"], ["--early", "on", "--http", "h2", "--cookies", "cold"],
+    ["--early", "on", "--http", "h2", "--until-ci", "3"], ["--compare-transports", "--http", "1.1"],
+    ["--compare-transports", "--early", "on"], ["--compare-transports", "--tfo", "0"],
+    ["--compare-transports", "--post-quantum"]])
 def test_what_does_not_go_together_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         settings(*words)
     assert (ended.value.code, capsys.readouterr().err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize(("words", "transports", "pairs"), [
+    ((), ["TCP", "TFO"], False), (("--tfo", "1"), ["TFO"], False), (("--http", "h2"), ["TCP", "TFO"], False),
+    (("--early", "off"), ["TCP", "TFO"], True), (("--early", "on", "--http", "h2"), ["TCP", "EARLY"], True),
+    (("--early", "on", "--http", "h2", "--tfo", "1"), ["TFO", "TFO_EARLY"], True),
+    (("--http", "h3"), ["TCP", "QUIC"], True), (("--http", "h3", "--early", "off"), ["TCP", "QUIC"], True),
+    (("--http", "h3", "--early", "on"), ["QUIC", "QUIC_EARLY"], True),
+    (("--compare-transports",), ["TCP", "TFO", "EARLY", "TFO_EARLY", "QUIC", "QUIC_EARLY"], True)])
+def test_what_is_measured_beside_each_other(words: tuple[str, ...], transports: list[str], pairs: bool) -> None:
+    found = settings(*words)
+    assert ([each.name for each in found.transports], found.warm_pairs) == (transports, pairs)
 
 
 @pytest.mark.parametrize(("words", "rtt", "delays_ms"), [

@@ -23,11 +23,14 @@ def transactions(url: str, requests: int, step_ms: float, length_ms: float) -> l
 
 def add_load(clientdir: Path, url: str, delaynet_ms: float, run: int, tfo: int, plt_ms: float | None,  # noqa: PLR0917
              requests: int = 5, **changes: Any) -> Path:
-    """Write one load's text log and .json; its last transaction ends 100 ms after the load event. Returns the .json."""
+    """Write one load's text log and .json; its last transaction ends 100 ms after the load event. Returns the .json.
+
+    `tfo` is a harness.files.transport.Transport.
+    """
     directory, page = clientdir / cell_directory(delaynet_ms, run, tfo), sanitise(url)
     last_ms = (plt_ms or 900.0) + 100
     done = transactions(url, requests, (last_ms - 50) / max(requests - 1, 1), 50)
-    load = {"url": url, "page": page, "delaynet_ms": delaynet_ms, "rtt_ms": 2 * delaynet_ms, "tfo": tfo, "run": run,
+    load = {"url": url, "page": page, "delaynet_ms": delaynet_ms, "rtt_ms": 2 * delaynet_ms, "tfo": tfo & 1, "run": run,
             "valid": True, "why_not": [], "plt_ms": plt_ms, "last_ms": last_ms, "requests": requests, **changes}
     path = write_load(directory, LoadRecord.from_json({"format": FORMAT, **load}))
     responses = [Response("OK", "text/html", "utf-8", transaction.url, None) for transaction in done]

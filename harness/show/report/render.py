@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
+from harness.analysis.transports import is_compared
 from harness.show.answers import answers_table
 from harness.show.breakdown import breakdown_section
 from harness.show.columns import table_of
@@ -19,6 +20,7 @@ from harness.show.prediction import prediction_section
 from harness.show.report.proof import left_out_section, proof_section
 from harness.show.report.provenance import environment_section, when_measured
 from harness.show.section import Section, Table, columns, plain_table
+from harness.show.transports import transports_section
 from harness.show.waterfall import requests_section
 
 HERE = Path(__file__).resolve().parent
@@ -30,7 +32,8 @@ UNDRAWN = "No load of this page can be drawn: there is none that counts and hold
 def sections(selection: Selection) -> list[Section]:
     """Return all of the report. A new section is a line here; see harness.show.section."""
     pages = [_page(selection, page, number) for number, page in enumerate(selection.results.urls, start=1)]
-    return [_results(selection), improvement_section(selection),
+    transports = [transports_section(selection)] if is_compared(selection.results) else []
+    return [_results(selection), *transports, improvement_section(selection),
             Section("The pages, request by request", [OF_FIGURES], pages), prediction_section(selection),
             proof_section(selection), left_out_section(selection), environment_section(selection.results)]
 

@@ -1,0 +1,248 @@
+"""TLS 1.3 with early data (0-RTT): a socket like ssl.SSLSocket, which Python's ssl has no words for.
+
+A client that has a ticket of ours sends its request beside its ClientHello, before it has heard of us (RFC 8446,
+section 2.3). We answer it at once, before the client's Finished, so that the answer is there after one round trip of
+TLS instead of two. pyOpenSSL makes the context; OpenSSL's own functions for early data stand in cryptography's binding
+(https://docs.openssl.org/master/man3/SSL_read_early_data/).
+
+What it took: tickets are names of sessions in our own cache (OP_NO_TICKET), 32 bytes instead of 200, so that a
+ClientHello and a request fit into one SYN. A session may be resumed more than once (OP_NO_ANTI_REPLAY): a replayed
+request does no harm in a laboratory. OpenSSL forgets the session of a connection that ends without a goodbye, as
+browsers' do (OP_IGNORE_UNEXPECTED_EOF, `EarlySocket.close`).
+"""
+
+import io
+import select
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from cryptography.hazmat.bindings.openssl.binding import Binding
+from OpenSSL import SSL
+
+OPENSSL, FFI = Binding.lib, Binding.ffi
+LARGEST = 16 * 1024
+"""Bytes of early data that a client may send; Chrome sends at most 14 kB."""
+SUCCESS, FINISHED = 1, 2
+"""Of SSL_read_early_data: there is some; there is none, or no more."""
+OP_NO_ANTI_REPLAY = 1 << 24
+BOTH_CLOSED = SSL.SENT_SHUTDOWN | SSL.RECEIVED_SHUTDOWN
+CONTEXT = b"tfo-lab"
+Data = bytes | bytearray | memoryview
+Done = TypeVar("Done")
+
+
+class EarlyContext:
+    """What ssl.SSLContext is to an SSLSocket: a certificate, its key, and the protocols offered to each host name."""
+
+    def __init__(self, pem_file: str, protocols: Mapping[str, Sequence[str]]) -> None:
+        """Read certificate and key; the first host's `protocols` are offered under any other name. Raises OSError."""
+        by_name = {host.lower(): [name.encode() for name in offered] for host, offered in protocols.items()}
+        first = next(iter(by_name.values()))
+
+        def choose(connection: SSL.Connection, theirs: list[bytes]) -> Any:
+            ours = by_name.get((connection.get_servername() or b"").decode("latin-1").lower(), first)
+            return next((name for name in ours if name in theirs), SSL.NO_OVERLAPPING_PROTOCOLS)
+
+        self.context = SSL.Context(SSL.TLS_SERVER_METHOD)
+        self.context.set_min_proto_version(SSL.TLS1_3_VERSION)
+        try:
+            self.context.use_certificate_chain_file(pem_file)
+            self.context.use_privatekey_file(pem_file)
+        except SSL.Error as error:
+            raise OSError(str(error)) from None
+        self.context.set_alpn_select_callback(choose)
+        self.context.set_session_id(CONTEXT)
+        self.context.set_session_cache_mode(SSL.SESS_CACHE_SERVER)
+        self.context.set_options(SSL.OP_NO_TICKET | SSL.OP_IGNORE_UNEXPECTED_EOF | OP_NO_ANTI_REPLAY)
+        OPENSSL.SSL_CTX_set_max_early_data(self.context._context, LARGEST)
+
+    def wrap_socket(self, plain: socket.socket, *, server_side: bool) -> "EarlySocket":
+        """Shake hands, as far as the first request needs. Raises OSError as ssl.SSLContext.wrap_socket does."""
+        assert server_side
+        return EarlySocket(plain, self.context)
+
+
+class EarlySocket:
+    """What the replay servers use of an ssl.SSLSocket.
+
+    It is `early` until the client's Finished may come: what is read until then is early data, and what is written goes
+    out at once. `resumed` says whether the client had a ticket, `in_first_packets` whether early data had come together
+    with the ClientHello, so that nobody had to wait for it.
+    """
+
+    def __init__(self, plain: socket.socket, context: SSL.Context) -> None:
+        """Read the ClientHello and answer it; then wait for early data, or where none is sent for the Finished.
+
+        Raises OSError, TimeoutError among them, as ssl.SSLContext.wrap_socket does.
+        """
+        self._plain, self._timeout_s = plain, plain.gettimeout()
+        self._tls = SSL.Connection(context, plain)
+        self._tls.set_accept_state()
+        self._write_waits = False
+        self.early, self.in_first_packets = True, True
+        plain.setblocking(False)
+        self._first = self._repeat(self._read_early)
+        self.resumed = bool(OPENSSL.SSL_session_reused(self._tls._ssl))
+        if not self._first:
+            self.in_first_packets = False
+            self._repeat(self._tls.do_handshake)
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        """As ssl.SSLSocket.recv, which knows no flags either."""
+        if flags:
+            raise ValueError("nobody looks ahead over TLS")
+        if self._first:
+            data, self._first = self._first[:size], self._first[size:]
+            return data
+        return self._repeat(lambda: self._read(size))
+
+    def recv_into(self, buffer: memoryview) -> int:
+        """As ssl.SSLSocket.recv_into."""
+        data = self.recv(len(buffer))
+        buffer[:len(data)] = data
+        return len(data)
+
+    def send(self, data: Data) -> int:
+        """As ssl.SSLSocket.send."""
+        return self._repeat(lambda: self._write(bytes(data)))
+
+    def sendall(self, data: Data) -> None:
+        """As ssl.SSLSocket.sendall."""
+        left = memoryview(data)
+        while left:
+            left = left[self.send(left):]
+
+    def makefile(self, mode: str, size: int = -1) -> io.BufferedIOBase:
+        """As ssl.SSLSocket.makefile: "rb" or "wb"."""
+        raw = _File(self)
+        return io.BufferedWriter(raw, max(size, 1)) if "w" in mode else io.BufferedReader(raw)  # type: ignore[type-var]
+
+    def selected_alpn_protocol(self) -> str | None:
+        """As ssl.SSLSocket's."""
+        return self._tls.get_alpn_proto_negotiated().decode() or None
+
+    def fileno(self) -> int:
+        """As socket's."""
+        return self._plain.fileno()
+
+    def settimeout(self, seconds: float | None) -> None:
+        """As socket's: 0 does not wait, None does for ever."""
+        self._timeout_s = seconds
+
+    def setblocking(self, blocking: bool) -> None:
+        """As socket's."""
+        self._timeout_s = None if blocking else 0.0
+
+    def setsockopt(self, level: int, name: int, value: int) -> None:
+        """As socket's."""
+        self._plain.setsockopt(level, name, value)
+
+    def shutdown(self, how: int) -> None:
+        """As socket's."""
+        self._plain.shutdown(how)
+
+    def unwrap(self) -> None:
+        """Say goodbye, without waiting for the other side's."""
+        with suppress(SSL.Error):
+            self._tls.shutdown()
+
+    def close(self) -> None:
+        """Close; the session can be resumed, whatever the client left unsaid."""
+        self._tls.set_shutdown(BOTH_CLOSED)
+        self._plain.close()
+
+    def __enter__(self) -> "EarlySocket":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _repeat(self, action: Callable[[], Done]) -> Done:
+        """Do what may have to wait for the other side, until the time is over.
+
+        Where the socket does not wait it raises ssl.SSLWantReadError or SSLWantWriteError at once.
+        """
+        deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
+        waits: type[OSError]
+        while True:
+            try:
+                return action()
+            except (SSL.WantReadError, ssl.SSLWantReadError):
+                events, waits = select.POLLIN, ssl.SSLWantReadError
+            except (SSL.WantWriteError, ssl.SSLWantWriteError):
+                events, waits = select.POLLOUT, ssl.SSLWantWriteError
+            except SSL.Error as error:
+                raise OSError(f"TLS: {error}") from None
+            if self._timeout_s == 0:
+                raise waits
+            self.in_first_packets = False
+            poll = select.poll()
+            poll.register(self._plain, events)
+            left_ms = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+            if not poll.poll(left_ms):
+                raise TimeoutError("timed out")
+
+    def _read(self, size: int) -> bytes:
+        if self.early and (data := self._read_early(size)):
+            return data
+        try:
+            return self._tls.recv(size)
+        except (SSL.ZeroReturnError, SSL.SysCallError):     # the client left
+            return b""
+
+    def _read_early(self, size: int = LARGEST) -> bytes:
+        """Return early data, b"" once there is no more. A write under way goes first: the handshake writes, too."""
+        if self._write_waits:
+            raise ssl.SSLWantWriteError
+        room, got = FFI.new("char[]", size), FFI.new("size_t *")
+        status = OPENSSL.SSL_read_early_data(self._tls._ssl, room, size, got)
+        if status not in (SUCCESS, FINISHED):
+            self._raise(status)
+        self.early = status == SUCCESS
+        return bytes(FFI.buffer(room, got[0]))
+
+    def _write(self, data: bytes) -> int:
+        if not self.early:
+            return self._tls.send(data)
+        sent = FFI.new("size_t *")
+        self._write_waits = True
+        status = OPENSSL.SSL_write_early_data(self._tls._ssl, data, len(data), sent)
+        if status != 1:
+            self._raise(status)
+        self._write_waits = False
+        return int(sent[0])
+
+    def _raise(self, status: int) -> None:
+        """Raise what a call of OpenSSL's says that failed."""
+        error = OPENSSL.SSL_get_error(self._tls._ssl, status)
+        while OPENSSL.ERR_get_error():
+            pass
+        if error == OPENSSL.SSL_ERROR_WANT_READ:
+            raise ssl.SSLWantReadError
+        if error == OPENSSL.SSL_ERROR_WANT_WRITE:
+            raise ssl.SSLWantWriteError
+        raise OSError("TLS: the handshake failed")
+
+
+class _File(io.RawIOBase):
+    """An EarlySocket as a raw file."""
+
+    def __init__(self, connection: EarlySocket) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        return self._connection.recv_into(buffer)
+
+    def write(self, data: Data) -> int:  # type: ignore[override]
+        return self._connection.send(data)

@@ -1,0 +1,86 @@
+"""TCP, TFO, early data and QUIC side by side (tfo.py --compare-transports): a table, and a figure of PLT by RTT."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from matplotlib.figure import Figure
+
+from harness.analysis.cell import METRICS
+from harness.analysis.intervals import ENOUGH_PAIRS
+from harness.analysis.selection import Selection
+from harness.analysis.transports import Compared, compared
+from harness.files.transport import Transport
+from harness.show.figures import Curve, Point, draw_curves, framed
+from harness.show.labels import NOT_KNOWN, percent, seconds, short_names, synthetic_words
+from harness.show.section import Column, Section, Table, chart_of
+
+NAME = "transports"
+"""What the figure's file is called."""
+COLUMNS = ("RTT(ms)", "Transport", "Round trips", "PLT (s)", "Saved (s)", "Saved", "95% interval", "Predicted (s)",
+           "Early data")
+IN_WORDS = ("Transport", "95% interval", "Early data")
+
+
+def transports_section(selection: Selection) -> Section:
+    """Return the section that compares how connections begin."""
+    groups = [(selection.results.urls[page], [_cells(row) for row in of_page])
+              for page, of_page in groupby(compared(selection), key=lambda row: row.row.page)]
+    table = Table("Page load time (PLT) by how connections begin",
+                  tuple(Column(title, numeric=title not in IN_WORDS) for title in COLUMNS), groups)
+    label = "Page load time in seconds against RTT in ms, a line for each way in which connections begin."
+    return Section("What replaced TFO", [*_words(selection)], [
+        chart_of(draw_transports(selection), NAME, label, table)])
+
+
+def _words(selection: Selection) -> Iterator[str]:
+    """Say what the columns mean, and how far off the predictions are."""
+    results, rows = selection.results, [row for row in compared(selection) if row.saved_ms is not None]
+    against = Transport(results.tfos[0]).words
+    yield f"PLT: {METRICS[selection.metric]}. Median of the loads; each followed an untimed visit of its page, whose " \
+          "session tickets are all that Chrome kept."
+    yield f"Saved: against {against}, in s and in percent. Round trips: from the start of a new connection to the " \
+          "first byte of the answer, in theory."
+    yield f"Predicted: each load over {against} played again with new connections that begin so many round trips " \
+          "sooner. No other load is used for it."
+    yield "Early data: connections whose request came in it, of those whose request could; with TFO, how many came " \
+          "with the SYN."
+    off = [abs(row.predicted_ms - row.plt_ms) / row.plt_ms for row in rows if row.predicted_ms and row.plt_ms]
+    if off:
+        yield f"Predictions are off by {sum(off) / len(off):.1%} on average, {max(off):.1%} at most, over " \
+              f"{len(off)} cells."
+    fewest = min((row.interval.pairs for row in rows if row.interval), default=None)
+    if fewest is None:
+        yield "No intervals: they take two runs or more."
+    elif fewest < ENOUGH_PAIRS:
+        yield f"Intervals of {fewest} pairs of runs hold the truth less often than in 95% of experiments."
+
+
+def _cells(row: Compared) -> list[str]:
+    interval = row.interval
+    share = None if row.saved_ms is None or row.plt_ms is None else row.saved_ms / (row.plt_ms + row.saved_ms) * 100
+    in_syn = f" ({row.in_syn} with the SYN)" if row.over.tfo and row.over.early else ""
+    return [row.row.rtt_name, row.over.words, str(row.over.round_trips), seconds(row.plt_ms),
+            seconds(row.saved_ms), percent(share),
+            f"{percent(interval.low_percent)} to {percent(interval.high_percent)}" if interval else NOT_KNOWN,
+            seconds(row.predicted_ms), f"{row.early} of {row.could}{in_syn}" if row.could else NOT_KNOWN]
+
+
+def draw_transports(selection: Selection) -> Figure:
+    """Draw page load times by RTT, a line for each transport, in a panel for each page; bars: all of the loads."""
+    results = selection.results
+    names = short_names(results.urls)
+    figure, panels = framed(
+        (9, 1.2 + 3.4 * len(names)), "How a page's connections begin, and its page load time",
+        f"Points: medians; bars: from the fastest load to the slowest.{synthetic_words(results, results.rtts_ms)}",
+        len(names))
+    for axes, (page, name) in zip(panels, names.items(), strict=True):
+        rows = selection.of_page(page)
+        draw_curves(axes, [Curve(f"{over.words} ({over.round_trips})", [
+            Point(row.rtt_ms, middle_ms / 1000, min(cell.plts_ms) / 1000, max(cell.plts_ms) / 1000)
+            for row in rows for cell in [row.over(over)] if (middle_ms := cell.median_ms) is not None])
+            for over in map(Transport, results.tfos)], {row.rtt_ms: row.rtt_name for row in rows})
+        axes.set_title(name, fontsize=9, parse_math=False)
+        axes.set_ylim(bottom=0)
+        axes.set_ylabel("PLT (s)")
+    panels[-1].set_xlabel("Round-trip time (ms)")
+    return figure

@@ -1,0 +1,90 @@
+"""The table and the figure of transports side by side, from folders made by code."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.selection import select
+from harness.analysis.transports import compared, is_compared
+from harness.files.experiment import write_experiment
+from harness.files.results import cell_directory, parse_cell_directory, read_results
+from harness.files.transport import Transport
+from harness.show.report import write_report
+from harness.show.section import Chart, section_lines
+from harness.show.transports import COLUMNS, draw_transports, transports_section
+from tests.support.client_folder import add_load
+
+URL, PAGE = "https://www.news.example", "httpswww.news.example"
+RTTS_MS = (20.0, 100.0)
+
+
+def make_client(directory: Path, transports: list[Transport], runs: int = 3) -> Path:
+    """Each connection of a page is one of three in a row: it saves three times what its handshake does."""
+    for rtt_ms in RTTS_MS:
+        write_experiment(directory, rtt_ms / 2, {
+            "name": "demo", "pages": [URL], "synthetic": True, "http": "h2", "server": "threaded", "rtt_ms": rtt_ms,
+            "transports": transports, "compare_transports": True})
+        for run in range(runs):
+            for over in transports:
+                counts = {"possible": 6, "resumed": 6, "sent": 6 * over.early, "accepted": 6 * over.early,
+                          "in_syn": 5 * (over is Transport.TFO_EARLY)}
+                add_load(directory, URL, rtt_ms / 2, run, over, 1000 + run + 3 * rtt_ms * over.round_trips,
+                         early=over.early, quic=over.quic, early_data=counts)
+    return directory
+
+
+@pytest.mark.parametrize(("over", "name"), [
+    (Transport.TCP, "50-1-tfo-0"), (Transport.TFO, "50-1-tfo-1"), (Transport.EARLY, "50-1-tfo-0-early"),
+    (Transport.TFO_EARLY, "50-1-tfo-1-early"), (Transport.QUIC, "50-1-tfo-0-quic"),
+    (Transport.QUIC_EARLY, "50-1-tfo-0-quic-early")])
+def test_each_transport_has_a_folder(over: Transport, name: str) -> None:
+    assert cell_directory(50, 1, over) == name
+    assert parse_cell_directory(name) == (50, 1, over)
+
+
+@pytest.mark.parametrize("name", ["50-1-tfo-1-quic", "50-1-tfo-0-early-quic", "50-1-tfo-2", "50-1-tfo-0-"])
+def test_what_is_no_folder_of_loads(name: str) -> None:
+    assert parse_cell_directory(name) is None
+
+
+def test_round_trips_are_those_of_the_theory() -> None:
+    assert [each.round_trips for each in Transport] == [3, 2, 2, 1, 2, 1]
+
+
+def test_each_row_says_what_it_saves_against_tcp(tmp_path: Path) -> None:
+    results = read_results(make_client(tmp_path, [*Transport]))
+    selection = select(results, "load")
+    assert is_compared(results)
+    rows = compared(selection)
+    assert [(row.row.rtt_ms, row.over) for row in rows] == [(rtt, each) for rtt in RTTS_MS for each in Transport]
+    for row in rows:
+        first = row.over is Transport.TCP
+        assert row.saved_ms == (None if first else pytest.approx(
+            3 * row.row.rtt_ms * (3 - row.over.round_trips)))
+        assert (row.interval is None) == first
+        assert (row.could, row.early) == (12, 12 * row.over.early)
+    assert not selection.missing
+    [chart] = transports_section(selection).parts
+    assert isinstance(chart, Chart)
+    [(heading, cells)] = chart.table.groups
+    assert (heading, {len(row) for row in cells}, len(cells)) == (URL, {len(COLUMNS)}, 12)
+    assert len([*section_lines(transports_section(selection))]) > 14
+
+
+def test_a_transport_that_was_not_measured_is_missing(tmp_path: Path) -> None:
+    client = make_client(tmp_path, [Transport.TCP, Transport.EARLY], runs=2)
+    lost = client / cell_directory(50, 1, Transport.EARLY) / f"{PAGE}.json"
+    lost.unlink()
+    results = read_results(client)
+    selection = select(results, "load")
+    [missing] = selection.missing
+    assert (missing.rtt_ms, missing.tfo) == (100, Transport.EARLY)
+
+
+def test_the_figure_has_a_line_for_each_and_the_report_a_section(tmp_path: Path) -> None:
+    results = read_results(make_client(tmp_path, [*Transport], runs=2))
+    selection = select(results, "load")
+    [axes] = draw_transports(selection).axes
+    assert len(axes.get_legend_handles_labels()[1]) == len(Transport)
+    write_report(selection, tmp_path / "report.html")
+    assert 'What replaced TFO' in (tmp_path / "report.html").read_text()
