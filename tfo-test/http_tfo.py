@@ -18,9 +18,12 @@ Prints ``ready <n>`` when all of them listen, and serves until SIGTERM or Ctrl-C
 kernel's setting in each server's network namespace (net.ipv4.tcp_fastopen, bit 2), read at each connection.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import use_project_python
@@ -40,6 +43,9 @@ from harness.replay.site import Site, Sites
 from harness.system.options import DELAY_MS, PORT, OptionParser, Several
 from harness.system.privileges import User, act_as
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
+
+if TYPE_CHECKING:
+    from aioquic.quic.configuration import QuicConfiguration
 
 PROBLEMS_SHOWN = 20
 
@@ -62,7 +68,7 @@ def main() -> int:
     _check_hosts(hosts, recording, options)
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
     serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user, mark,
-                             options.held_rtt)
+                             options.held_rtt, settings.balancer)
     return run_servers(hosts, _services(hosts, recording, options, mark), serving)
 
 
@@ -95,10 +101,21 @@ def _secure(authority: Authority, sites: Sites, options: argparse.Namespace) -> 
     protocols = {site.host: HTTP_2 if not old and offers_http2(options.http, site.http2) else HTTP_1 for site in sites}
     try:
         context = authority.shared_context(protocols)
-        return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context)
+        return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context,
+                       _quic(authority.certified(list(protocols))) if options.http == "h3" else None)
     except ValueError as error:
         raise InputError(f"{options.mirror / sites.first.host}: no certificate can be made for this name ({error}); "
                          "take its page out of the .pages file and record again") from None
+
+
+def _quic(pems: bytes) -> QuicConfiguration:
+    """Return how HTTP/3 is spoken; what it needs is imported now, while everything can be read."""
+    try:
+        from harness.replay.quic import configuration_of
+    except ModuleNotFoundError:
+        raise InputError("--http h3 needs Python 3.11 or newer (Debian 12, Ubuntu 24.04) and its packages; "
+                         "run: sudo ./scripts/setup.sh") from None
+    return configuration_of(pems)
 
 
 def http_protocol(choice: str) -> str:
@@ -107,8 +124,8 @@ def http_protocol(choice: str) -> str:
 
 
 def offers_http2(choice: str, recorded: bool) -> bool:
-    """Say whether --http `choice` offers HTTP/2 to an https host that was `recorded` with it or without."""
-    return choice == "h2" or (choice != "1.1" and recorded)
+    """Say whether --http `choice` offers HTTP/2 over TCP to an https host that was `recorded` with it or without."""
+    return choice in ("h2", "h3") or (choice != "1.1" and recorded)
 
 
 def _parser() -> OptionParser:
@@ -119,8 +136,8 @@ def _parser() -> OptionParser:
     which.add_argument("--hosts", type=Path, metavar="FILE", help="hosts to serve, lines of: hostname ip netns_path|-")
     which.add_argument("--host", help="the one host to serve")
     parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
-    add_options(parser, ("port", "tls_port", "http", "server"), port=PORT, tls_port=PORT)
-    parser.add_argument("--settings", metavar="JSON", help="these four, as tfo.py says them")
+    add_options(parser, ("port", "tls_port", "http", "server", "balancer"), port=PORT, tls_port=PORT)
+    parser.add_argument("--settings", metavar="JSON", help="these five, as tfo.py says them")
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",
                         help="the certificate authority of https servers, made if there is none (default: %(default)s)")
     parser.add_argument("--logdir", type=Path, metavar="DIR", help="logs go to DIR/<delaynet>-tfo-<0|1>/<host>")

@@ -31,13 +31,13 @@ from harness.files.exchange import (
     fate_of,
 )
 from harness.files.har_times import handshake_ms, time_ms
-from harness.files.headers import Headers, header_in, headers_of_har
+from harness.files.headers import Headers, headers_of_har
 from harness.files.moments import moment_of
 from harness.files.transactions import HttpTransaction
 
 CREATOR = {"name": "TFO Lab", "version": "2"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-H2 = "h2"
+H2, H3 = "h2", "h3"
 """HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
 STILL_ENCODED = "still encoded as"
 """What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
@@ -130,7 +130,7 @@ def _request(exchange: Exchange) -> dict[str, Any]:
     http2 = exchange.answer.http2 and not exchange.from_cache
     line = f"{request.method} {_target(request.url)} HTTP/1.1" if request.headers and not http2 else ""
     found: dict[str, Any] = {
-        "method": request.method, "url": request.url, "httpVersion": exchange.answer.protocol or "HTTP/1.1",
+        "method": request.method, "url": request.url, "httpVersion": exchange.answer.protocol if http2 else "HTTP/1.1",
         "cookies": [], "headers": _pairs(request.headers),
         "queryString": [{"name": name, "value": value} for name, value in _query(request.url)],
         "headersSize": _size(line, request.headers), "bodySize": int(length) if length.isdigit() else len(request.body)}
@@ -216,38 +216,6 @@ def har_log(url: str, entries: list[dict[str, Any]], *, started: datetime | None
     log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
     log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}
     return {"log": log | ({"comment": comment} if comment else {})}
-
-
-def entry_of(transaction: HttpTransaction, date: str, *, server: tuple[str, str] | None,
-             error: str) -> dict[str, Any]:
-    """Return a transaction as an entry of a HAR.
-
-    `date` is when it began, `server` the address and the connection, `error` what went wrong, "" for nothing.
-    """
-    entry = to_har(exchange_of(transaction, datetime.fromisoformat(date), server=server, error=error))
-    version = transaction.request_line.rpartition(" ")[2]
-    entry["request"] |= {"httpVersion": H2 if over_http2(transaction) else version,
-                         "headersSize": _size(transaction.request_line, transaction.request_headers)}
-    return entry
-
-
-def exchange_of(transaction: HttpTransaction, started: datetime, *, server: tuple[str, str] | None,
-                error: str) -> Exchange:
-    """Return a transaction of a net-log as an exchange; see `entry_of`."""
-    status = transaction.status
-    answer = Answer(
-        status=status, reason=transaction.status_text,
-        protocol=H2 if over_http2(transaction) else transaction.http_version, headers=transaction.response_headers,
-        mime_type=header_in(transaction.response_headers, "content-type"), redirect_url=transaction.redirect_url or "",
-        content_bytes=transaction.content_bytes,
-        body_bytes=transaction.body_bytes if status or transaction.from_cache else UNKNOWN,
-        early_hints=transaction.early_hints)
-    return Exchange(request=Request(transaction.method, transaction.url, transaction.request_headers), answer=answer,
-                    started=started, phases=transaction.phases, connection=server[1] if server else "",
-                    address=server[0] if server else "", error=error,
-                    fate=fate_of(transaction.url, error, answered=bool(status)),
-                    from_cache=transaction.from_cache, initiator=transaction.initiator,
-                    synchronous=transaction.synchronous)
 
 
 def over_http2(transaction: HttpTransaction) -> bool:

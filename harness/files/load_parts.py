@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from harness.files.exchange import Fate, fate_of
+from harness.files.middlebox import Box
 
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A time, up to eleven days: what claims to have taken longer was not a load."""
@@ -181,24 +182,19 @@ class LateAnswer:
 class Timekeeping:
     """How well the machine kept time from the navigation to the load event, in ms; None: not measured.
 
-    `late` are the answers that came late, the latest first. `connect_late_ms`: the most that a TCP connect took over
-    its server's measured RTT, in a queue or because somebody was late. `delay_line_late_ms`: packets released late,
-    largest and 99th percentile. `steal_ms`: time the hypervisor gave to others, summed over all `processors`.
-    `stall_ms`: pressure stall (PSI), "cpu" and "memory" some, "io" full. `gap_ms`: by how much a ticker beside the load
-    was late at most. `suspended_ms`: growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC. `page_waited_ms`: the main thread
-    of Chrome's renderer could have run and got no processor; `page_waited_for_others_ms`: the most of that
-    for which others than Chrome can have been the reason, after the document's first byte. `others_busy_ms`: processor
-    time, summed over all processors, of programs that are not of the experiment and are as important (nice(1)).
-    `stopped_ms`: how long processes of Chrome stood stopped, by name.
+    `late` are the answers that came late, the latest first. `delay_line_late_ms`: by how much it released a packet
+    late at most. `steal_ms`: time the hypervisor gave to others, summed over all `processors`. `gap_ms`: by how much
+    a ticker beside the load was late at most. `suspended_ms`: growth of CLOCK_BOOTTIME over CLOCK_MONOTONIC.
+    `page_waited_ms`: the main thread of Chrome's renderer could have run and got no processor;
+    `page_waited_for_others_ms`: the most of that for which others than Chrome can have been the reason, after the
+    document's first byte. `others_busy_ms`: processor time, summed over all processors, of programs that are not of
+    the experiment and are as important (nice(1)). `stopped_ms`: how long processes of Chrome stood stopped, by name.
     """
 
     late: tuple[LateAnswer, ...] = ()
-    connect_late_ms: float | None = None
     delay_line_late_ms: float | None = None
-    delay_line_late_p99_ms: float | None = None
     steal_ms: float | None = None
     processors: int | None = None
-    stall_ms: dict[str, float] = field(default_factory=dict)
     gap_ms: float | None = None
     suspended_ms: float | None = None
     page_waited_ms: float | None = None
@@ -221,6 +217,23 @@ class CookieCounts:
     first: Count
     visited: Count
     lost: bool = False
+
+
+@dataclass(frozen=True)
+class MiddleboxCounts:
+    """What a middlebox did in the load: of the `seen` SYNs that came to it, `touched` were spoilt. It stands before
+    `servers` of the servers.
+    """
+
+    box: Box
+    servers: Count
+    seen: Count
+    touched: Count
+
+    @property
+    def dropped(self) -> int:
+        """How many of the SYNs it dropped."""
+        return self.touched if self.box.drops else 0
 
 
 @dataclass(frozen=True)

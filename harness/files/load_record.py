@@ -24,6 +24,7 @@ from harness.files.load_parts import (
     Document,
     Environment,
     Initiator,
+    MiddleboxCounts,
     Ms,
     NetworkKind,
     ReceivedAnswers,
@@ -52,8 +53,9 @@ class LoadRecord:
     count against the load: begun later, or cut by our own limit on a page that goes on loading. `fcp_ms` is when
     Chrome first painted something of the page, `lcp_ms` the largest part of it, as far as it was painted when the load
     ended (https://www.w3.org/TR/paint-timing/, https://www.w3.org/TR/largest-contentful-paint/); older records lack
-    both. `best_match` and `missing` stand in records of format 1 only: since then `answers` tells what each request
-    got.
+    both. `middlebox` is what spoilt SYNs on the way, None for nothing; `balancer` how many servers with cookie keys of
+    their own stood behind each address. `best_match` and `missing` stand in records of format 1 only: since then
+    `answers` tells what each request got.
     """
 
     url: str
@@ -108,6 +110,8 @@ class LoadRecord:
     counters: Counters = field(default_factory=dict)
     delay_line_drops: Count | None = None
     buffer_drops: dict[str, Count] | None = None
+    middlebox: MiddleboxCounts | None = None
+    balancer: Annotated[int, msgspec.Meta(ge=1)] = 1
     capture: CaptureCounts | None = None
     began_s: float | None = None
     environment: Environment | None = None
@@ -148,7 +152,7 @@ SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
 """What records of format 1 did not have."""
 ONLY_IN_1 = ("best_match", "missing")
 """What they have that later ones do not; nothing else differs."""
-IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops")
+IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops", "middlebox")
 """What a file has only where it is known."""
 
 

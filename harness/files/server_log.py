@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.system.untrusted import read_untrusted
 
 COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
-           "protocol", "own_ms", "answer")
+           "protocol", "own_ms", "answer", "early", "resumed")
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
@@ -20,9 +20,9 @@ class FoundAs:
     """How an answer was found: the words of the column `found`."""
 
     PLAIN = "plain"
-    """A file of the mirror that is named by the URL."""
+    """What the URL's answer is."""
     MD5 = "md5"
-    """A file of the mirror that is named by the MD5 of path and query."""
+    """What older logs say where that file is named by the MD5 of path and query."""
     REDIRECT = "redirect"
     STATUS = "status"
     """A recorded status other than 200, or an error."""
@@ -55,11 +55,12 @@ class ServerRequest:
     `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
     `bytes` of the body were sent. `found` is how the answer was found (`FoundAs`). `syn_data`: the connection's
     SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
-    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. `own_ms` is the server's own
+    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, h3, or "-" where nothing was. `own_ms` is the server's own
     time for the answer: from `time_s` to the moment its first byte was handed to the kernel, less by how much it
     thought longer than it should have (http_tfo.py --think); None where no byte was. `answer` is the identity of the
     recorded transaction that was sent, the same for exact answers and stand-ins (harness.mirror.transactions), "-"
-    where there is none.
+    where there is none. `early`: the request came in early data (0-RTT: RFC 8446, section 2.3; RFC 9001, section 4.6),
+    before the handshake's end. `resumed`: the connection took up the TLS session of an earlier one.
     """
 
     host: str
@@ -76,6 +77,8 @@ class ServerRequest:
     protocol: str = "-"
     own_ms: float | None = None
     answer: str = "-"
+    early: bool = False
+    resumed: bool = False
 
     @property
     def stand_in(self) -> bool:
@@ -116,7 +119,7 @@ def format_request(request: ServerRequest) -> str:
     return (f"{request.time_s:.6f}\t{request.connection}\t{request.request}\t{_column(request.method)}\t"
             f"{_column(request.path)}\t{request.status}\t{request.bytes}\t{request.found}\t{request.syn_data:d}\t"
             f"{request.scheme}\t{request.protocol}\t{'-' if request.own_ms is None else f'{request.own_ms:.3f}'}\t"
-            f"{request.answer}\n")
+            f"{request.answer}\t{request.early:d}\t{request.resumed:d}\n")
 
 
 def read_server_log(path: Path, problems: list[str] | None = None, *, since: int = 0) -> list[ServerRequest]:
@@ -164,14 +167,17 @@ def _parse(host: str, line: str) -> ServerRequest:
     fields = line.split("\t")
     if len(fields) != len(COLUMNS):
         raise ValueError(f"{len(fields)} columns instead of {len(COLUMNS)}")
-    time_s, connection, request, method, path, status, size, found, syn_data, scheme, protocol, own_ms, answer = fields
-    if found not in FOUND or syn_data not in ("0", "1") or scheme not in ("http", "https"):
-        raise ValueError(f"found {found!r}, syn_data {syn_data!r}, scheme {scheme!r}")
+    (time_s, connection, request, method, path, status, size, found, syn_data, scheme, protocol, own_ms, answer,
+     early, resumed) = fields
+    if found not in FOUND or scheme not in ("http", "https") or not {syn_data, early, resumed} <= {"0", "1"}:
+        raise ValueError(f"found {found!r}, scheme {scheme!r}, syn_data {syn_data!r}, early {early!r}, "
+                         f"resumed {resumed!r}")
     code = _number(status)
     if code and not 100 <= code <= 599:
         raise ValueError(f"status {status[:20]!r}")
     return ServerRequest(host, _time(time_s), _number(connection), _number(request), method, path, code, _number(size),
-                         found, syn_data == "1", scheme, protocol, None if own_ms == "-" else _time(own_ms), answer)
+                         found, syn_data == "1", scheme, protocol, None if own_ms == "-" else _time(own_ms), answer,
+                         early == "1", resumed == "1")
 
 
 def _number(digits: str) -> int:

@@ -1,24 +1,27 @@
-"""load_page.py, called inside `user` for one load."""
+"""One load inside `user`, in a process of its own, and what is kept of it."""
 
 import os
 import shutil
 import subprocess
 import tempfile
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from harness.measure.laboratory import Laboratory
 from harness.measure.left_behind import LeftBehind, end_of
+from harness.measure.loading import load_page
 from harness.measure.page_load import PageLoad
 from harness.measure.plan import Load
 from harness.network.packets import captured_packets
+from harness.system.forked import call_forked
 
 
 def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
-    """Run load_page.py with a folder of its own; keep its logs in `directory` and return its report.
+    """Load a page with a folder of its own; keep the logs in `directory` and return the report.
 
-    When load_page.py left no report, return {"errors": [why]}.
+    When there is no report, return {"errors": [why]}.
     """
     scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
     os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)
@@ -27,7 +30,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
             with captured_packets(lab.star.user, lab.work_dir) if lab.settings.pcap else nullcontext() as capture:
-                complaint = _call_load_page(lab, load, scratch, output)
+                complaint = _load(lab, load, scratch, output)
             left.keep_logs()
             report = left.report(complaint)
             if capture:
@@ -41,7 +44,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path) -> dict[str, Any]:
 
 
 def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
-    """Return what load_page.py is to do. Chrome does as it did when it recorded the page.
+    """Return what is to be loaded. Chrome does as it did when it recorded the page.
 
     Run 0 never counts, so that the time which DevTools takes for the initiators spoils nothing.
     """
@@ -56,11 +59,12 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
         **lab.of_load(load.tfo))
 
 
-def _call_load_page(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
-    """Call load_page.py; return its error message, "" when there is none. All that it prints goes into `output`."""
+def _load(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:
+    """Load the page; return the last error that was said, "" when there is none. What is printed goes to `output`."""
     longest_s = lab.settings.longest_load_s
     try:
-        status = lab.load_page.call([page_load(lab, load, scratch).to_json()], output, longest_s)
+        status = call_forked(partial(load_page, page_load(lab, load, scratch)), "load_page.py", output, longest_s,
+                             lab.star.user.pid)
     except subprocess.TimeoutExpired:
         return f"Chrome hung: no end after {longest_s:g} s"
     said = end_of(output).decode("utf-8", "replace").strip()

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.exchange import ABORTED, UNFINISHED
+from harness.files.exchange import ABORTED, UNFINISHED, Fate
 from harness.files.load_event import load_event_of
 from harness.files.text_log import format_log
-from harness.netlog.har import har
+from harness.netlog.har import exchanges, har
 from harness.netlog.load import (
     HttpTransaction,
     NetLog,
+    cut_off,
     leave_out_previous_document,
     of_load,
     page_log,
     read_netlog,
-    summarise,
 )
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.silences import silences
@@ -43,7 +43,8 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
         end_tick = netlog.tick(report["time_origin_ms"]) + report["now_ms"]
     write_atomically(directory / page, format_log(page_log(netlog, start_tick, end_tick)))
     archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_MS,
-                  on_content_load_ms=timing.get("domContentLoadedEventEnd"), on_load_ms=timing.get("loadEventEnd"))
+                  load_event=load_event_of(timing, began_ms=start_tick), on_load_ms=timing.get("loadEventEnd"),
+                  on_content_load_ms=timing.get("domContentLoadedEventEnd"))
     write_atomically(directory / f"{page}.har", json.dumps(archive))
     load = figures(netlog, start_tick, end_tick, timing, limit_reached=report.get("quiet") is False)
     return {**load, "moved_on_to": moved_on_to(netlog, report.get("asked_as", report["url"]), start_tick),
@@ -95,33 +96,38 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
 
     `failed_requests` are the failures that count against the load: of requests that began before the load event.
     `failed_after_load` are the others: of requests that began later. With `limit_reached` (the page went on loading
-    until our time limit) these include the requests that are unfinished because we ended the load.
+    until our time limit) these include the requests that are unfinished because we ended the load. `last_ms` is the end
+    of the last request that was over, None without one. A connection is unused when it stood, or was being made, and
+    never carried a request: a preconnect or a backup.
     """
     load_event = load_event_of(timing, began_ms=start_tick)
-    summary = summarise(netlog, start_tick, end_tick, load_event)
-    failed, failed_after_load = Counter(summary.failed), Counter(summary.failed_after_load)
+    found = exchanges(netlog, start_tick, end_tick, load_event)
+    late = [exchange.fate is Fate.AFTER_LOAD for exchange in found]
+    failed, failed_after_load = (Counter(exchange.error for exchange, is_late in zip(found, late, strict=True)
+                                         if exchange.error and is_late is after) for after in (False, True))
     if limit_reached and load_event is not None:
         failed_after_load[UNFINISHED] += failed.pop(UNFINISHED, 0)
     transactions = of_load(netlog, start_tick, end_tick)
+    ends = [transaction.end or 0 for transaction in transactions if not cut_off(transaction, end_tick)]
     document = _document(transactions, is_shown=bool(timing))
     return {
         "plt_ms": timing.get("loadEventEnd") or None,
-        "last_ms": summary.last_ms,
+        "last_ms": max(ends) - start_tick if ends else None,
         "first_byte_ms": timing.get("responseStart") or None,
         "dom_content_loaded_ms": timing.get("domContentLoadedEventEnd") or None,
         "navigation_timing": timing,
         "document": {"url": document.url, "status": document.status, "bytes": document.content_bytes}
                     if document else None,
-        "requests": summary.requests,
+        "requests": len(found),
         "request_urls": [transaction.url for transaction in transactions],
-        "requests_after_load": summary.requests_after_load,
+        "requests_after_load": sum(late),
         "failed_requests": dict(failed),
         "failed_after_load": dict(+failed_after_load),
-        "bytes": summary.bytes,
+        "bytes": sum(transaction.body_bytes for transaction in transactions),
         "connections": _connections(netlog, start_tick),
         "silences": [] if load_event is None else _silences(netlog, start_tick, load_event.end_ms),
-        "preconnects_unused": summary.connections_unused,
-        "left_out": summary.left_out,
+        "preconnects_unused": sum(not (connection.requests or connection.error) for connection in netlog.connections),
+        "left_out": dict(netlog.left_out),
         "log_problems": netlog.problems,
     }
 

@@ -31,7 +31,7 @@ from harness.files.reason_kinds import ReasonKind
 from harness.files.urls import is_asked_by_browser
 from harness.measure.reason import Blame
 from harness.measure.rule import Found
-from harness.mirror.answers import FAILED_RATIO, RecordedAnswer
+from harness.mirror.answers import FAILED_RATIO, Recorded
 from harness.mirror.recording import Recording
 from harness.replay.match import OF_PREFLIGHTS
 
@@ -61,7 +61,7 @@ class RecordedPage:
     certain: frozenset[str] = frozenset()
     alike: Mapping[str, str] = field(default_factory=dict)
     urls: Mapping[str, str] = field(default_factory=dict)
-    paced: Mapping[str, RecordedAnswer] = field(default_factory=dict)
+    paced: Mapping[str, Recorded] = field(default_factory=dict)
     """By identity, the answers for which their server takes its time, whatever --think says: long polls, and those that
     it sends in pieces."""
 
@@ -78,7 +78,7 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     ask an API as long as the first answer to that is under way.
     """
     logged = recording.transactions(page)
-    first: dict[tuple[object, ...], RecordedAnswer] = {}
+    first: dict[tuple[object, ...], Recorded] = {}
     for answer in _asked_for_by_a_load(logged):
         first.setdefault(_said(answer), answer)
     held = {answer.identity: answer for answer in first.values()}
@@ -93,7 +93,7 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
                         {answer.identity: answer for answer in logged if answer.slow_ms or answer.arrivals})
 
 
-def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswer]:
+def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:
     """Return the answers that a load asks servers for up to its load event, and gets again if it is the same page.
 
     Requests after the load event may be due to scrolling, which no load does. Documents that a later one took the place
@@ -108,17 +108,17 @@ def _asked_for_by_a_load(logged: Sequence[RecordedAnswer]) -> list[RecordedAnswe
     return [answer for answer in asked if not _is_document(answer) or answer.identity == last[answer.url]]
 
 
-def _said(answer: RecordedAnswer) -> tuple[object, ...]:
+def _said(answer: Recorded) -> tuple[object, ...]:
     """Return what an answer has in common with those that say the same to the same request.
 
     Without a body there are preflights, which say something to one origin.
     """
     headers = [answer.asked.headers.get(name) for name in ("origin", *OF_PREFLIGHTS)] if not answer.file else []
-    return (answer.url, answer.asked.body, *headers, answer.of_head, answer.status, answer.redirect_url,
+    return (answer.url, answer.asked.body, *headers, answer.method == "HEAD", answer.status, answer.redirect_url,
             answer.file)
 
 
-def _body_bytes(mirror: Path, answer: RecordedAnswer) -> int:
+def _body_bytes(mirror: Path, answer: Recorded) -> int:
     """Return how many bytes of an answer's body a load gets: of a stream those that came before the load event."""
     file = answer.file
     try:
@@ -128,8 +128,8 @@ def _body_bytes(mirror: Path, answer: RecordedAnswer) -> int:
     return min(size, answer.arrivals[-1][1]) if answer.arrivals else size
 
 
-def _is_document(answer: RecordedAnswer) -> bool:
-    return bool(answer.asked.navigation) and answer.redirect_url is None
+def _is_document(answer: Recorded) -> bool:
+    return bool(answer.asked.navigation) and not answer.redirect_url
 
 
 def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:

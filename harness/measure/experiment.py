@@ -198,7 +198,7 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
     """Measure at one RTT after the other; return the status.
 
     `busy` is what kept the machine busy before. An RTT that is not what it should be costs only its own loads. Raises
-    ExperimentError when servers, delay line or load_page.py have ended.
+    ExperimentError when servers or delay line have ended.
     """
     status, planned = 0, [len(stage.to_do) for stage in stages]
     progress = counted(sum(planned))

@@ -5,12 +5,11 @@ tfo.py and the benchmarks use the same one, so what the benchmarks find holds fo
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from harness.bootstrap import ROOT
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.program import Browser, require_shim
@@ -18,6 +17,7 @@ from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import Counters, NetworkKind
+from harness.files.middlebox import read_middlebox
 from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.files.server_log import directory_name
 from harness.measure.coverage import RecordedPage, recorded_page
@@ -26,6 +26,7 @@ from harness.measure.proven_rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delayed_links
+from harness.network.middlebox import StandingBox, standing
 from harness.network.rates import check_home_link
 from harness.network.servers import ServerSettings, running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
@@ -34,10 +35,9 @@ from harness.system import fastopen
 from harness.system.companions import Companion
 from harness.system.privileges import User, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
-from harness.system.stand_by import StandingBy, standing_by
+from harness.system.syn_counts import SynCounts
 from harness.system.untrusted import read_untrusted
 
-LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 UNUSED_PORT = 1
 """Nobody listens there on a host of ours: a connection is refused after one RTT, and stands in no server's log."""
 
@@ -87,9 +87,9 @@ class Laboratory:
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
     delay: Delay
     servers: Companion
-    load_page: StandingBy
-    """load_page.py, which stands by inside `user`."""
     speeds: LinkSpeeds
+    middlebox: StandingBox | None = None
+    """What stands on the way to the servers."""
     network: ClassVar[NetworkKind] = "star"
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
@@ -105,10 +105,11 @@ class Laboratory:
         return self.network == "star" and self.speeds.home_fills_up(len(self.star.servers))
 
     def check_companions(self) -> None:
-        """Raise ExperimentError when delay line, servers, load_page.py or a host have ended, with their last words."""
+        """Raise ExperimentError when delay line, servers or a host have ended, with their last words."""
         self.delay.check()
         self.servers.check()
-        self.load_page.check()
+        if self.middlebox:
+            self.middlebox.program.check()
         check_hosts(self.star)
 
     def switch_fastopen(self, tfo: int) -> None:
@@ -120,6 +121,10 @@ class Laboratory:
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
         return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers}
 
+    def syns(self) -> SynCounts | None:
+        """Return how many SYNs the middlebox has seen and touched so far; None without one."""
+        return self.middlebox.counts.read() if self.middlebox else None
+
     def delay_line_drops(self) -> int:
         """Return how many packets the delay line has lost so far."""
         return delay_line_drops(self.star.user)
@@ -129,7 +134,7 @@ class Laboratory:
         return noting_arrivals(self.star.user)
 
     def of_load(self, tfo: int) -> dict[str, Any]:  # noqa: ARG002 (on loopback it matters)
-        """Return what the network asks of load_page.py besides, in a load with or without TFO (PageLoad)."""
+        """Return what the network asks of a load besides, in a load with or without TFO (PageLoad)."""
         return {}
 
     def server_logs(self, tfo: int) -> list[Path]:
@@ -139,7 +144,7 @@ class Laboratory:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """The hosts of an experiment, servers and load_page.py with them, before their links have a delay."""
+    """The hosts of an experiment, servers with them, before their links have a delay."""
 
     star: Star
     netem: bool
@@ -170,17 +175,19 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
     thrown away at the end. Raises ExperimentError.
     """
-    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, served(
+    kind, seed = web.settings.middlebox, web.settings.seed
+    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, (
+            standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
             star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir),
             delays_ms=[speeds.delay_net_ms for speeds in links]) as fields:
-        yield Hosts(star=star, netem=netem, fields={**fields, "initiators": initiators})
+        yield Hosts(star=star, netem=netem, fields={**fields, "initiators": initiators, "middlebox": middlebox})
 
 
 @contextmanager
 def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, results_dir: Path, *,
            delays_ms: Sequence[float], held_rtt_ms: float = 0.0,
            authority: Path = AUTHORITY) -> Iterator[dict[str, Any]]:
-    """Run the servers of `web` on the hosts of `star`, and have load_page.py stand by, while this lasts.
+    """Run the servers of `web` on the hosts of `star` while this lasts.
 
     Gives those fields of a Laboratory that are the same at each of these one-way delays. With `held_rtt_ms` the servers
     hold their answers back for round trips of that length. `authority` is the folder of their certificate authority.
@@ -193,10 +200,10 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
         mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
         http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
         tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
-        authority=authority)
-    with running_servers(star, how, work_dir) as servers, load_page_standing_by(star) as load_page:
+        authority=authority, balancer=settings.balancer)
+    with running_servers(star, how, work_dir) as servers:
         yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
-               "load_page": load_page, "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
+               "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
 
 
 @contextmanager
@@ -221,11 +228,6 @@ def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | Non
         "key_shares": small_client_hello(web.settings, browser) if authority else None,
         "connection_limit": check_connection_limit(browser, web.settings.connections_per_host),
     }
-
-
-def load_page_standing_by(star: Star) -> AbstractContextManager[StandingBy]:
-    """Have load_page.py stand by inside `user` while this lasts."""
-    return standing_by([sys.executable, str(LOAD_PAGE)], LOAD_PAGE.name, star.user.pid)
 
 
 def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:

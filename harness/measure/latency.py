@@ -79,9 +79,9 @@ def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:
     """
     files, recording = page_set.files, page_set.recording
     rtts_ms = recorded_rtts(files, recording, "--think recorded").rtts_ms
-    answers = [(host, answer) for (_, host), of_host in recording.answers.items() for sequence in of_host.values()
-               for answer in sequence]
-    times_ms = [max(0.0, answer.wait_ms - rtts_ms[host]) for host, answer in answers if answer.wait_ms is not None]
+    answers = [answer for answer in recording.each if answer.page]
+    times_ms = [max(0.0, answer.wait_ms - rtts_ms[answer.place.host]) for answer in answers
+                if answer.wait_ms is not None]
     if not times_ms:
         raise InputError(f"{files.fetchlog}: --think recorded: this recording does not tell how long its servers took "
                          "to answer; record its pages with fetch.py, or leave the option out")

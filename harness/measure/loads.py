@@ -33,6 +33,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     lab.switch_fastopen(load.tfo)
     logs_before = _ends_of_logs(lab, load)
     before, drops_before, began_s = lab.counters(), lab.delay_line_drops(), time.time()
+    syns_before = lab.syns()
     full_before = home_drops(lab.star) if lab.queues_at_home else {}
     servers = {server.pid for server in lab.star.servers.values()}
     listening = open_sockets(servers)
@@ -50,6 +51,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
         counters={side: fastopen.difference(after[side], before[side]) for side in after},
         delay_line_drops=lab.delay_line_drops() - drops_before,
         buffer_drops=fastopen.difference(home_drops(lab.star), full_before) if full_before else None,
+        syns=syns.since(syns_before) if syns_before and (syns := lab.syns()) else None,
         began_s=began_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
@@ -59,7 +61,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:
     """Load one page once, and return the record of it, which is not judged yet.
 
-    Raises ExperimentError, before the load or after it, when servers, delay line or load_page.py have ended.
+    Raises ExperimentError, before the load or after it, when servers or delay line have ended.
     """
     lab.check_companions()
     try:

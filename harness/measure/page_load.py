@@ -1,4 +1,4 @@
-"""One call of tfo-test/load_page.py: what it is to load, and how. It gets this as JSON, its one argument."""
+"""One page load: of what, and how. tfo-test/load_page.py gets it as JSON, its one argument."""
 
 from dataclasses import asdict, dataclass, field
 

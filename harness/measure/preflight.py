@@ -15,7 +15,7 @@ from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, MachineError, first_few, many, printable
 from harness.files.layout import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import Recorded
 from harness.mirror.bodies import damage
 from harness.mirror.importing import import_recording
 from harness.mirror.layouts import make_layout
@@ -182,7 +182,7 @@ def document_bytes(files: PageFiles, recording: Recording, pages: Sequence[Page]
                                      for answer in recording.document_answers(page.url))) for page in pages}
 
 
-def _shown_bytes(files: PageFiles, answer: RecordedAnswer) -> int:
-    if answer.encoded and answer.content_bytes:
-        return answer.content_bytes
+def _shown_bytes(files: PageFiles, answer: Recorded) -> int:
+    if answer.answer.header("content-encoding") and answer.answer.content_bytes > 0:
+        return answer.answer.content_bytes
     return (files.mirror / str(answer.file)).stat().st_size

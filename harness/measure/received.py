@@ -54,9 +54,7 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
     in_order = sorted(enumerate(entries), key=lambda numbered: _sent_ms(numbered[1]))
     answered = _answered(in_order, served)
     for place, entry in in_order:
-        start_ms = (datetime.fromisoformat(entry["startedDateTime"]) - began).total_seconds() * 1000
-        end_ms = start_ms + float(entry.get("time") or 0.0)
-        late = load_event is not None and load_event.is_late(start_ms, end_ms)
+        late = bool(entry.get("_afterLoad"))
         if entry.get("_fromCache"):
             from_cache += [] if late else [sent.get(_key(entry["request"]), "")]
             continue

@@ -13,7 +13,7 @@ from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.initiators import initiators_of
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.load_parts import CookieCounts, LateAnswer, ReceivedAnswers, Timekeeping
+from harness.files.load_parts import CookieCounts, LateAnswer, MiddleboxCounts, ReceivedAnswers, Timekeeping
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.coverage import RecordedPage, coverage
@@ -78,8 +78,18 @@ def known(evidence: Evidence) -> dict[str, Any]:
         "syn_data_connections": sum(request.syn_data for request in first),
         "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
         "counters": evidence.counters, "delay_line_drops": evidence.delay_line_drops,
-        "buffer_drops": evidence.buffer_drops, "began_s": evidence.began_s, "environment": evidence.environment,
+        "buffer_drops": evidence.buffer_drops,
+        "middlebox": _middlebox(evidence), "balancer": lab.settings.balancer,
+        "began_s": evidence.began_s, "environment": evidence.environment,
     }
+
+
+def _middlebox(evidence: Evidence) -> MiddleboxCounts | None:
+    """Return what the middlebox did to the load's SYNs; None without one."""
+    box, syns = evidence.lab.middlebox, evidence.syns
+    if box is None or syns is None:
+        return None
+    return MiddleboxCounts(box.kind.box, len(box.servers), syns.seen, syns.touched)
 
 
 def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:
@@ -110,17 +120,16 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, loaded: Explained) ->
     answered = list(_answered(lab, record.page, start_s, requests))
     late = [] if lab.settings.server == "2013" else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
         if lab.network == "loopback" else _late(lab, quiet, answered, loaded.path)
-    pressure, lateness = ticks.pressure(start_s, end_s), ticks.lateness(start_s, end_s)
+    machine_ms = {what: ticks.grown_ms(what, start_s, end_s)[0] for what in ("steal", "busy", "suspended")}
+    waited_ms = ticks.grown_ms("waited", start_s, end_s)
+    lateness = ticks.lateness(start_s, end_s)
     return Timekeeping(
         late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),
-        connect_late_ms=_connect_late_ms(lab, record),
         delay_line_late_ms=lateness.largest_ms if lateness else None,
-        delay_line_late_p99_ms=lateness.p99_ms if lateness else None,
-        steal_ms=pressure.steal_ms, processors=evidence.environment.get("cpus"),
-        stall_ms={"cpu": pressure.cpu_ms, "memory": pressure.memory_ms, "io": pressure.io_ms},
-        gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=pressure.suspended_ms,
-        others_busy_ms=max(0.0, pressure.busy_ms - ticks.worked_ms(start_s, end_s)),
-        page_waited_ms=ticks.waited_ms(PAGE_PROCESS, start_s, end_s),
+        steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
+        gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
+        others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),
+        page_waited_ms=_of_page(ticks, waited_ms),
         page_waited_for_others_ms=waited_for_others_ms(
             ticks, min(end_s, start_s + (record.first_byte_ms or 0.0) / 1000), end_s),
         stopped_ms=ticks.stopped_ms(start_s, end_s))
@@ -132,10 +141,16 @@ def waited_for_others_ms(ticks: Ticks, start_s: float, end_s: float) -> float:
     Chrome's processes wait for each other on any machine, and that belongs to the page. The others are other programs,
     the experiment's own servers and network, and a hypervisor: they made it wait for no longer than they worked.
     """
-    pressure = ticks.pressure(start_s, end_s)
-    of_chrome_ms = ticks.worked_ms(start_s, end_s, of_load=True)
-    others_ms = max(ticks.worked_ms(start_s, end_s), pressure.busy_ms) - of_chrome_ms + pressure.steal_ms
-    return min(ticks.waited_ms(PAGE_PROCESS, start_s, end_s), max(0.0, others_ms))
+    waited_ms, worked_ms = (ticks.grown_ms(what, start_s, end_s) for what in ("waited", "worked"))
+    [busy_ms], [steal_ms] = (ticks.grown_ms(what, start_s, end_s).values() for what in ("busy", "steal"))
+    of_chrome_ms = sum(ms for pid, ms in worked_ms.items() if pid in waited_ms)
+    others_ms = max(sum(worked_ms.values()), busy_ms) - of_chrome_ms + steal_ms
+    return min(_of_page(ticks, waited_ms), max(0.0, others_ms))
+
+
+def _of_page(ticks: Ticks, waited_ms: Mapping[int, float]) -> float:
+    """Return how long the process waited that runs the page; of several the one that waited longest."""
+    return max((ms for pid, ms in waited_ms.items() if ticks.names.get(pid, "").endswith(PAGE_PROCESS)), default=0.0)
 
 
 def _late(lab: Laboratory, quiet: Sequence[Quiet], answered: Sequence[Answered],
@@ -188,16 +203,6 @@ def _home_link(lab: Laboratory, arrivals: Arrivals, start_s: float, loaded: Expl
                      for at_s in arrivals.of(host.address, connecting=False))
     held_ms = {name: lab.delay.held_ms[host.address] for name, host in lab.star.servers.items()}
     return HomeLink(lab.speeds.bw_home_mbit, lab.speeds.up_mbit, sent_upwards(loaded.timeline), came_ms, held_ms)
-
-
-def _connect_late_ms(lab: Laboratory, record: LoadRecord) -> float | None:
-    if lab.network == "loopback":       # where a connect takes no time
-        return None
-    rtts_ms = {host.address: lab.measured_rtt_ms[name] for name, host in lab.star.servers.items()}
-    late_ms = [connection.connect_ms - rtts_ms[address] for connection in record.connections or ()
-               if connection.connect_ms is not None
-               and (address := without_port(connection.address)) in rtts_ms]
-    return max(late_ms, default=None)
 
 
 def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:

@@ -23,7 +23,6 @@ LED_ON = frozenset((ReasonKind.LED_ON,))
 """All that is known of such a load is about the page to which it was led."""
 CLOCK = Limit(ms=50.0)
 WAITED, OTHERS_BUSY = Limit(ms=150.0, plt_ratio=0.40), Limit(ms=150.0, plt_ratio=0.25)
-STALL = Limit(ms=50.0, plt_ratio=0.05)
 
 
 def clock_set_back(load: LoadRecord) -> Iterable[Found]:
@@ -102,6 +101,9 @@ NETWORK: tuple[Rule, ...] = (
          words="TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN{asked}",
          threshold=f"{validity.SYN_DATA_SHARE:.0%}",
          measured="with TFO on, connections that carried their request in the SYN or, without cookies, asked for one"),
+    Rule(kind=ReasonKind.BOX_IDLE, section=Section.NETWORK, check=validity.fastopen,
+         words="TFO is on, but the middlebox ({box}) touched no SYN", threshold="at least one",
+         measured="with `--middlebox` and TFO on, SYNs that it touched of those that came to it"),
     Rule(kind=ReasonKind.NOT_LOGGED, section=Section.NETWORK, check=validity.server_logs, unless=NOTHING_CAME,
          words="the servers' logs know of {logged} of the {used} connections that carried a request",
          measured="connections of Chrome's that the servers' logs lack"),
@@ -139,10 +141,6 @@ TIME: tuple[Rule, ...] = (
             measured="`/proc/stat`: steal of an average processor",
             source="12 loads with 10% to 21% in small pieces took 2% less to 5% more time; with 28% to 51%, 10% to 40% "
             "more. /proc/stat counts in steps of 10 ms"),
-    of_time(ReasonKind.STALL, STALL,
-            times=lambda kept: {"memory": kept.stall_ms.get("memory"), "the disk": kept.stall_ms.get("io")},
-            words="programs waited for {name} for {ms:.0f} ms of the load",
-            measured="PSI: \"some\" for memory, \"full\" for the disk"),
 )
 BESIDE_OTHERS: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.EARLY_LOAD_EVENT, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,

@@ -19,6 +19,7 @@ from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
 from harness.files.layout import HOST
 from harness.files.load_parts import CookieMode
+from harness.files.middlebox import middlebox_in_words
 from harness.files.pages import BUNDLED
 from harness.measure.goal import MINIMUM_PAIRS, MOST_RUNS, Goal
 from harness.system.options import (
@@ -150,11 +151,18 @@ class Settings:
                                   numbers=False, swept=False)
     http: str = option("--http", str, "1.0", "1.0: http opens a connection for every request, https is as recorded "
                        "(HTTP/2 where that was spoken, else 1.1); 1.1: both keep connections alive, no HTTP/2; h2: "
-                       "https offers HTTP/2 everywhere; recorded: http keeps connections alive, https is as recorded. "
+                       "https offers HTTP/2 everywhere; h3: https speaks HTTP/3 over QUIC, and TCP carries WebSockets "
+                       "only; recorded: http keeps connections alive, https is as recorded. "
                        "Where HTTP/1.1 is spoken, what the site closed after its answers is closed",
-                       choices=("1.0", "1.1", "h2", "recorded"))
+                       choices=("1.0", "1.1", "h2", "h3", "recorded"))
     server: str = option("--server", str, "threaded", "2013: the old single-threaded server, to see what it did to the "
                          "results", choices=("threaded", "2013"))
+
+    middlebox: str | None = option("--middlebox", middlebox_in_words, None, "what stands on the way to the servers, or "
+                                   "to a share of them: it spoils each SYN of TFO, see docs/experiments.md",
+                                   "strip-option|drop-option|drop-syn-data|trim-data[:SHARE]")
+    balancer: int = option("--balancer", Whole(1, 64), 1, "so many servers with cookie keys of their own behind each "
+                           "address: a cookie fits one time in N", "N")
 
     post_quantum: bool = option("--post-quantum", None, False, "leave Chrome's ClientHello as it is: longer than a SYN "
                                 "can carry, so that TFO saves nothing over https")
@@ -231,6 +239,11 @@ class Settings:
             (self.https_port == self.port, "--tls-port: one port cannot speak both; choose another than --port"),
             (self.server == "2013" and self.http != "1.0",
              f"--server 2013: speaks HTTP/1.0 only; leave out --http {self.http}"),
+            ((self.middlebox or self.balancer > 1) and self.cookies != "warm",
+             f"--cookies {self.cookies}: what spoils TFO is told by connections with a cookie; leave it out"),
+            (self.http == "h3" and (self.middlebox or self.balancer > 1),
+             "--http h3: QUIC has no SYN that --middlebox or --balancer could spoil; leave one of them out"),
+            (self.balancer > 1 and self.server == "2013", "--balancer: not with --server 2013, which has one socket"),
             (self.quiet_s > self.quiet_limit_s, "--quiet: longer than --quiet-limit waits for it, "
              f"{self.quiet_limit_s:g} s"),
             (goal and self.tfo != "both", "--until-ci: compares TFO off and on; leave out --tfo"),

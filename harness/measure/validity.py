@@ -64,9 +64,11 @@ def network(load: LoadRecord) -> Iterable[Found]:
     connection after 250 ms. So a load ends only when each SYN is answered (harness.browser.completion), or after 1.5 s
     of silence, in which such a SYN is seen.
     """
+    dropped = load.middlebox.dropped if load.middlebox else 0      # each of these is sent again, by user
     for where, counters in load.counters.items():
-        if counters["TCPSynRetrans"] and not _is_lossy(load):
-            yield Found(ReasonKind.SYN_AGAIN, {"where": where, "count": counters["TCPSynRetrans"]})
+        again = counters["TCPSynRetrans"] - (dropped if where == "user" else 0)
+        if again > 0 and not _is_lossy(load):
+            yield Found(ReasonKind.SYN_AGAIN, {"where": where, "count": again})
         for name in ("ListenOverflows", "TCPFastOpenListenOverflow"):
             if counters[name]:
                 yield Found(ReasonKind.FULL_QUEUE, {"name": name, "where": where, "count": counters[name]})
@@ -95,6 +97,14 @@ def fastopen(load: LoadRecord) -> Iterable[Found]:
         if in_syn + asked < SYN_DATA_SHARE * carried:
             yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried,
                                                       "asked": f", and {asked} asked for a cookie"})
+    elif load.tfo == 1 and load.run > 0 and load.middlebox:
+        if load.middlebox.seen and not load.middlebox.touched:
+            yield Found(ReasonKind.BOX_IDLE, {"box": load.middlebox.box.value})
+    elif load.tfo == 1 and load.run > 0 and load.balancer > 1:
+        misfits = load.counters["servers"]["TCPFastOpenPassiveFail"]
+        if in_syn + misfits < SYN_DATA_SHARE * carried:
+            yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried,
+                                                      "asked": f", and the cookies of {misfits} did not fit"})
     elif load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
         yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried, "asked": ""})
 
@@ -109,9 +119,11 @@ def server_logs(load: LoadRecord) -> Iterable[Found]:
 def late_answers(load: LoadRecord) -> Iterable[Found]:
     """Find the latest answer of those that the page waited for.
 
-    Where a buffer of the simulated network lost something, an answer may be late for as long as TCP takes to notice.
+    Where a buffer of the simulated network lost something, or a middlebox a SYN, an answer may be late for as long as
+    TCP takes to notice.
     """
-    if load.timekeeping and load.plt_ms and not _is_lossy(load):
+    dropped = load.middlebox.dropped if load.middlebox else 0
+    if load.timekeeping and load.plt_ms and not dropped and not _is_lossy(load):
         late = [answer for answer in load.timekeeping.late if is_too_late(answer, load.rtt_ms, load.plt_ms)]
         for answer in late[:1]:
             yield Found(ReasonKind.LATE_ANSWER, {"host": answer.host, "ms": answer.late_ms})

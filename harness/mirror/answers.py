@@ -1,17 +1,19 @@
-"""A recorded answer as a replay sends it, made of one exchange."""
+"""A recorded exchange as a replay has it: with its answer as it is sent, and what its page's other exchanges tell."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from harness.files.exchange import UNFINISHED, Exchange, Fate, Place
+from msgspec.structs import replace
+
+from harness.files.exchange import UNFINISHED, Answer, Exchange, Fate, Place
 from harness.files.headers import BODILESS, EVENT_STREAM, REDIRECTS, WITHOUT_BODY, Headers, header_in
 from harness.files.server_log import FoundAs
 from harness.files.urls import absolute
+from harness.mirror.alike import alike_path
 from harness.mirror.asked import Asked, asked_of
 from harness.mirror.headers import replayed
 from harness.mirror.live import Arrivals, arrivals_of
-from harness.mirror.paths import is_md5_name
 
 FAILED_RATIO = 0.10
 """With more of its requests failing a page is hollow: what it lacks takes no time."""
@@ -23,6 +25,8 @@ FILE_ANYWAY = (PARTIAL, 304)
 HUNG_MS = 1000.0
 """A request that nobody had answered for so long when the recording ended hung; others were cut by that end."""
 PART = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})")
+NOT_COMPARED = frozenset(("accept-encoding", "cookie", "host", "origin", "range", "referer", "user-agent", "*"))
+"""Headers that `Vary` may name and that a replay has otherwise, or that hold for all requests of a browser."""
 
 
 @dataclass(frozen=True)
@@ -35,138 +39,180 @@ class BodyPart:
 
 
 @dataclass(frozen=True)
-class RecordedAnswer:
-    """One recorded transaction: the answer a URL got once. `file` is where its body is in the mirror, ``host/name``.
+class Recorded:
+    """An exchange as it was recorded, at the key of its URL, and its answer as it is to be sent.
 
-    Two are equal when the answers are the same. The fields from `identity` on, which tell transactions apart, do not
-    count for that.
+    Of that `partial` says that it stays open. Its `mime_type` counts where no headers were recorded.
     """
 
-    status: int
-    mime_type: str = ""
-    """What a recording without headers says of it; a charset may follow."""
-    redirect_url: str | None = None
-    """Where a redirect leads: an absolute URL."""
-    file: str | None = None
+    exchange: Exchange
+    place: Place
+    answer: Answer
+    asked: Asked = field(default_factory=Asked)
     found: str = FoundAs.STATUS
-    """How the answer was found."""
-    headers: Headers | None = None
-    """The headers to send; None when none were recorded, and `mime_type` is all there is."""
-    content_bytes: int | None = None
-    """Size of the body when decoded, where the recording tells. With 0, that there is no file is right."""
-    parts: tuple[BodyPart, ...] = ()
-    """Where the body was recorded in parts: these, `file` being the first of them."""
-    early_hints: Headers = ()
-    """What was sent before the answer with the status 103 (RFC 8297)."""
-    arrivals: Arrivals = ()
-    """For a stream of events, and an answer that its server sent with pauses: when to send how much of it."""
-    stays_open: bool = False
-    """Whether it has no end."""
-    closes: bool = False
-    """Whether the site closed the connection afterwards, though it could have kept it."""
-    of_head: bool = False
-    """Whether it was asked for with HEAD: then its headers tell the body's size, and there is none."""
+    """How the answer is found."""
     hangs: bool = False
     """Whether nothing is ever sent."""
-    after_load: bool = False
-    """Whether it was asked for after the load event of the recording: a load may do without it."""
-    before_document: bool = False
-    """Whether a document asked for it that the page's own took the place of: a load begins after it."""
-    identity: str = field(default="-", compare=False)
-    """Which recorded transaction this is, see harness.mirror.transactions; "-" for none."""
-    url: str = field(default="", compare=False)
-    page: str = field(default="", compare=False)
-    """The name of the page's log that has the transaction."""
-    asked: Asked = field(default_factory=Asked, compare=False)
-    head_bytes: int = field(default=0, compare=False)
-    """How large its head is to be over HTTP/2; 0 where nobody knows how large it was."""
-    wait_ms: float | None = field(default=None, compare=False)
-    """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
-    slow_ms: float = field(default=0.0, compare=False)
+    slow_ms: float = 0.0
     """Of a long poll (harness.mirror.polls): for how long the site had nothing to say; 0 for all other answers."""
-    after_message: bool = field(default=False, compare=False)
+    after_message: bool = False
     """Whether a live connection had told the page something before it was asked for: that may be why."""
-    confirmed: int = field(default=0, compare=False)
+    identity: str = "-"
+    """Which recorded transaction this is, see harness.mirror.transactions; "-" for none."""
+    number: int = 0
+    """Its place among the recorded ones."""
+    parts: tuple[BodyPart, ...] = ()
+    """Where the body was recorded in parts: these."""
+    confirmed: int = 0
     """How many times the site said of it that it still holds (304) before it sent another one."""
+
+    @property
+    def method(self) -> str:
+        """The request's."""
+        return self.exchange.request.method
+
+    @property
+    def origin(self) -> tuple[str, str]:
+        """Scheme and host."""
+        return self.place.scheme, self.place.host
+
+    @property
+    def page(self) -> str:
+        """The name of the page's log that has it."""
+        return self.exchange.page
+
+    @property
+    def url(self) -> str:
+        """The URL, without a port and a fragment."""
+        return self.place.url
+
+    @property
+    def status(self) -> int:
+        """The status that is sent."""
+        return self.answer.status
+
+    @property
+    def headers(self) -> Headers | None:
+        """The headers that are sent; None when none were recorded."""
+        return self.answer.headers
+
+    @property
+    def redirect_url(self) -> str:
+        """Where a redirect leads, an absolute URL; "" for what is none."""
+        return self.answer.redirect_url
+
+    @property
+    def file(self) -> str | None:
+        """Where the body is in the mirror, ``host/name``."""
+        return self.answer.body.file if self.answer.body else None
+
+    @property
+    def arrivals(self) -> Arrivals:
+        """For a stream of events, and an answer that its server sent with pauses: when to send how much of it."""
+        return self.answer.arrivals
+
+    @property
+    def after_load(self) -> bool:
+        """Whether it was asked for after the load event of the recording: a load may do without it."""
+        return self.exchange.fate is Fate.AFTER_LOAD
+
+    @property
+    def before_document(self) -> bool:
+        """Whether a document asked for it that the page's own took the place of: a load begins after it."""
+        return self.exchange.before_document
+
+    @property
+    def wait_ms(self) -> float | None:
+        """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
+        wait_ms = self.exchange.phases.wait
+        return None if wait_ms < 0 or self.exchange.answer.refetched else wait_ms
 
     @property
     def internal(self) -> bool:
         """Whether the browser led itself on to https (HSTS, RFC 6797): no server sent it."""
-        return self.redirect_url is not None and bool(header_in(self.headers or (), "non-authoritative-reason"))
-
-    @property
-    def encoded(self) -> bool:
-        """Whether the file holds the body compressed, as it was on the wire."""
-        return any(name == "content-encoding" for name, _ in self.headers or ())
+        return bool(self.redirect_url and self.answer.header("non-authoritative-reason"))
 
     @property
     def live(self) -> bool:
         """Whether it is a stream of events that goes on for as long as the page is open (HTML, section 9.2)."""
-        return dict(self.headers or ()).get("content-type", "").startswith(EVENT_STREAM)
+        return self.answer.header("content-type").startswith(EVENT_STREAM)
 
     @property
     def lacks_body(self) -> bool:
         """Whether this answer has a body, or may have one, that is not in the mirror."""
-        return self.status == 200 and self.file is None and self.content_bytes != 0
+        return self.status == 200 and self.file is None and self.answer.content_bytes != 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of an answer came."""
+        return is_answered(self.exchange) and not self.exchange.failed
+
+    @cached_property
+    def alike(self) -> str:
+        """The path without volatile values and an image's size."""
+        return alike_path(self.place.target)
+
+    @cached_property
+    def vary(self) -> frozenset[str]:
+        """The headers that decide between answers, as this one says (RFC 9110, section 12.5.5)."""
+        named = (value.split(",") for name, value in self.headers or () if name == "vary")
+        return frozenset(name.strip().lower() for names in named for name in names) - NOT_COMPARED
+
+    @cached_property
+    def closes(self) -> bool:
+        """Whether the site closed the connection afterwards; in archives it may be what a crawler had asked for.
+
+        Some sites do not say that they do: then nothing but the connection's end told Chrome where the body ends (RFC
+        9112, section 6.3; Chromium's net/http/http_stream_parser.cc, CanFindEndOfResponse).
+        """
+        answer = self.exchange.answer
+        if not self.exchange.connection or answer.http2:
+            return False
+        said, old = answer.header("connection").lower(), answer.protocol.upper() == "HTTP/1.0"
+        in_chunks = not old and "chunked" in answer.header("transfer-encoding").lower()
+        ends_with_connection = (is_answered(self.exchange) and answer.status not in BODILESS and self.method != "HEAD"
+                                and not in_chunks and not answer.header("content-length").isdigit())
+        return "close" in said or (old and "keep-alive" not in said) or ends_with_connection
 
 
-def answer_of(exchange: Exchange, place: Place, load_event_s: float, parts: Sequence[BodyPart] = ()) -> RecordedAnswer:
-    """Return the answer that an exchange stands for, as far as it came until the load event.
+def recorded(exchange: Exchange, place: Place, load_event_s: float, *, slow_ms: float = 0.0,
+             after_message: bool = False, tells_navigations: bool = True) -> Recorded:
+    """Return an exchange of a page as a replay has it, as far as its answer came until the load event."""
+    asked = asked_of(exchange.request, tells_navigations=tells_navigations)
+    answer = as_sent(exchange, load_event_s)
+    found = (FoundAs.UNANSWERED if not is_answered(exchange) else FoundAs.REDIRECT if answer.redirect_url
+             else FoundAs.PLAIN if answer.status == 200 else FoundAs.STATUS)
+    return Recorded(exchange, place, answer, asked, found, hung(exchange, asked), slow_ms, after_message)
+
+
+def as_sent(exchange: Exchange, load_event_s: float) -> Answer:
+    """Return the answer that a replay sends for an exchange.
 
     A request that failed while recording, or that an archive has no answer to, gets the status 504 (Gateway Timeout) at
-    once. One that hung until the page was closed hangs again: a page that polls would else ask again at once. Of parts
-    of a body that never came whole `parts` are all.
+    once. What HEAD got tells how large a body is, and of what type, and has none.
     """
-    asked = asked_of(exchange.request)
-    answer = _answer_of(exchange, load_event_s, tuple(parts))
-    wait_ms = exchange.phases.wait
-    return replace(
-        answer, asked=asked, page=exchange.page, url=place.url, after_load=exchange.fate is Fate.AFTER_LOAD,
-        before_document=exchange.before_document, closes=_closes(exchange),
-        hangs=not exchange.answer.status and hung(exchange, asked),
-        head_bytes=exchange.answer.head_bytes if answer.status == exchange.answer.status else 0,
-        wait_ms=None if wait_ms < 0 or exchange.answer.refetched else wait_ms)
-
-
-def _answer_of(exchange: Exchange, last_s: float, parts: tuple[BodyPart, ...]) -> RecordedAnswer:
-    answer, redirect = exchange.answer, redirect_of(exchange)
+    answer, redirect, of_head = exchange.answer, redirect_of(exchange), exchange.request.method == "HEAD"
     if not is_answered(exchange):
-        return RecordedAnswer(504, headers=(), found=FoundAs.UNANSWERED)
-    if redirect is not None:
-        return RecordedAnswer(answer.status, answer.mime_type if answer.headers is None else "", redirect,
-                              found=FoundAs.REDIRECT, headers=_headers(exchange, answer.status, body=False))
-    if exchange.request.method == "HEAD":
-        return _answer_to_head(exchange)
-    file = answer.body.file if answer.body else parts[0].file if parts else None
+        return Answer(504)
+    body = None if redirect or of_head or answer.status in WITHOUT_BODY else answer.body
     status = answer.status
     if status in FILE_ANYWAY:
-        status = 200 if file else 404
-    file = None if status in WITHOUT_BODY else file
-    headers = _headers(exchange, status, body=file is not None)
-    if answer.status == PARTIAL and headers is not None and not any(name == "accept-ranges" for name, _ in headers):
-        headers = (*headers, ("accept-ranges", "bytes"))
-    arrivals, cut = arrivals_of(exchange, last_s)
-    by_md5 = file is not None and answer.headers is None and is_md5_name(file.partition("/")[2])
-    return RecordedAnswer(
-        status, answer.mime_type if answer.headers is None else "", file=file, headers=headers, parts=parts,
-        found=FoundAs.STATUS if status != 200 else FoundAs.MD5 if by_md5 else FoundAs.PLAIN,
-        content_bytes=answer.content_bytes if answer.content_bytes >= 0 else None,
-        early_hints=replayed(answer.early_hints, body=False), arrivals=arrivals,
-        stays_open=cut or bool(arrivals and answer.partial))
-
-
-def _headers(exchange: Exchange, status: int, *, body: bool) -> Headers | None:
-    headers = exchange.answer.headers
-    return None if headers is None else replayed(headers, exchange.started, body=body, status=status)
-
-
-def _answer_to_head(exchange: Exchange) -> RecordedAnswer:
-    """Return what a HEAD got: how large a body is, and of what type, without the body."""
-    status = 200 if exchange.answer.status in FILE_ANYWAY else exchange.answer.status
-    length = exchange.answer.header("content-length")
-    told = (("content-length", length),) if length.isascii() and length.isdigit() else ()
-    return RecordedAnswer(status, headers=(*(_headers(exchange, status, body=True) or ()), *told),
-                          found=FoundAs.PLAIN if status == 200 else FoundAs.STATUS, content_bytes=0, of_head=True)
+        status = 200 if body or of_head else 404
+    headers = answer.headers
+    if headers is not None:
+        headers = replayed(headers, exchange.started, body=of_head or body is not None, status=status)
+        length = answer.header("content-length")
+        if of_head and length.isascii() and length.isdigit():
+            headers = (*headers, ("content-length", length))
+        elif answer.status == PARTIAL and not of_head and not header_in(headers, "accept-ranges"):
+            headers = (*headers, ("accept-ranges", "bytes"))
+    arrivals, cut = arrivals_of(exchange, load_event_s)
+    return replace(answer, status=status, headers=headers, redirect_url=redirect, body=body,
+                   mime_type=answer.mime_type if headers is None else "",
+                   content_bytes=0 if of_head else answer.content_bytes, arrivals=arrivals,
+                   head_bytes=answer.head_bytes if status == answer.status else 0,
+                   early_hints=replayed(answer.early_hints, body=False),
+                   partial=cut or bool(arrivals and answer.partial))
 
 
 def is_answered(exchange: Exchange) -> bool:
@@ -174,18 +220,19 @@ def is_answered(exchange: Exchange) -> bool:
     return 200 <= exchange.answer.status <= 599
 
 
-def redirect_of(exchange: Exchange) -> str | None:
-    """Return where a redirect leads, as an absolute URL."""
+def redirect_of(exchange: Exchange) -> str:
+    """Return where a redirect leads, as an absolute URL; "" for what is none."""
     answer = exchange.answer
     target = answer.redirect_url or answer.header("location")
-    return absolute(target, exchange.request.url) if target and answer.status in REDIRECTS else None
+    return (absolute(target, exchange.request.url) or "") if target and answer.status in REDIRECTS else ""
 
 
 def hung(exchange: Exchange, asked: Asked) -> bool:
     """Say whether a request hung, and may hang again in a replay without holding up a load event for ever.
 
     What was asked for before the load event of the recording did not. After it, a script may ask for anything; in a
-    replay that may be before it, and then it waits for all but what scripts ask for themselves (fetch).
+    replay that may be before it, and then it waits for all but what scripts ask for themselves (fetch). One that hung
+    until the page was closed hangs again: a page that polls would else ask again at once.
     """
     waited = exchange.error == UNFINISHED and exchange.length_ms >= HUNG_MS
     if is_answered(exchange) or not waited or not exchange.connection or asked.navigation:
@@ -206,20 +253,3 @@ def part_of(exchange: Exchange) -> BodyPart | None:
     if answer.status != PARTIAL or match is None or answer.body is None:
         return None
     return BodyPart(0 if answer.refetched else int(match[1]), int(match[2]), answer.body.file)
-
-
-def _closes(exchange: Exchange) -> bool:
-    """Say whether the site closed the connection; in archives it may be what a crawler had asked for.
-
-    Some sites do not say that they do: then nothing but the connection's end told Chrome where the body ends (RFC 9112,
-    section 6.3; Chromium's net/http/http_stream_parser.cc, CanFindEndOfResponse).
-    """
-    answer = exchange.answer
-    if not exchange.connection or answer.http2:
-        return False
-    said, old = answer.header("connection").lower(), answer.protocol.upper() == "HTTP/1.0"
-    in_chunks = not old and "chunked" in answer.header("transfer-encoding").lower()
-    ends_with_connection = (is_answered(exchange) and answer.status not in BODILESS
-                            and exchange.request.method != "HEAD"
-                            and not in_chunks and not answer.header("content-length").isdigit())
-    return "close" in said or (old and "keep-alive" not in said) or ends_with_connection

@@ -100,8 +100,8 @@ def headers_of(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 @lru_cache(2**14)
-def asked_of(request: Request) -> Asked:
+def asked_of(request: Request, *, tells_navigations: bool = True) -> Asked:
     """Return what a recorded request said."""
     known = hash_body(request.body)
     body = BodyHash(request.sha256, known.masked_sha256 if known else "") if request.sha256 else known
-    return Asked(headers_of(request.headers), body)
+    return Asked(headers_of(request.headers), body, tells_navigations)

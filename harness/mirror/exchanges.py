@@ -63,10 +63,14 @@ def _replayed(har: Path, exchanges: Iterable[Exchange], problems: list[str]) -> 
         if scheme not in SCHEMES and (scheme not in WEBSOCKETS or exchange.answer.messages is None):
             continue
         if replayed_place(exchange) is None:
-            problems.append(f"{har}: cannot be replayed (only http and https on their own ports are): "
-                            f"{exchange.request.url[:120]!r}")
+            problems.append(not_replayed(har, exchange.request.url))
         else:
             yield exchange
+
+
+def not_replayed(log: Path, url: str) -> str:
+    """Return in a line that a URL of a log cannot be replayed."""
+    return f"{log}: cannot be replayed (only http and https on their own ports are): {url[:120]!r}"
 
 
 def is_of_text_log(har: Path) -> bool:

@@ -38,6 +38,7 @@ from harness.mirror.exchanges import (
     PageExchanges,
     files_of,
     har_of,
+    not_replayed,
     page_logs,
     read_page,
     replayed_place,
@@ -65,28 +66,24 @@ def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
     text = " ".join(status.lower().split())
     number = re.match(r"([2-5]\d\d)\b", text)
     code = int(number.group(1)) if number else PHRASES.get(text)
-    if redirect_url is not None:
+    if redirect_url:
         return code if code in REDIRECTS else 302
     if code is None or code < 200 or code == HTTPStatus.PARTIAL_CONTENT or code // 100 == 3:
         return 200 if in_mirror else 404            # a redirect to nowhere has a body
     return code
 
 
-def read_older(fetchlog: Path, files: Files, manifest: Manifest, problems: list[str]) -> list[PageExchanges]:
-    """Return what a recording of an older format holds, as today's would.
+def read_pages(fetchlog: Path, files: Files, manifest: Manifest, problems: list[str]) -> list[PageExchanges]:
+    """Return what a recording's pages asked for and got; one of an older format as if it had been brought in.
 
     Adds a line to `problems` for each thing that cannot be read.
     """
-    pages = [_read_page(log, files, manifest, problems) for log in page_logs(fetchlog)]
-    return [*_with_ends(pages, files)]
+    if manifest.is_current:
+        return [page for log in page_logs(fetchlog) if (page := read_page(har_of(log), problems))]
+    return [*_with_ends([_read_older(log, files, manifest, problems) for log in page_logs(fetchlog)], files)]
 
 
-def older_bodies(fetchlog: Path, mirror: Path, manifest: Manifest) -> dict[str, Body]:
-    """Return which files such a recording has to have: those that its manifest lists, or else its HARs name."""
-    return dict(manifest.bodies) or bodies_of(read_older(fetchlog, files_of(mirror), manifest, []))
-
-
-def _read_page(log: Path, files: Files, manifest: Manifest, problems: list[str]) -> PageExchanges:
+def _read_older(log: Path, files: Files, manifest: Manifest, problems: list[str]) -> PageExchanges:
     har = har_of(log)
     page = read_page(har, problems) if har.is_file() else None
     if page is not None and not page.of_text_log:
@@ -94,35 +91,36 @@ def _read_page(log: Path, files: Files, manifest: Manifest, problems: list[str])
                              page.load_event_s)
     text = read_log(log)
     problems += text.problems
-    late = text.urls_after_load()
-    found = []
+    late, found = text.urls_after_load(), []
     for response in text.responses:
-        exchange = _of_response(response, log.name, files, manifest, late=response.url in late)
-        if exchange is None or replayed_place(exchange) is None:
-            problems.append(f"{log}: cannot be replayed (only http and https on their own ports are): "
-                            f"{response.url[:120]!r}")
-        else:
-            found.append(exchange)
+        try:
+            found.append(_of_response(response, log.name, files, manifest, late=response.url in late))
+        except ValueError:      # noqa: PERF203
+            problems.append(not_replayed(log, response.url))
     return PageExchanges(log.name, found, of_text_log=True)
 
 
-def _of_response(response: Response, page: str, files: Files, manifest: Manifest, *, late: bool) -> Exchange | None:
-    """Return the exchange that a row of a text log stands for; None where its URL is none."""
-    try:
-        place = place_of(response.url)
-        redirect = None if response.redirect_url is None else urljoin(response.url, response.redirect_url)
-        _, _, fragment = response.url.partition("#")
-    except ValueError:
-        return None
-    found = find_file(files.get(place.host, frozenset()), place.target + (f"#{fragment}" if fragment else ""))
-    status = status_code(response.status, redirect, found is not None)
-    body = Body(f"{place.host}/{found}") if found and redirect is None and status not in WITHOUT_BODY else None
-    mime_type = response.mime_type + (f"{CHARSET}{response.charset}" if response.charset and redirect is None else "")
+def _of_response(response: Response, page: str, files: Files, manifest: Manifest, *, late: bool) -> Exchange:
+    """Return the exchange that a row of a text log stands for. Raises ValueError where no replay has its URL."""
+    redirect = urljoin(response.url, response.redirect_url) if response.redirect_url is not None else ""
+    bare = Exchange(page=page, request=Request("GET", response.url), fate=Fate.AFTER_LOAD if late else Fate.COUNTED)
+    place = replayed_place(bare)
+    if place is None:
+        raise ValueError(response.url)
+    _, mark, fragment = response.url.partition("#")
+    body = _file_of(place, files, f"{place.target}{mark}{fragment}")
+    status = status_code(response.status, redirect, body is not None)
+    mime_type = response.mime_type + (f"{CHARSET}{response.charset}" if response.charset and not redirect else "")
     protocol = H2 if place.scheme == "https" and place.host in manifest.http2_hosts else "HTTP/1.1"
-    return Exchange(page=page, request=Request("GET", response.url),
-                    answer=Answer(status, response.status, protocol, headers=None, mime_type=mime_type,
-                                  redirect_url=redirect or "", body=body),
-                    fate=Fate.AFTER_LOAD if late else Fate.COUNTED)
+    return replace(bare, answer=Answer(
+        status, response.status, protocol, headers=None, mime_type=mime_type, redirect_url=redirect,
+        body=None if redirect or status in WITHOUT_BODY else body))
+
+
+def _file_of(place: Place, files: Files, target: str = "") -> Body | None:
+    """Return the file that a URL's body is in by its name."""
+    name = find_file(files.get(place.host, frozenset()), target or place.target)
+    return Body(f"{place.host}/{name}") if name else None
 
 
 def _named(exchange: Exchange, files: Files, bodies: Mapping[str, Body]) -> Exchange:
@@ -135,8 +133,7 @@ def _named(exchange: Exchange, files: Files, bodies: Mapping[str, Body]) -> Exch
     if body is None and answer.status not in (0, *WITHOUT_BODY, *REDIRECTS) and method != "HEAD" and (
             answer.content_bytes != 0 or (answer.status == 304 and method == "GET")):
         place = replayed_place(exchange)
-        name = find_file(files.get(place.host, frozenset()), place.target) if place else None
-        body = Body(f"{place.host}/{name}") if place and name else None
+        body = _file_of(place, files) if place else None
     if body is None:
         return exchange
     known = bodies.get(body.file) or Body(body.file, body.bytes if body.bytes is not None else _file_bytes(exchange))
@@ -156,32 +153,35 @@ def _file_bytes(exchange: Exchange) -> int | None:
 
 def _with_ends(pages: list[PageExchanges], files: Files) -> Iterator[PageExchanges]:
     """Give the pages, with each redirect of a text log made to end somewhere."""
-    by_place: dict[Place, list[tuple[int, int]]] = {}
-    found = [[*page.exchanges] for page in pages]
-    for number, exchanges in enumerate(found):
-        for index, exchange in enumerate(exchanges):
-            by_place.setdefault(place_of(exchange.request.url), []).append((number, index))
-    for place, indices in by_place.items():
-        name = find_file(files.get(place.host, frozenset()), place.target)
-        for number, index in indices if name else ():
-            exchange = found[number][index]
-            if exchange.answer.headers is not None or not exchange.answer.redirect_url:
-                continue
-            body = Body(f"{place.host}/{name}")
-            end = _end(exchange, by_place, found)
-            if end is None:
-                here = replace(exchange.answer, status=200, mime_type="", redirect_url="", body=body)
-                found[number][index] = replace(exchange, answer=here)
-                continue
-            for at, other in ((at, found[at[0]][at[1]]) for at in by_place[end]):
-                if other.answer.status == 200 and other.answer.body is None and other.answer.content_bytes:
-                    found[at[0]][at[1]] = replace(other, answer=replace(other.answer, body=body))
-    for page, exchanges in zip(pages, found, strict=True):
-        yield PageExchanges(page.page, exchanges, page.load_event_s, page.of_text_log)
+    last = {place_of(exchange.request.url): exchange for page in pages for exchange in page.exchanges}
+    bodies: dict[tuple[Place, bool], Body] = {}
+    """Of the URLs at which redirects end, and of the redirects (True) that end at none."""
+    for place, exchange in ((place_of(each.request.url), each) for page in pages for each in page.exchanges):
+        body = _file_of(place, files) if _redirects(exchange) else None
+        if body is not None:
+            end = _end(exchange, last)
+            bodies.setdefault((place, True) if end is None else (end, False), body)
+    for page in pages:
+        ended = [_ended(exchange, bodies.get((place_of(exchange.request.url), _redirects(exchange))))
+                 for exchange in page.exchanges]
+        yield PageExchanges(page.page, ended, page.load_event_s, page.of_text_log)
 
 
-def _end(exchange: Exchange, by_place: Mapping[Place, list[tuple[int, int]]], found: list[list[Exchange]]
-         ) -> Place | None:
+def _redirects(exchange: Exchange) -> bool:
+    return exchange.answer.headers is None and bool(exchange.answer.redirect_url)
+
+
+def _ended(exchange: Exchange, body: Body | None) -> Exchange:
+    """Return an exchange with the body that the scraper stored for where it redirects to, or for what leads to it."""
+    answer = exchange.answer
+    lacks_body = answer.status == 200 and not answer.body and answer.content_bytes
+    if body is None or not (_redirects(exchange) or lacks_body):
+        return exchange
+    mime_type = "" if _redirects(exchange) else answer.mime_type
+    return replace(exchange, answer=replace(answer, status=200, mime_type=mime_type, redirect_url="", body=body))
+
+
+def _end(exchange: Exchange, last: Mapping[Place, Exchange]) -> Place | None:
     """Return where a redirect ends: the first recorded URL that does not redirect.
 
     None when it leads to a URL that was not recorded, or goes in a circle.
@@ -191,10 +191,9 @@ def _end(exchange: Exchange, by_place: Mapping[Place, list[tuple[int, int]]], fo
             place = place_of(exchange.answer.redirect_url)
         except ValueError:
             return None
-        if place not in by_place:
+        if place not in last:
             return None
-        number, index = by_place[place][-1]
-        exchange = found[number][index]
+        exchange = last[place]
         if not exchange.answer.redirect_url:
             return place
     return None
@@ -208,7 +207,8 @@ def import_recording(files: PageFiles) -> str:
     manifest = read_manifest(files.fetchlog, [])
     if manifest.is_current:
         return ""
-    if damaged := damage(older_bodies(files.fetchlog, files.mirror, manifest), files.mirror):
+    bodies = manifest.bodies or bodies_of(read_pages(files.fetchlog, files_of(files.mirror), manifest, []))
+    if damaged := damage(bodies, files.mirror):
         raise InputError(f"{damaged}; record it again")
     _write(files.fetchlog, files.mirror, manifest)
     count = len(page_logs(files.fetchlog))
@@ -226,7 +226,7 @@ def write_manifest(fetchlog: Path, mirror: Path, source: str, **more: object) ->
 def _write(fetchlog: Path, mirror: Path, manifest: Manifest) -> None:
     bodies, files = list_bodies(mirror), files_of(mirror) if any(mirror.iterdir()) else {}
     unnamed = dict(bodies)
-    for page in read_older(fetchlog, files, manifest, []):
+    for page in read_pages(fetchlog, files, manifest, []):
         har = fetchlog / f"{page.page}.har"
         archive: dict[str, Any]
         if page.of_text_log:

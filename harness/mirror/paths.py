@@ -71,6 +71,11 @@ def lookups(path_and_query: str) -> list[str]:
     return list(found)
 
 
+def target_of(name: str) -> str:
+    """Return the path and query that a host's file is named after, as far as its name shows it."""
+    return "/" if name == INDEX else f"/{name.partition('#')[0]}"
+
+
 def find_file(files: frozenset[str], path_and_query: str) -> str | None:
     """Return which of a host's `files` is the body of a URL by its name; None when there is none."""
     return next((name for name in lookups(path_and_query) if name in files), None)

@@ -42,7 +42,7 @@ def _is_of_a_script(exchange: Exchange) -> bool:
     What a recording without the requests' headers has is none.
     """
     asked = asked_of(exchange.request)
-    if asked.navigation or exchange.request.method == "OPTIONS" or redirect_of(exchange) is not None:
+    if asked.navigation or exchange.request.method == "OPTIONS" or redirect_of(exchange):
         return False
     kind = exchange.answer.header("content-type").lower()
     purpose, accept = (asked.headers.get(name, "") for name in ("sec-fetch-dest", "accept"))

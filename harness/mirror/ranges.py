@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.mirror.answers import RecordedAnswer
+from harness.files.exchange import Answer
 
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
 SEVERAL = re.compile(r"bytes=[^,]*,.*", re.ASCII | re.IGNORECASE | re.DOTALL)
@@ -22,7 +22,7 @@ class NotSatisfiableError(Exception):
     """The wanted range lies behind the body's end, or several are wanted at once (a multipart answer): 416."""
 
 
-def wanted_span(answer: RecordedAnswer, asked: Mapping[str, str], size: int) -> Span | None:
+def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> Span | None:
     """Return the part of a body of `size` bytes that a request wants; None when the whole body is to be sent.
 
     Sites that did not say Accept-Ranges when they were recorded send the whole body, and so does every recording that
@@ -30,10 +30,9 @@ def wanted_span(answer: RecordedAnswer, asked: Mapping[str, str], size: int) -> 
     NotSatisfiableError.
     """
     text = asked.get("range", "").strip()
-    headers = dict(answer.headers or ())
-    if not text or answer.status != 200 or headers.get("accept-ranges", "").lower() != "bytes":
+    if not text or answer.status != 200 or answer.header("accept-ranges").lower() != "bytes":
         return None
-    if "if-range" in asked and not _is_same(asked["if-range"].strip(), headers):
+    if "if-range" in asked and not _is_same(asked["if-range"].strip(), answer):
         return None
     if SEVERAL.fullmatch(text):
         raise NotSatisfiableError
@@ -52,8 +51,6 @@ def wanted_span(answer: RecordedAnswer, asked: Mapping[str, str], size: int) -> 
     return Span(start, end)
 
 
-def _is_same(validator: str, headers: Mapping[str, str]) -> bool:
+def _is_same(validator: str, answer: Answer) -> bool:
     """Compare strongly (RFC 9110, section 13.1.5): a weak tag never matches."""
-    if validator.startswith('"'):
-        return validator == headers.get("etag")
-    return validator == headers.get("last-modified")
+    return validator == answer.header("etag" if validator.startswith('"') else "last-modified")

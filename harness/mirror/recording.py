@@ -1,26 +1,25 @@
 """What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (HARs)."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
 
-from harness.files.exchange import Body, Fate, Place, place_of
+from harness.files.exchange import Body, Place, place_of
 from harness.files.hack_dns import SCHEMES
 from harness.files.har_times import shortest_ms
-from harness.files.server_log import FoundAs
 from harness.files.urls import document_url
-from harness.mirror.answers import FAILED_RATIO, RecordedAnswer, is_answered
+from harness.mirror.answers import FAILED_RATIO, Recorded, is_answered
 from harness.mirror.bodies import bodies_of
-from harness.mirror.exchanges import PageExchanges, files_of, har_of, page_logs, read_page
-from harness.mirror.importing import MOST_REDIRECTS, read_older
+from harness.mirror.exchanges import PageExchanges, files_of
+from harness.mirror.importing import MOST_REDIRECTS, read_pages
 from harness.mirror.live import LiveConnection, read_live
 from harness.mirror.manifest import Manifest, read_manifest
-from harness.mirror.paths import find_file, is_md5_name
-from harness.mirror.transactions import Item, Origin, Sequences, file_identity, items_of, sequences
+from harness.mirror.paths import lookups, target_of
+from harness.mirror.transactions import Origin, Sequences, recorded_of, sequences, unnamed
 
 
 @dataclass
@@ -64,51 +63,29 @@ class Recording:
     def _has_https(self) -> bool:
         return any(scheme == "https" for scheme, _ in self.answers)
 
-    def exact(self, scheme: str, host: str, path_and_query: str, method: str = "GET") -> tuple[RecordedAnswer, ...]:
+    @property
+    def each(self) -> Iterator[Recorded]:
+        """All recorded answers, by host and URL."""
+        return (answer for of_origin in self.answers.values() for found in of_origin.values() for answer in found)
+
+    def exact(self, scheme: str, host: str, target: str, method: str = "GET") -> tuple[Recorded, ...]:
         """Return the recorded answers to exactly this URL and method, else to a GET of it, in recorded order.
 
-        A file without a recorded answer is a 200.
+        A URL that no exchange has is answered with the file that is named after it and that no exchange names.
         """
         answers = self.answers.get((scheme, host), {})
-        recorded = answers.get((method.upper(), path_and_query)) or answers.get(("GET", path_and_query))
-        if recorded or scheme not in self.schemes(host):
-            return recorded or ()
-        name = find_file(self.unasked_files(host), path_and_query)
-        if name is None:
-            return ()
-        return (RecordedAnswer(200, file=f"{host}/{name}", found=FoundAs.MD5 if is_md5_name(name) else FoundAs.PLAIN,
-                               url=f"{scheme}://{host}{path_and_query}",
-                               identity=file_identity((scheme, host), name)),)
-
-    def unasked_files(self, host: str) -> frozenset[str]:
-        """Return a host's files but for those that are known to be answers to other methods than GET alone."""
-        return self._unasked_files.get(host, frozenset())
-
-    @cached_property
-    def _unasked_files(self) -> dict[str, frozenset[str]]:
-        files: dict[bool, set[str]] = {True: set(), False: set()}
-        for answers in self.answers.values():
-            for (method, _), sequence in answers.items():
-                files[method == "GET"].update(answer.file for answer in sequence if answer.file)
-        posted = files[False] - files[True]
-        return {host: frozenset(name for name in names if f"{host}/{name}" not in posted)
-                for host, names in self.files.items()}
-
-    def lookup(self, host: str, path_and_query: str, scheme: str = "http",
-               method: str = "GET") -> RecordedAnswer | None:
-        """Return the final answer to exactly this URL and method, after redirects to itself; None if there is none."""
-        recorded = self.exact(scheme, host, path_and_query, method)
-        return next((answer for answer in reversed(recorded) if answer.redirect_url is None),
-                    recorded[-1] if recorded else None)
+        if found := answers.get((method, target)) or answers.get(("GET", target)):
+            return found
+        by_name = (answers.get(("GET", target_of(name)), ()) for name in lookups(target))
+        return next((found for found in by_name if found and not found[0].page), ())
 
     @cached_property
     def unrecorded_ends(self) -> frozenset[str]:
         """The URLs that recorded redirects lead to and that were not recorded themselves, as browsers ask for them."""
-        led = {answer.redirect_url for answers in self.answers.values()
-               for sequence in answers.values() for answer in sequence if answer.redirect_url is not None}
+        led = {answer.redirect_url for answer in self.each if answer.redirect_url}
         return frozenset(document_url(url) for url in led if not self.exact_url(url))
 
-    def exact_url(self, url: str) -> tuple[RecordedAnswer, ...]:
+    def exact_url(self, url: str) -> tuple[Recorded, ...]:
         """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in their order."""
         for form in dict.fromkeys((url, document_url(url))):
             try:
@@ -124,22 +101,20 @@ class Recording:
         recorded = self.exact_url(url)
         return f"https{url[4:]}" if recorded and all(answer.internal for answer in recorded) else url
 
-    def transactions(self, page: str) -> list[RecordedAnswer]:
+    def transactions(self, page: str) -> list[Recorded]:
         """Return the transactions in the log named `page`: everything that a load of the page may get."""
-        return [answer for answers in self.answers.values() for sequence in answers.values() for answer in sequence
-                if answer.page == page]
+        return [answer for answer in self.each if answer.page == page]
 
     def without_body(self) -> list[str]:
         """Return the URLs of the answers whose body is not in the mirror: a request for one of them gets a 404."""
-        return [answer.url for of_origin in self.answers.values() for sequence in of_origin.values()
-                for answer in sequence if answer.lacks_body]
+        return [answer.url for answer in self.each if answer.lacks_body]
 
     def document(self, url: str) -> str | None:
         """Return the URL that `url` leads to through recorded redirects, if it answers; None: it cannot be replayed."""
         found = self._document(url)
         return found[0] if found else None
 
-    def document_answers(self, url: str) -> tuple[RecordedAnswer, ...]:
+    def document_answers(self, url: str) -> tuple[Recorded, ...]:
         """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
 
         They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
@@ -150,10 +125,10 @@ class Recording:
         found = self._document(url)
         return found[1] if found else ()
 
-    def _document(self, url: str) -> tuple[str, tuple[RecordedAnswer, ...]] | None:
+    def _document(self, url: str) -> tuple[str, tuple[Recorded, ...]] | None:
         """Return the URL of the document and its answers from the first on: each of them a 200 with a body."""
         given: Counter[Place] = Counter()
-        led_here: list[RecordedAnswer] = []
+        led_here: list[Recorded] = []
         for _ in range(MOST_REDIRECTS + 1):
             try:
                 place = place_of(url)
@@ -166,7 +141,7 @@ class Recording:
             number = min(given[place], len(recorded) - 1)
             answer = recorded[number]
             given[place] += 1
-            if answer.redirect_url is None:
+            if not answer.redirect_url:
                 if not _is_document(answer):
                     return None
                 to_itself = self.answers.get((place.scheme, place.host), {}).get(("POST", place.target), ())
@@ -177,8 +152,8 @@ class Recording:
         return None
 
 
-def _is_document(answer: RecordedAnswer) -> bool:
-    return answer.redirect_url is None and answer.status == 200 and answer.file is not None
+def _is_document(answer: Recorded) -> bool:
+    return not answer.redirect_url and answer.status == 200 and answer.file is not None
 
 
 def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
@@ -188,31 +163,27 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     manifest is newer than this program; every smaller problem is kept in the recording's `problems`.
     """
     recording = Recording(files_of(mirror_dir))
-    if fetchlog_dir is None:
-        return recording
-    manifest = recording.manifest = read_manifest(fetchlog_dir, recording.problems)
-    if manifest.is_current:
-        found = (read_page(har_of(log), recording.problems) for log in page_logs(fetchlog_dir))
-        pages = [page for page in found if page is not None]
-    else:
-        pages = read_older(fetchlog_dir, recording.files, manifest, recording.problems)
-    named = bodies_of(pages)
-    recording.bodies = {**manifest.bodies, **named} if manifest.is_current else manifest.bodies or named
+    pages: list[PageExchanges] = []
+    if fetchlog_dir is not None:
+        manifest = recording.manifest = read_manifest(fetchlog_dir, recording.problems)
+        pages = read_pages(fetchlog_dir, recording.files, manifest, recording.problems)
+        named = bodies_of(pages)
+        recording.bodies = {**manifest.bodies, **named} if manifest.is_current else manifest.bodies or named
     _add(recording, pages)
     return recording
 
 
 def _add(recording: Recording, pages: Sequence[PageExchanges]) -> None:
-    """Add what the exchanges of all pages tell."""
-    items = [item for page in pages for item in items_of(page)]
+    """Add what the exchanges of all pages tell, and the files that none of them names."""
+    items = [item for page in pages for item in recorded_of(page)]
     for page in pages:
         for connection in read_live(page.exchanges, page.load_event_s):
             place = place_of(connection.url)
             recording.live.setdefault((place.scheme, place.host), []).append(connection)
     # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
     # hang could be reached.
-    silent = {item.origin for item in items} - {item.origin for item in items
-                                                if item.hung or is_answered(item.exchange)}
+    reached = {item.origin for item in items if item.hangs or is_answered(item.exchange)}
+    silent = [item for item in items if item.origin not in reached]
     recording.silent = _silent_of_pages(items, silent)
     recording.rtts_ms = shortest_ms((item.place.host, item.exchange.handshake_ms) for item in items
                                     if is_answered(item.exchange))
@@ -220,18 +191,22 @@ def _add(recording: Recording, pages: Sequence[PageExchanges]) -> None:
         with suppress(ValueError):
             address = str(ip_address(item.exchange.address.strip("[]")))
             recording.addresses.setdefault(item.place.host, set()).add(address)
-    recording.answers = sequences([item for item in items if item.origin not in silent])
     recording.http2_hosts = {item.place.host for item in items
                              if item.place.scheme == "https" and item.exchange.answer.http2}
+    recording.answers = sequences([item for item in items if item.origin in reached])
+    named = {body.file for page in pages for exchange in page.exchanges if (body := exchange.answer.body)}
+    for host, names in recording.files.items():
+        rest = [name for name in names if f"{host}/{name}" not in named]
+        for scheme in recording.schemes(host) if rest else ():
+            of_origin = recording.answers.setdefault((scheme, host), {})
+            for item in unnamed((scheme, host), rest, len(items)):
+                of_origin.setdefault(("GET", item.place.target), (item,))
 
 
-def _silent_of_pages(items: Sequence[Item], silent: set[Origin]) -> dict[str, frozenset[Origin]]:
+def _silent_of_pages(items: Sequence[Recorded], silent: Sequence[Recorded]) -> dict[str, frozenset[Origin]]:
     # After its load event a page may ask in vain again and again, as long as it is recorded.
-    awaited = [item for item in items if item.exchange.fate is not Fate.AFTER_LOAD]
-    asked = Counter(item.exchange.page for item in awaited)
-    failed = Counter(item.exchange.page for item in awaited if item.origin in silent)
-    hosts_of: dict[str, set[Origin]] = {}
-    for item in items:
-        if item.origin in silent:
-            hosts_of.setdefault(item.exchange.page, set()).add(item.origin)
+    asked, failed = (Counter(item.page for item in some if not item.after_load) for some in (items, silent))
+    hosts_of: dict[str, set[Origin]] = defaultdict(set)
+    for item in silent:
+        hosts_of[item.page].add(item.origin)
     return {page: frozenset(hosts) for page, hosts in hosts_of.items() if failed[page] <= FAILED_RATIO * asked[page]}

@@ -4,36 +4,24 @@ The identity of a transaction is the beginning of the SHA-256 of its method, sch
 (harness.mirror.alike), and its number among the recorded transactions that have these in common. It does not depend on
 the query, is the same whenever the recording is read, and is written to the servers' logs.
 
-An exchange is left out if another one can take its place: if it failed and the same URL came whole at another time; if
-it is a 304 or a part and the whole body came, too; if it is an error after its page's parts of a body that never came
-whole; and if the browser took the answer from its cache. One that hung until the page was closed stays: a page that
-polls waited for it. How many 304 came after an answer is kept with it: a page that polls until there is something new
-asked so often.
+An exchange is left out if another one can take its place: see `_worth_replaying`. How many 304 came after an answer is
+kept with it: a page that polls until there is something new asked so often.
 """
 
-import dataclasses
 import hashlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from http import HTTPStatus
-from itertools import takewhile
 
-from harness.files.exchange import Exchange, Place
+from harness.files.exchange import Answer, Body, Exchange, Place, Request
+from harness.files.server_log import FoundAs
 from harness.mirror.alike import mask_target
-from harness.mirror.answers import (
-    FILE_ANYWAY,
-    PARTIAL,
-    RecordedAnswer,
-    answer_of,
-    hung,
-    is_answered,
-    part_of,
-    redirect_of,
-)
+from harness.mirror.answers import FILE_ANYWAY, PARTIAL, BodyPart, Recorded, is_answered, part_of, recorded
 from harness.mirror.asked import asked_of
 from harness.mirror.exchanges import PageExchanges, replayed_place
 from harness.mirror.live import first_message_s
+from harness.mirror.paths import target_of
 from harness.mirror.polls import long_polls
 
 IDENTITY_DIGITS = 12
@@ -42,42 +30,14 @@ Origin = tuple[str, str]
 """Scheme and host."""
 Key = tuple[str, str]
 """Method, and path and query as in the URL."""
-Sequences = dict[Origin, dict[Key, tuple[RecordedAnswer, ...]]]
+Sequences = dict[Origin, dict[Key, tuple[Recorded, ...]]]
 """The recorded answers in recorded order: by scheme and host, then by method, path and query."""
 
 
-@dataclass(frozen=True)
-class Item:
-    """An exchange with its URL's key, and what its page's other exchanges tell of it."""
-
-    exchange: Exchange
-    place: Place
-    load_event_s: float
-    after_message: bool
-    """Whether a live connection had told the page something before."""
-    hung: bool
-    slow_ms: float
-    """Of a long poll."""
-
-    @property
-    def origin(self) -> Origin:
-        """Scheme and host."""
-        return self.place.scheme, self.place.host
-
-    @property
-    def key(self) -> tuple[Origin, Key]:
-        """Where its answer is found."""
-        return self.origin, (self.exchange.request.method, self.place.target)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of an answer came."""
-        return is_answered(self.exchange) and not self.exchange.failed
-
-
-def items_of(page: PageExchanges) -> list[Item]:
+def recorded_of(page: PageExchanges) -> list[Recorded]:
     """Return the exchanges of a page over http and https."""
     told_s, slow_ms = first_message_s(page.exchanges), long_polls(page.exchanges)
+    tells = any(asked_of(exchange.request).navigation for exchange in page.exchanges)
     found = []
     for exchange in page.exchanges:
         place = replayed_place(exchange)
@@ -86,92 +46,96 @@ def items_of(page: PageExchanges) -> list[Item]:
         told = exchange.after_message
         if told is None:
             told = exchange.started is not None and exchange.started.timestamp() > told_s
-        found.append(Item(exchange, place, page.load_event_s, told, hung(exchange, asked_of(exchange.request)),
-                          slow_ms.get(id(exchange), 0.0)))
+        found.append(recorded(exchange, place, page.load_event_s, slow_ms=slow_ms.get(id(exchange), 0.0),
+                              after_message=told, tells_navigations=tells))
     return found
 
 
-def identity(method: str, origin: Origin, path_and_query: str, number: int) -> str:
+def sequences(items: Sequence[Recorded]) -> Sequences:
+    """Return the answers to each URL and method that are replayed, of what was recorded in this order."""
+    by_key: dict[tuple[Place, str], list[Recorded]] = defaultdict(list)
+    for item in items:
+        by_key[item.place, item.method].append(item)
+    kept = {id(item) for of_key in by_key.values() for item in _worth_replaying(of_key)}
+    confirmed = Counter(item for of_key in by_key.values() for item in _confirmed(of_key, kept))
+    numbers: Counter[str] = Counter()
+    found: dict[Origin, dict[Key, list[Recorded]]] = defaultdict(lambda: defaultdict(list))
+    for number, item in enumerate(items):
+        if id(item) not in kept:
+            continue
+        counted = identity(item.method, item.place)
+        found[item.origin][item.method, item.place.target].append(replace(
+            item, identity=identity(item.method, item.place, numbers[counted]), number=number,
+            confirmed=confirmed[id(item)], parts=_parts_with(item, by_key[item.place, item.method])))
+        numbers[counted] += 1
+    return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
+
+
+def unnamed(origin: Origin, names: Iterable[str], first: int) -> Iterator[Recorded]:
+    """Give an answer for each file of a host that no exchange names, numbered from `first`.
+
+    Mirrors of 2013's format have many.
+    Its URL is what its name says. Of what goes by the MD5 of its URL that is not known: who asks for a URL of this MD5
+    gets it (harness.mirror.recording).
+    """
+    for number, name in enumerate(sorted(names), start=first):
+        place = Place(*origin, target_of(name))
+        answer = Answer(200, headers=None, body=Body(f"{origin[1]}/{name}"))
+        yield Recorded(Exchange(request=Request("GET", place.url)), place, answer, found=FoundAs.PLAIN, number=number,
+                       identity=_digest(f"{origin[0]}://{origin[1]} file {name}"))
+
+
+def identity(method: str, place: Place, number: int = 0) -> str:
     """Return the identity of a transaction, the `number`th from 0 of its method, scheme, host and path."""
-    path = mask_target(path_and_query.partition("?")[0].partition("#")[0])
-    return _digest(f"{method} {origin[0]}://{origin[1]}{path} {number}")
-
-
-def file_identity(origin: Origin, file: str) -> str:
-    """Return the identity of the answer for a file that no exchange names."""
-    return _digest(f"{origin[0]}://{origin[1]} file {file}")
+    path = mask_target(place.target.partition("?")[0])
+    return _digest(f"{method} {place.scheme}://{place.host}{path} {number}")
 
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:IDENTITY_DIGITS]
 
 
-def sequences(items: Sequence[Item]) -> Sequences:
-    """Return the answers to each URL and method, of exchanges in recorded order."""
-    by_key: dict[tuple[Origin, Key], list[Item]] = {}
-    for item in items:
-        by_key.setdefault(item.key, []).append(item)
-    kept = {id(item) for of_key in by_key.values() for item in _worth_replaying(of_key)}
-    confirmed = Counter(place for of_key in by_key.values() for place in _confirmed(of_key, kept))
-    tells = {item.exchange.page for item in items if asked_of(item.exchange.request).navigation}
-    numbers: Counter[str] = Counter()
-    found: dict[Origin, dict[Key, list[RecordedAnswer]]] = {}
-    for item in items:
-        if id(item) not in kept:
-            continue
-        part = part_of(item.exchange)
-        of_body = [each for other in by_key[item.key] if (each := part_of(other.exchange)) and
-                   (part is None or each.total == part.total)] if item.exchange.answer.status == PARTIAL else []
-        answer = answer_of(item.exchange, item.place, item.load_event_s, of_body)
-        origin, key = item.key
-        counted = identity(key[0], origin, key[1], 0)
-        name = identity(key[0], origin, key[1], numbers[counted])
-        numbers[counted] += 1
-        found.setdefault(origin, {}).setdefault(key, []).append(dataclasses.replace(
-            answer, identity=name, after_message=item.after_message, slow_ms=item.slow_ms,
-            confirmed=confirmed[id(item)],
-            asked=dataclasses.replace(answer.asked, tells_navigations=item.exchange.page in tells)))
-    return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
+def _parts_with(item: Recorded, of_key: Sequence[Recorded]) -> tuple[BodyPart, ...]:
+    """Return the parts of the body that an answer has a part of; all of those where nobody knows how large it is."""
+    if item.exchange.answer.status != PARTIAL:
+        return ()
+    own = part_of(item.exchange)
+    parts = (part_of(other.exchange) for other in of_key)
+    return tuple(part for part in parts if part and (own is None or part.total == own.total))
 
 
-def _confirmed(items: list[Item], kept: set[int]) -> Iterator[int]:
+def _confirmed(items: Sequence[Recorded], kept: set[int]) -> Iterator[int]:
     """Yield, for each 304 of one URL and method that is left out, which answer (its id) it said to hold still."""
-    last: Item | None = None
+    last: Recorded | None = None
     for item in items:
         if id(item) in kept:
             last = item
-        elif item.exchange.answer.status == HTTPStatus.NOT_MODIFIED and last \
-                and last.exchange.page == item.exchange.page:
+        elif item.exchange.answer.status == HTTPStatus.NOT_MODIFIED and last and last.page == item.page:
             yield id(last)
 
 
-def _beside_parts(items: list[Item]) -> list[Item]:
-    """Return a page's errors from before its first part of a body that never came whole, and its last part.
+def _worth_replaying(items: Sequence[Recorded]) -> list[Recorded]:
+    """Return which of the exchanges of one URL and method are replayed: what came whole, and what hung.
 
-    Who asks for what lies behind the end hears so (416) from the parts, too. A page that got errors only keeps them.
+    Answers from the browser's cache only where no other came whole. Where no body came whole, the last part of it that
+    a page got, or else the last 304; without any of these the last that was answered, or the last. An error after a
+    page's first part is left out: who asks for what lies behind the end hears so (416) from the parts, too.
     """
-    parts = [item for item in items if part_of(item.exchange)]
-    before = takewhile(lambda item: not parts or item is not parts[0], items)
-    errors = [item for item in before if item.exchange.answer.status >= HTTPStatus.BAD_REQUEST
-              and item.is_whole and not item.exchange.from_cache]
-    return [*errors, *parts[-1:]]
-
-
-def _worth_replaying(items: list[Item]) -> list[Item]:
-    """Return which of the exchanges of one URL and method are replayed, see the module."""
     whole = [item for item in items if item.is_whole]
-    whole = [item for item in whole if not item.exchange.from_cache] or whole
-    redirects = [item for item in whole if redirect_of(item.exchange) is not None]
-    final = [item for item in whole if redirect_of(item.exchange) is None]
-    full = [item for item in final if item.exchange.answer.status not in FILE_ANYWAY]
-    has_parts = any(part_of(item.exchange) for item in items)
-    if full and has_parts and all(item.exchange.answer.status >= HTTPStatus.BAD_REQUEST for item in full):
-        full = [item for page in dict.fromkeys(item.exchange.page for item in items)
-                for item in _beside_parts([item for item in items if item.exchange.page == page])]
-    full = full or final[-1:]
-    if full:
-        # To compare them takes long: there may be thousands.
-        wanted = set(map(id, (*full, *redirects)))
-        return [item for item in items if id(item) in wanted or item.hung]
-    answered = [item for item in items if is_answered(item.exchange)]
-    return redirects or answered[-1:] or [item for item in items if item.hung] or items[-1:]
+    fresh = {id(item): item for item in whole if not item.exchange.from_cache} or {id(item): item for item in whole}
+    parts, kept = dict[str, Recorded](), list[Recorded]()
+    for item in items:
+        is_error = item.exchange.answer.status >= HTTPStatus.BAD_REQUEST
+        if part_of(item.exchange):
+            parts[item.page] = item
+        elif item.hangs or (id(item) in fresh and item.exchange.answer.status not in FILE_ANYWAY
+                            and not (is_error and item.page in parts)):
+            kept.append(item)
+    bodies = [item for item in kept if not (item.redirect_url or item.hangs)]
+    if all(item.status >= HTTPStatus.BAD_REQUEST for item in bodies):
+        kept += parts.values()
+        if not (parts or bodies):
+            kept += [item for item in fresh.values() if not item.redirect_url][-1:]
+    if all(item.hangs for item in kept):
+        kept += [item for item in items if is_answered(item.exchange)][-1:]
+    return kept or [*items[-1:]]

@@ -4,17 +4,19 @@ The scraper of 2013 kept more bodies than its logs have responses: 356 of the 61
 called by an MD5 the URL stands in a log (`PageLog.renamed`), or in the page that refers to it.
 """
 
-import dataclasses
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace as changed
+
 from harness.files.text_log import PageLog
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import Recorded
 from harness.mirror.headers import location
-from harness.mirror.paths import INDEX, is_md5_name, md5_name
+from harness.mirror.paths import is_md5_name, md5_name
 from harness.mirror.recording import Recording
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
@@ -24,34 +26,29 @@ LARGEST_TEXT = 10_000_000
 """Bytes."""
 
 
-def unlogged_answers(recording: Recording, mirror: Path, logs: Mapping[str, PageLog]) -> Iterator[RecordedAnswer]:
+def unlogged_answers(recording: Recording, mirror: Path, logs: Mapping[str, PageLog]) -> Iterator[Recorded]:
     """Give an answer for each file that no transaction has, if its URL can be told, host by host.
 
     `logs` are the pages' text logs by name. An answer's `page` is that of the first log that names its file, else its
     host, else the first of all.
     """
-    files = _unlogged_files(recording)
+    unnamed = [answer for answer in recording.each
+               if not answer.page and answer.place.scheme == recording.schemes(answer.place.host)[0]]
     targets = {file: target for log in logs.values() for file, target in log.renamed.items()}
-    targets |= _targets_in_bodies(recording, mirror, {file for _, file in files if is_md5_name(file)} - targets.keys())
+    md5_names = {name for answer in unnamed if is_md5_name(name := answer.place.target[1:])}
+    targets |= _targets_in_bodies(recording, mirror, md5_names - targets.keys())
     hosts = {name: _hosts_in(log) for name, log in logs.items()}
-    for host, file in files:
-        target = targets.get(file, "") if is_md5_name(file) else "/" if file == INDEX else f"/{location(file)}"
-        found = recording.exact(recording.schemes(host)[0], host, target.partition("#")[0]) if target else ()
-        if found and found[0].file == f"{host}/{file}":
-            by = [name for name, log in logs.items() if file in log.renamed] + [name for name in logs
-                                                                               if host in hosts[name]]
-            yield dataclasses.replace(found[0], page=(by or list(logs))[0])
+    for answer in unnamed:
+        name = answer.place.target[1:]
+        target = targets.get(name, "") if name in md5_names else location(answer.place.target)
+        if target:
+            by = [page for page, log in logs.items() if name in log.renamed]
+            by += [page for page in logs if answer.place.host in hosts[page]]
+            yield replace(answer, place=changed(answer.place, target=target.partition("#")[0]),
+                          exchange=changed(answer.exchange, page=(by or list(logs))[0]))
 
 
-def _unlogged_files(recording: Recording) -> list[tuple[str, str]]:
-    """Return the host and name of each file that is no recorded answer's."""
-    logged = {answer.file for of_origin in recording.answers.values()
-              for sequence in of_origin.values() for answer in sequence}
-    return [(host, file) for host, files in recording.files.items() for file in sorted(files)
-            if f"{host}/{file}" not in logged]
-
-
-def _targets_in_bodies(recording: Recording, mirror: Path, wanted: set[str]) -> dict[str, str]:
+def _targets_in_bodies(recording: Recording, mirror: Path, wanted: Collection[str]) -> dict[str, str]:
     """Return the path and query of each URL in a text of the mirror whose MD5 is `wanted`, by that MD5."""
     found: dict[str, str] = {}
     for host, files in recording.files.items() if wanted else ():

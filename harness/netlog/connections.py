@@ -7,14 +7,17 @@ one, that has TRANSPORT_CONNECT_JOB instead, gives connections but no look-ups.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from harness.files.hack_dns import PORTS
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, collecting, noting
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
+NEVER = -1
+"""A tick at which nothing was."""
+
+
 @dataclass(frozen=True)
 class NameResolution:
     """One name resolved by the connect job `job`: ticks in ms, `error` 0 or Chrome's (negative) net error code."""
@@ -40,22 +43,23 @@ class Connection:
     """
 
     id: int
-    name: str
+    name: str = ""
     """``host:port`` it was opened for, empty when the log does not say."""
-    address: str
-    """``ip:port`` of the far end."""
-    connect_job: int
-    start: int
-    connect_ms: float | None
-    error: int
-    backup: bool
-    jobs: list[int]
-    ssl: tuple[int, int] | None
+    address: str = ""
+    """``ip:port`` of the far end; the one tried last, where none answered."""
+    connect_job: int = 0
+    start: int = NEVER
+    connect_ms: float | None = None
+    error: int = 0
+    backup: bool = False
+    jobs: list[int] = field(default_factory=list)
+    ssl: tuple[int, int] | None = None
     received: list[int] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
     requests: int = 0
     closed: int | None = None
     """When Chrome closed it, None where the log does not say."""
+    ssl_start: int | None = None
 
     @property
     def connected(self) -> int | None:
@@ -96,10 +100,6 @@ def _created(job: _Job, event: Event) -> None:
         job.group, job.backup = str(event.params.get("group_id", "")), bool(event.params.get("backup_job", False))
 
 
-def _looks_up(job: _Job, event: Event) -> None:
-    job.start = event.tick
-
-
 def _tries(job: _Job, event: Event) -> None:
     job.end = job.end or event.tick
     job.addresses.append(str(event.params.get("address", "")))
@@ -112,7 +112,7 @@ def _gave_up(job: _Job, event: Event) -> None:
 
 _OF_JOBS: Readers[_Job] = {
     ("SOCKET_POOL_CONNECT_JOB_CREATED", POINT): _created,
-    ("TCP_CONNECT_JOB_CONNECT", BEGIN): _looks_up,
+    ("TCP_CONNECT_JOB_CONNECT", BEGIN): noting("start"),
     ("TCP_CONNECT_JOB_CONNECTOR_CONNECT_START", POINT): _tries,
     ("TCP_CONNECT_JOB_CONNECT", END): _gave_up,
 }
@@ -130,65 +130,66 @@ class ConnectJobs(Subscriber[_Job]):
         return sorted(filter(None, look_ups), key=lambda look_up: look_up.start)
 
 
-@dataclass
-class _Socket:
-    """The events of a socket: the first of those that happen once, and all of the others."""
-
-    id: int
-    first: dict[tuple[str, int], Event] = field(default_factory=dict)
-    tried: str = ""
-    jobs: list[int] = field(default_factory=list)
-    received: list[int] = field(default_factory=list)
-    sent: list[int] = field(default_factory=list)
-
-    def connection(self, jobs: Mapping[int, _Job]) -> Connection | None:
-        """Return the TCP connection that it made with one of `jobs`, None without one."""
-        begin, end, alive, closed, ssl_begin, ssl_end = map(self.first.get, ONCE)
-        if begin is None:
-            return None
-        error = int(end.params.get("net_error", 0)) if end else 0
-        number = alive.dependency() if alive else 0
-        job = jobs.get(number, _Job(0))
-        return Connection(
-            self.id, host_and_port(job.group),
-            str(end.params.get("remote_address", "")) if end and not error else self.tried, number, begin.tick,
-            float(end.tick - begin.tick) if end and not error else None, error, job.backup, self.jobs,
-            (ssl_begin.tick, ssl_end.tick) if ssl_begin and ssl_end else None, self.received, self.sent,
-            closed=closed.tick if closed else None)
+def _connects(connection: Connection, event: Event) -> None:
+    if connection.start == NEVER:
+        connection.start = event.tick
 
 
-ONCE = (("TCP_CONNECT", BEGIN), ("TCP_CONNECT", END), ("SOCKET_ALIVE", BEGIN), ("SOCKET_ALIVE", END),
-        ("SSL_CONNECT", BEGIN), ("SSL_CONNECT", END))
+def _connected(connection: Connection, event: Event) -> None:
+    """Note the end of its first try."""
+    if connection.connect_ms is None and not connection.error:
+        connection.error = int(event.params.get("net_error", 0))
+        if not connection.error:
+            connection.connect_ms = float(event.tick - connection.start)
+            connection.address = str(event.params.get("remote_address", ""))
 
 
-def _once(socket: _Socket, event: Event) -> None:
-    int(event.params.get("net_error", 0)), event.dependency()   # raise now where they make no sense
-    socket.first.setdefault((event.name, event.phase), event)
+def _tried(connection: Connection, event: Event) -> None:
+    if connection.connect_ms is None:
+        connection.address = str(event.params.get("address", ""))
 
 
-def _tried(socket: _Socket, event: Event) -> None:
-    socket.tried = str(event.params.get("address", ""))
+def _made(connection: Connection, event: Event) -> None:
+    connection.connect_job = connection.connect_job or event.dependency()
 
 
-_OF_SOCKETS: Readers[_Socket] = {
-    **dict.fromkeys(ONCE, _once),
+def _secures(connection: Connection, event: Event) -> None:
+    if connection.ssl_start is None:
+        connection.ssl_start = event.tick
+
+
+def _secured(connection: Connection, event: Event) -> None:
+    if connection.ssl is None and connection.ssl_start is not None:
+        connection.ssl = connection.ssl_start, event.tick
+
+
+_OF_SOCKETS: Readers[Connection] = {
+    ("TCP_CONNECT", BEGIN): _connects,
     ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
-    ("SOCKET_IN_USE", BEGIN): lambda socket, event: socket.jobs.append(event.dependency()),
-    ("SOCKET_BYTES_RECEIVED", POINT): lambda socket, event: socket.received.append(event.tick),
-    ("SOCKET_BYTES_SENT", POINT): lambda socket, event: socket.sent.append(event.tick),
+    ("TCP_CONNECT", END): _connected,
+    ("SOCKET_ALIVE", BEGIN): _made,
+    ("SOCKET_ALIVE", END): noting("closed"),
+    ("SSL_CONNECT", BEGIN): _secures,
+    ("SSL_CONNECT", END): _secured,
+    ("SOCKET_IN_USE", BEGIN): lambda connection, event: connection.jobs.append(event.dependency()),
+    ("SOCKET_BYTES_RECEIVED", POINT): collecting("received"),
+    ("SOCKET_BYTES_SENT", POINT): collecting("sent"),
 }
 
 
-class Sockets(Subscriber[_Socket]):
+class Sockets(Subscriber[Connection]):
     """Reads the life of sockets."""
 
     def __init__(self) -> None:
-        super().__init__(("SOCKET",), _Socket, _OF_SOCKETS)
+        super().__init__(("SOCKET",), Connection, _OF_SOCKETS)
 
     def connections(self, jobs: ConnectJobs) -> list[Connection]:
         """Return every socket that tried a TCP connect, in order of its start."""
-        connections = [socket.connection(jobs.found) for socket in self.found.values()]
-        return sorted(filter(None, connections), key=lambda connection: connection.start)
+        tried = [connection for connection in self.found.values() if connection.start != NEVER]
+        for connection in tried:
+            if job := jobs.found.get(connection.connect_job):
+                connection.name, connection.backup = host_and_port(job.group), job.backup
+        return sorted(tried, key=lambda connection: connection.start)
 
 
 @dataclass

@@ -57,6 +57,13 @@ class Subscriber(Generic[T]):
     `new` makes what is known of a source, by its id, before its first event; `readers` is the table of the events that
     change it. A reader that raises LookupError, TypeError, ValueError or the like makes the event a bad one. `found`
     is what there is of each source, by its id, in order of appearance.
+
+        class Handshakes(Subscriber[Handshake]):        # of a dataclass Handshake(source, hello=None)
+            def __init__(self) -> None:
+                super().__init__(("SOCKET",), Handshake, {("SSL_CONNECT", BEGIN): noting("hello")})
+
+        handshakes = Handshakes()
+        netlog = read_netlog(path, handshakes)          # and handshakes.found has them, from the same pass
     """
 
     def __init__(self, kinds: Collection[str], new: Callable[[int], T], readers: Readers[T]) -> None:
@@ -69,6 +76,16 @@ class Subscriber(Generic[T]):
         if source not in self.found:
             self.found[source] = self._new(source)
         read(self.found[source], event)
+
+
+def noting(name: str) -> Callable[[Any, Event], None]:
+    """Return a reader that notes when an event came, in the field `name`: of several the last."""
+    return lambda known, event: setattr(known, name, event.tick)
+
+
+def collecting(name: str) -> Callable[[Any, Event], None]:
+    """Return a reader that adds when an event came to the list `name`."""
+    return lambda known, event: getattr(known, name).append(event.tick)
 
 
 @dataclass

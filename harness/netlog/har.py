@@ -6,38 +6,58 @@ there is no `text`.
 
 from typing import Any
 
-from harness.files.exchange import UNFINISHED, UNKNOWN
-from harness.files.har import CREATOR, date_of, entry_of
-from harness.netlog.load import NetLog, cut_off, of_load
+from harness.files.exchange import UNKNOWN, Answer, Exchange, Request, fate_of
+from harness.files.har import H2, har_log, moment_at, over_http2, to_har
+from harness.files.headers import header_in
+from harness.files.load_event import LoadEvent
+from harness.netlog.load import HttpTransaction, NetLog, error_of, of_load
 from harness.system.tcp import without_port
 
 
 def har(netlog: NetLog, url: str, start_tick: float, *, end_tick: float | None = None,
-        on_content_load_ms: float | None = None, on_load_ms: float | None = None,
+        load_event: LoadEvent | None = None, on_content_load_ms: float | None = None, on_load_ms: float | None = None,
         clock_shift_ms: float = 0.0, comment: str = "") -> dict[str, Any]:
     """Return the load of `url` that began at `start_tick` as a HAR 1.2 object, ready for json.dump.
 
-    `end_tick` as in harness.netlog.load.page_log. `on_content_load_ms` and `on_load_ms` count from the start of the
+    `end_tick` and `load_event` as in `exchanges`. `on_content_load_ms` and `on_load_ms` count from the start of the
     load. `clock_shift_ms` is what Chrome's wall clock was ahead of the true one; dates in the HAR are true ones.
     """
-    page: dict[str, Any] = {
-        "startedDateTime": date_of(netlog.unix_ms(start_tick) - clock_shift_ms), "id": "page_1", "title": url,
-        "pageTimings": {"onContentLoad": _or_unknown(on_content_load_ms), "onLoad": _or_unknown(on_load_ms)}}
+    found = exchanges(netlog, start_tick, end_tick, load_event, clock_shift_ms=clock_shift_ms)
+    return har_log(url, [*map(to_har, found)], started=moment_at(netlog.unix_ms(start_tick) - clock_shift_ms),
+                   on_content_load_ms=UNKNOWN if on_content_load_ms is None else on_content_load_ms,
+                   on_load_ms=UNKNOWN if on_load_ms is None else on_load_ms,
+                   browser=netlog.browser_version, comment=comment)
+
+
+def exchanges(netlog: NetLog, start_tick: float, end_tick: float | None = None, load_event: LoadEvent | None = None, *,
+              clock_shift_ms: float = 0.0) -> list[Exchange]:
+    """Return what was asked for in the load that began at `start_tick`, in order of start, each with its fate.
+
+    What was not over at `end_tick` (None: when the log ended) is UNFINISHED. `load_event`, in ticks, is None where
+    there was none, or nobody knows when.
+    """
     connections = {connection.id: connection for connection in netlog.connections}
-    entries = []
+    found = []
     for transaction in of_load(netlog, start_tick, end_tick):
         connection = connections.get(transaction.connection or 0)
-        entries.append(entry_of(
-            transaction, date_of(netlog.unix_ms(transaction.start) - clock_shift_ms),
-            server=(without_port(connection.address), str(connection.id)) if connection else None,
-            error=UNFINISHED if cut_off(transaction, end_tick) else transaction.error))
-    log: dict[str, Any] = {"version": "1.2", "creator": CREATOR,
-                           "browser": {"name": "Chromium", "version": netlog.browser_version},
-                           "pages": [page], "entries": entries}
-    if comment:
-        log["comment"] = comment
-    return {"log": log}
+        found.append(Exchange(
+            request=Request(transaction.method, transaction.url, transaction.request_headers),
+            answer=_answer(transaction), started=moment_at(netlog.unix_ms(transaction.start) - clock_shift_ms),
+            phases=transaction.phases, connection=str(connection.id) if connection else "",
+            address=without_port(connection.address) if connection else "",
+            error=(error := error_of(transaction, end_tick)),
+            fate=fate_of(transaction.url, error, answered=bool(transaction.status), late=load_event is not None
+                         and load_event.is_late(transaction.start, transaction.end)),
+            from_cache=transaction.from_cache, initiator=transaction.initiator, synchronous=transaction.synchronous))
+    return found
 
 
-def _or_unknown(value: float | None) -> float:
-    return UNKNOWN if value is None else value
+def _answer(transaction: HttpTransaction) -> Answer:
+    headers = transaction.response_headers
+    return Answer(
+        status=transaction.status, reason=transaction.status_text,
+        protocol=H2 if over_http2(transaction) else transaction.http_version, headers=headers,
+        mime_type=header_in(headers, "content-type"), redirect_url=transaction.redirect_url or "",
+        content_bytes=transaction.content_bytes,
+        body_bytes=transaction.body_bytes if transaction.status or transaction.from_cache else UNKNOWN,
+        early_hints=transaction.early_hints)

@@ -3,7 +3,7 @@
     netlog = read_netlog(Path("netlog.json"))
     start_tick = netlog.tick(navigation_start_unix_ms)          # the real one (harness.browser.page.TIME_ORIGIN)
     log = page_log(netlog, start_tick)                          # the 2013 text format, see harness.files.text_log
-    summary = summarise(netlog, start_tick)
+    found = exchanges(netlog, start_tick)                       # harness.netlog.har; in a HAR: har(netlog, ...)
 
 A transaction is one request and its answer; a request with a redirect is one transaction per hop. Only the page's own
 count: of its frames and workers, over http or https. What Chrome asks for itself (its start page, clock, updates,
@@ -15,15 +15,12 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from itertools import compress
-from operator import not_
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.exchange import UNFINISHED, Phases
 from harness.files.headers import header_in
-from harness.files.load_event import LoadEvent
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.files.transactions import NOT_APPLICABLE, HttpTransaction
 from harness.netlog.connections import (
@@ -40,8 +37,8 @@ from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, Requests, load_flag
 from harness.netlog.transactions import make_transactions
 
-__all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "Summary",
-           "cut_off", "first_word", "leave_out_previous_document", "of_load", "page_log", "read_netlog", "summarise"]
+__all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "cut_off",
+           "error_of", "first_word", "leave_out_previous_document", "of_load", "page_log", "read_netlog"]
 
 PREVIOUS_DOCUMENT = "of the document that was replaced"
 ONLY_IF_CACHED = "asked of the cache only"
@@ -77,26 +74,6 @@ class NetLog:
     def unix_ms(self, tick: float) -> float:
         """Return the Unix time in ms at `tick`."""
         return tick + self.time_offset_ms
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One load in numbers. `failed` counts transactions without a good end by reason, such as net::ERR_ABORTED.
-
-    `failed` is about transactions that began before the load event, `failed_after_load` about the `requests_after_load`
-    that began later; `requests` and `bytes` count both. `last_ms` is the end of the last finished transaction from the
-    start of the load, None without one. A connection is unused when it stood, or was being made, and never carried a
-    request: a preconnect or a backup.
-    """
-
-    requests: int
-    requests_after_load: int
-    failed: dict[str, int]
-    failed_after_load: dict[str, int]
-    bytes: int
-    last_ms: float | None
-    connections_unused: int
-    left_out: dict[str, int]
 
 
 def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
@@ -140,8 +117,9 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
         first.setdefault(look_up.name, look_up)
     log.resolves = [Resolve(look_up.start - start_tick, look_up.end - start_tick, look_up.error, look_up.name,
                             " ".join(look_up.addresses)) for look_up in first.values()]
-    done = [transaction for transaction in asked if not cut_off(transaction, end_tick)]
-    for transaction in sorted(done, key=lambda transaction: transaction.end or 0):
+    for transaction in sorted(asked, key=lambda transaction: transaction.end or 0):
+        if cut_off(transaction, end_tick):
+            continue
         end_ms = (transaction.end or 0) - start_tick
         log.transactions.append(Transaction(transaction.start - start_tick, end_ms, transaction.url))
         if transaction.status:
@@ -150,31 +128,6 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
     log.problems += [f"{transaction.url}: not over when the load ended"
                      for transaction in asked if cut_off(transaction, end_tick)]
     return log
-
-
-def summarise(netlog: NetLog, start_tick: float, end_tick: float | None = None,
-              load_event: LoadEvent | None = None) -> Summary:
-    """Return the load in numbers; what was not over at `end_tick` counts as failed because UNFINISHED.
-
-    `load_event` is when the load event was, in ticks; None when there was none.
-    """
-    asked = of_load(netlog, start_tick, end_tick)
-    is_late = [load_event is not None and load_event.is_late(transaction.start, transaction.end)
-               for transaction in asked]
-    after = list(compress(asked, is_late))
-    before = list(compress(asked, map(not_, is_late)))
-    ends = [transaction.end or 0 for transaction in asked if not cut_off(transaction, end_tick)]
-    return Summary(
-        requests=len(asked), requests_after_load=len(after), failed=_failures(before, end_tick),
-        failed_after_load=_failures(after, end_tick), bytes=sum(transaction.body_bytes for transaction in asked),
-        last_ms=max(ends) - start_tick if ends else None,
-        connections_unused=sum(connection.requests == 0 and not connection.error for connection in netlog.connections),
-        left_out=dict(netlog.left_out))
-
-
-def _failures(transactions: list[HttpTransaction], end_tick: float | None) -> dict[str, int]:
-    reasons = (UNFINISHED if cut_off(transaction, end_tick) else transaction.error for transaction in transactions)
-    return dict(Counter(reason for reason in reasons if reason))
 
 
 def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:
@@ -209,6 +162,11 @@ def first_word(document: HttpTransaction) -> float:
 def cut_off(transaction: HttpTransaction, end_tick: float | None) -> bool:
     """Return whether `transaction` was not over at `end_tick` (None: when the log ended)."""
     return transaction.end is None or (end_tick is not None and transaction.end > end_tick)
+
+
+def error_of(transaction: HttpTransaction, end_tick: float | None) -> str:
+    """Return what went wrong with a request until `end_tick`, "" for nothing."""
+    return UNFINISHED if cut_off(transaction, end_tick) else transaction.error
 
 
 def _mapped_names(command_line: str) -> list[str] | None:

@@ -17,7 +17,7 @@ from http import client
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
 
 Headers = list[tuple[str, str]]
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
@@ -67,9 +67,9 @@ class Hop:
     redirect_url: str | None = None
     wire_bytes: int = 0
     content_bytes: int = 0
-    cache_read: bool = False
-    goes_out: bool = False
-    """Whether Chrome wanted a connection for it, also where it got none."""
+    cache_read: int | None = None
+    goes_out: int | None = None
+    """When Chrome wanted a connection for it, also where it got none."""
     http2: bool = False
     job: int = 0
 
@@ -79,7 +79,7 @@ class Hop:
 
         What is too old is read there, too, before the server is asked whether it still holds.
         """
-        return self.cache_read and not (self.goes_out or self.sends)
+        return self.cache_read is not None and self.goes_out is None and not self.sends
 
     def end(self) -> int | None:
         """Return the tick of the last byte or of the failure; None when neither happened before the log ended."""
@@ -123,10 +123,6 @@ class Request:
     source: int
     hops: list[Hop] = field(default_factory=list)
     alive: int | None = None
-
-
-def _alive(request: Request, event: Event) -> None:
-    request.alive = event.tick
 
 
 def _hop(request: Request, event: Event) -> None:
@@ -199,36 +195,13 @@ def _early_hints(hop: Hop, event: Event) -> None:
     hop.early_hints += [(name, value) for name, value in _headers(event) if not name.startswith((":", "HTTP/"))]
 
 
-def _head_done(hop: Hop, event: Event) -> None:
-    hop.head_end = event.tick
-
-
-def _sent(hop: Hop, event: Event) -> None:
-    hop.send_end = event.tick
-
-
-def _going_out(hop: Hop, _event: Event) -> None:
-    hop.goes_out = True
-
-
 def _bound(hop: Hop, event: Event) -> None:
     hop.job = event.dependency()
 
 
-def _body(hop: Hop, event: Event) -> None:
-    hop.body_end = event.tick
-
-
-def _cached_head(hop: Hop, _event: Event) -> None:
-    hop.cache_read = True
-
-
-def _wire(hop: Hop, event: Event) -> None:
-    hop.wire_bytes += int(event.params.get("byte_count", 0))
-
-
-def _content(hop: Hop, event: Event) -> None:
-    hop.content_bytes += int(event.params.get("byte_count", 0))
+def _adding(name: str) -> Callable[[Hop, Event], None]:
+    """Return a reader that adds the bytes of an event to the field `name`."""
+    return lambda hop, event: setattr(hop, name, getattr(hop, name) + int(event.params.get("byte_count", 0)))
 
 
 def _redirected(hop: Hop, event: Event) -> None:
@@ -252,21 +225,21 @@ def _closed(hop: Hop, event: Event) -> None:
 
 
 _HOP_READERS: Readers[Hop] = {
-    ("HTTP_STREAM_REQUEST", BEGIN): _going_out,
+    ("HTTP_STREAM_REQUEST", BEGIN): noting("goes_out"),
     ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", POINT): _bound,
     ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sending,
     ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", POINT): _request_head,
     ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", POINT): _request_head_http2,
-    ("HTTP_TRANSACTION_SEND_REQUEST", END): _sent,
+    ("HTTP_TRANSACTION_SEND_REQUEST", END): noting("send_end"),
     ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", POINT): _response_head,
     ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", POINT): _early_hints,
     ("URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED", POINT): _response_head,
-    ("HTTP_TRANSACTION_READ_HEADERS", END): _head_done,
-    ("HTTP_TRANSACTION_READ_BODY", END): _body,
-    ("HTTP_CACHE_READ_DATA", END): _body,
-    ("HTTP_CACHE_READ_INFO", END): _cached_head,
-    ("URL_REQUEST_JOB_BYTES_READ", POINT): _wire,
-    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _content,
+    ("HTTP_TRANSACTION_READ_HEADERS", END): noting("head_end"),
+    ("HTTP_TRANSACTION_READ_BODY", END): noting("body_end"),
+    ("HTTP_CACHE_READ_DATA", END): noting("body_end"),
+    ("HTTP_CACHE_READ_INFO", END): noting("cache_read"),
+    ("URL_REQUEST_JOB_BYTES_READ", POINT): _adding("wire_bytes"),
+    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _adding("content_bytes"),
     ("URL_REQUEST_REDIRECTED", POINT): _redirected,
     ("URL_REQUEST_START_JOB", END): _job_ended,
     ("CANCELLED", POINT): _cancelled,
@@ -279,7 +252,7 @@ def _of_last_hop(read: Callable[[Hop, Event], None]) -> Callable[[Request, Event
 
 
 _READERS: Readers[Request] = {
-    ("REQUEST_ALIVE", BEGIN): _alive,
+    ("REQUEST_ALIVE", BEGIN): noting("alive"),
     ("URL_REQUEST_START_JOB", BEGIN): _hop,
     **{wanted: _of_last_hop(read) for wanted, read in _HOP_READERS.items()}}
 

@@ -23,6 +23,7 @@ class ServerSettings:
 
     They run as `user`, None for who starts them. With `think_rtts_ms`, the RTT to each host when it was recorded, they
     think for as long as they did then. With `held_rtt_ms` they hold answers back themselves (harness.replay.held).
+    With a `balancer` so many of them, with cookie keys of their own, share each address.
     `authority` is the folder of another certificate authority than this machine's own.
     """
 
@@ -39,6 +40,7 @@ class ServerSettings:
     think_rtts_ms: Mapping[str, float] | None = None
     held_rtt_ms: float = 0.0
     authority: Path | None = None
+    balancer: int = 1
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """The mirrored hosts that each server of the star answers for; () of it: the one that it is named by."""
 
@@ -57,7 +59,8 @@ def running_servers(star: Star, settings: ServerSettings, work_dir: Path) -> Ite
                                   for name in settings.names.get(server, (server,))), encoding="utf-8")
     mark = work_dir / load_mark.NAME
     load_mark.make_mark(mark)
-    how = {"port": settings.port, "tls_port": settings.tls_port, "http": settings.http, "server": settings.server}
+    how = {"port": settings.port, "tls_port": settings.tls_port, "http": settings.http, "server": settings.server,
+           "balancer": settings.balancer}
     command = [sys.executable, str(HTTP_TFO), "--mirror", str(settings.mirror), "--fetchlog", str(settings.fetchlog),
                "--hosts", str(hosts_file), "--settings", json.dumps(how), "--logdir", str(settings.logdir),
                "--delaynet", " ".join(f"{delay_ms:g}" for delay_ms in settings.delays_ms), "--load-mark", str(mark)]

@@ -33,7 +33,7 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
     """Return the HAR of a page whose bodies are stored already: `PageRecording.write` says where they are."""
     visit, netlog, timing = recording.visit, recording.netlog, recording.visit.timing
     shift_ms = netlog.tick(visit.time_origin_ms) - recording.start_tick if visit.time_origin_ms else 0.0
-    archive = har(netlog, recording.url, recording.start_tick, end_tick=visit.end_tick,
+    archive = har(netlog, recording.url, recording.start_tick, end_tick=visit.end_tick, load_event=recording.load_event,
                   on_content_load_ms=_after(timing.get("domContentLoadedEventEnd"), shift_ms),
                   on_load_ms=_after(timing.get("loadEventEnd"), shift_ms),
                   clock_shift_ms=CLOCK_SHIFT_MS if recording.brought_from else 0.0,
@@ -45,8 +45,6 @@ def to_har(recording: PageRecording) -> dict[str, Any]:
         if _tls_host(exchange) in spoken_h2 and exchange.status:
             _complete_h2(entry, exchange)
     for entry, exchange in zip(archive["log"]["entries"], recording.exchanges, strict=True):
-        if recording.is_late(exchange):
-            entry["_afterLoad"] = True
         if recording.is_of_replaced(exchange):
             entry["_beforeDocument"] = True
         if (tcp_ms := connect_ms.get(exchange.transaction.connection or 0)) is not None:

@@ -69,8 +69,8 @@ class Authority:
         The name that a client gives (SNI, RFC 6066) decides which of the `protocols`, by host, it is offered; without
         one, or with another, it is offered the first host's.
         """
-        leaf = self._issue(list(protocols))
-        contexts = {offered: self._context(leaf, offered) for offered in dict.fromkeys(map(tuple, protocols.values()))}
+        pems = self.certified(list(protocols))
+        contexts = {offered: _context(pems, offered) for offered in dict.fromkeys(map(tuple, protocols.values()))}
         by_name = {host.lower(): contexts[tuple(offered)] for host, offered in protocols.items()}
         first = next(iter(by_name.values()))
         if len(contexts) > 1:
@@ -79,15 +79,14 @@ class Authority:
             first.sni_callback = choose
         return first
 
-    def _context(self, leaf: trustme.LeafCert, protocols: Sequence[str]) -> ssl.SSLContext:
-        """The authority's certificate is sent along, since Chrome compares fingerprints only with what it was sent."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.set_alpn_protocols(list(protocols))
-        pems = (leaf.private_key_pem, *leaf.cert_chain_pems, self.ca.cert_pem)
-        with _in_memory(b"".join(pem.bytes() for pem in pems)) as file:
-            context.load_cert_chain(file)
-        return context
+    def certified(self, hosts: Sequence[str]) -> bytes:
+        """Return a key and a certificate of it with these names, and the authority's own, in PEM.
+
+        That one is sent along, since Chrome compares fingerprints only with what it was sent. Raises ValueError for a
+        name that no certificate can hold.
+        """
+        leaf = self._issue(hosts)
+        return b"".join(pem.bytes() for pem in (leaf.private_key_pem, *leaf.cert_chain_pems, self.ca.cert_pem))
 
     def _issue(self, hosts: Sequence[str]) -> trustme.LeafCert:
         try:
@@ -97,6 +96,15 @@ class Authority:
                 return self.ca.issue_cert(f"*.{hosts[0].partition('.')[2]}", organization_name=NAME)
             names = dict.fromkeys(name for host in hosts for name in _names_in(self._issue([host])))
             return self.ca.issue_cert(*names, organization_name=NAME)
+
+
+def _context(pems: bytes, protocols: Sequence[str]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.set_alpn_protocols(list(protocols))
+    with _in_memory(pems) as file:
+        context.load_cert_chain(file)
+    return context
 
 
 def fingerprint(certificate_pem: bytes) -> str:

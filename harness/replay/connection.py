@@ -1,4 +1,6 @@
-"""An accepted connection to a replay server: what is spoken on it, and the notes in the server's log."""
+"""A connection to a replay server: what is spoken on it, and the notes in the server's log."""
+
+from __future__ import annotations
 
 import ssl
 import time
@@ -6,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from socket import MSG_PEEK, socket
+from typing import TYPE_CHECKING
 
 from harness.files.har import H2
 from harness.files.server_log import FoundAs, RequestLog, ServerRequest
@@ -13,6 +16,9 @@ from harness.replay.held import HeldConnection
 from harness.replay.site import Site, Sites
 from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
+
+if TYPE_CHECKING:
+    from harness.replay.quic import QuicPort
 
 LARGEST_UPLOAD = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
@@ -34,24 +40,54 @@ class ServedPort:
     protocol: str
     tls: ssl.SSLContext | None = None
     held_rtt_s: float = 0.0
+    quic: QuicPort | None = None
+    """HTTP/3 beside it, over UDP; None for none."""
 
 
-@dataclass
-class Accepted:
-    """One accepted connection, the `number`th of its server."""
+@dataclass(kw_only=True)
+class Connection:
+    """One connection, the `number`th of its server, and what the logs say of its requests."""
 
-    socket: socket
-    address: object
     endpoint: ServedPort
     directories: Mapping[str, int]
     """Descriptors of the directories that hold bodies, by host."""
     logs: Mapping[str, RequestLog]
     """By host."""
     number: int
-    idle_limit_s: float
     accepted_s: float = field(default_factory=time.time)
     requests: int = 0
     protocol: str = "-"
+    syn_data: bool = False
+    resumed: bool = False
+    """Whether it took up the TLS session of an earlier connection."""
+
+    def count_request(self) -> int:
+        """Return the number of the request that came now, from 1."""
+        self.requests += 1
+        return self.requests
+
+    def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
+             found: str, begun_s: float | None = None, answer: str = "-", early: bool = False) -> None:
+        """Write a request of `site` into its log, see harness.files.server_log. `begun_s` is when its answer began,
+        `answer` the identity of what was answered.
+        """
+        own_ms = None if begun_s is None else (begun_s - time_s) * 1000
+        self.logs[site.host].write(ServerRequest(
+            site.host, time_s, self.number, request, method, path, status, sent, found, self.syn_data, site.scheme,
+            self.protocol, own_ms, answer, early, self.resumed))
+
+    def note_silent(self) -> None:
+        """Write into the log of the server's first site that this connection brought no request, for whichever."""
+        self.note(self.endpoint.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
+
+
+@dataclass(kw_only=True)
+class Accepted(Connection):
+    """One that a client opened over TCP."""
+
+    socket: socket
+    address: object
+    idle_limit_s: float
 
     def __post_init__(self) -> None:
         self.syn_data = carried_data_in_syn(self.socket)
@@ -90,24 +126,6 @@ class Accepted:
         """
         late_s = self.held.wait(time.monotonic())
         return time.time() - late_s
-
-    def count_request(self) -> int:
-        """Return the number of the request that came now, from 1."""
-        self.requests += 1
-        return self.requests
-
-    def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
-             found: str, begun_s: float | None = None, answer: str = "-") -> None:
-        """Write a request of `site` into its log, see harness.files.server_log. `begun_s` is when its answer began,
-        `answer` the identity of what was answered.
-        """
-        own_ms = None if begun_s is None else (begun_s - time_s) * 1000
-        self.logs[site.host].write(ServerRequest(site.host, time_s, self.number, request, method, path, status, sent,
-                                                 found, self.syn_data, site.scheme, self.protocol, own_ms, answer))
-
-    def note_silent(self) -> None:
-        """Write into the log of the server's first site that this connection brought no request, for whichever."""
-        self.note(self.endpoint.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
 
     def close(self) -> None:
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""

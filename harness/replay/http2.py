@@ -9,16 +9,8 @@ no longer be overtaken. nginx and Apache fill it as far as the kernel lets them,
 over only a little at a time (TCP_NOTSENT_LOWAT), and where one of them was recorded we do.
 """
 
-import heapq
-import re
-import select
 import socket
-import ssl
-import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -27,7 +19,8 @@ from h2.events import ConnectionTerminated, DataReceived, Event, RequestReceived
 from h2.exceptions import ProtocolError
 from h2.stream import H2Stream, StreamInputs
 
-from harness.mirror.asked import Asked, BodyHasher, headers_of
+from harness.mirror.asked import BodyHasher
+from harness.replay.answering import AT_ONCE, UNSENT, Answering, Outgoing
 from harness.replay.connection import LARGEST_UPLOAD, Accepted
 from harness.replay.heads import (
     DATA,
@@ -35,80 +28,30 @@ from harness.replay.heads import (
     Field,
     HeadDecoder,
     HeadEncoder,
-    encoded_fields,
     frame,
     head_frames,
 )
 from harness.replay.match import Request
-from harness.replay.reply import Reply, reply_to
+from harness.replay.reply import Reply
 from harness.replay.site import Site
+from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
 
-UNSENT = 32 * 1024
-"""Bytes that wait for the kernel, at most, before the next answer's turn is decided; at some sites also in it."""
-FRAME = 16 * 1024 - 256
-"""Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
 BUFFER = 32 * 1024
 """Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
 them. Chrome's media player reads as many at a time, and would wait for one record more."""
-READ = 2 * 1024
-"""Bytes that are read at a time."""
 UPLOAD_WINDOW = 2**31 - 1 - 65_535
 """Bytes that a client may send beyond the protocol's first 64 kB without waiting for a word, over a connection and,
 once its request is here, over its stream. So nginx 1.22 has it (Apache 2.4 only for the connection): else a large POST
 would take a round trip for each 64 kB."""
-AT_ONCE = 32
-"""Events (two for a request), or requests that were held back, after which answers are sent. A browser asks for a
-hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""
-DEFAULT_URGENCY = 3
-URGENCY = re.compile(r"(?:^|[\s,])u=([0-7])(?![0-9])")
-INCREMENTAL = re.compile(r"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
-
-PSEUDO = (":method", ":path", ":authority", ":scheme")
-"""What says what is asked for (RFC 9113, section 8.3.1)."""
 
 
-@dataclass
-class Outgoing:
-    """A response that is being sent: its stream, site and request, and how urgent it is (0 most, 7 least)."""
-
-    stream: int
-    state: H2Stream
-    """What h2 remembers of the stream: its state and how much its client takes."""
-    site: Site
-    reply: Reply
-    number: int
-    received_s: float
-    method: str
-    target: str
-    urgency: int
-    incremental: bool
-    left: int
-    head: list[Field]
-    sent: int = 0
-    turns: int = 0
-    begun_s: float | None = None
-    head_s: float = field(default_factory=time.monotonic)
-    """When the head is to be sent, or was, by the monotonic clock."""
-
-    @property
-    def since_head_ms(self) -> float:
-        """How long ago the head was sent; below 0 while the server thinks."""
-        return (time.monotonic() - self.head_s) * 1000
-
-    def rank(self) -> tuple[int, int, int]:
-        """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole.
-
-        The stream stands last.
-        """
-        return self.urgency, self.turns if self.incremental else 0, self.stream
-
-
-class Http2Connection:
+class Http2Connection(Answering):
     """Serves one connection to its end."""
 
+    read_bytes = 2 * 1024
+
     def __init__(self, accepted: Accepted) -> None:
-        self._accepted = accepted
-        self._socket = accepted.socket
+        super().__init__(accepted)
         # What we send is known to be right (harness.mirror.headers), and what a browser asks is taken as it is: to look
         # each header over, both ways, took h2 a third of its time for an answer.
         self._h2 = H2Connection(H2Configuration(
@@ -117,92 +60,40 @@ class Http2Connection:
         self._heads = HeadEncoder()
         self._h2.decoder = HeadDecoder()    # type: ignore[assignment]
         self._h2.encoder = self._heads      # type: ignore[assignment]  # h2 tells it how large a table the client has
-        self._asked: dict[int, Sequence[Field]] = {}
+        self._coming: dict[int, Sequence[Field]] = {}
         """Requests that have not ended, by stream: their headers."""
         self._uploaded: dict[int, int] = {}
         self._hashers: dict[int, BodyHasher] = {}
-        self._answers: dict[int, Outgoing] = {}
-        self._turns: list[tuple[int, int, int]] = []
-        """A heap of the ranks of those answers whose bodies are being sent; some may be over."""
-        self._thinking: list[tuple[float, int]] = []
-        """A heap of when the answers begin that the server thinks about, by time.monotonic(), and their streams."""
-        self._timed: dict[int, Outgoing] = {}
-        """Those answers that are sent in the times in which they came."""
-        self._held: list[tuple[float, int]] = []
-        """When each of the streams that are held back (harness.replay.held) is to be answered, by time.monotonic()."""
-        self._unsent = bytearray()
+        self._streams: dict[int, H2Stream] = {}
+        """What h2 remembers of the streams that are answered: their state and how much their client takes."""
 
     def serve(self) -> None:
         """Answer requests until the client leaves, or is silent for too long.
 
         It leaves with a GOAWAY, too: browsers send none while they wait for answers, and h2 sends nothing after it.
         """
-        self._socket.setblocking(False)
         if self._accepted.endpoint.sites.first.keeps_little_unsent:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(UPLOAD_WINDOW)
-        try:
-            self._go_on()
-        except OSError:    # the client left
-            pass
-        finally:
-            if not self._accepted.requests:
-                self._accepted.note_silent()
-            for answer in list(self._answers.values()):
-                self._finish(answer)
+        super().serve()
 
-    def _go_on(self) -> None:
-        poll = select.poll()
-        deadline = time.monotonic() + self._accepted.idle_limit_s
-        while True:
-            self._answer_held()
-            self._begin_what_is_due()
-            self._fill()
-            poll.register(self._socket, select.POLLIN | (select.POLLOUT if self._unsent else 0))
-            left_ms = (deadline - time.monotonic()) * 1000
-            ready = poll.poll(max(0.0, min(left_ms, self._next_timed_ms(), self._next_head_ms(), self._next_held_ms())))
-            if not ready and time.monotonic() < deadline:
-                continue
-            if not ready:
-                return
-            if ready[0][1] & select.POLLOUT:
-                self._write()
-            if ready[0][1] & ~select.POLLOUT and not self._read():
-                return
-            deadline = time.monotonic() + self._accepted.idle_limit_s
-
-    def _write(self) -> None:
-        if not self._unsent:
-            return
-        with suppress(ssl.SSLWantWriteError, ssl.SSLWantReadError, BlockingIOError):
-            del self._unsent[:self._socket.send(self._unsent)]
-
-    def _read(self) -> bool:
-        """Take what came; say whether the connection goes on. What TLS has decrypted is no longer seen by poll()."""
-        with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
-            while data := self._socket.recv(READ):
-                events = self._received(data)
-                if events is None:
-                    self._unsent += self._h2.data_to_send()
-                    self._write()
-                    return False
-                events = self._take_resets(events)
-                for place in range(0, len(events), AT_ONCE):
-                    for event in events[place:place + AT_ONCE]:
-                        self._take(event)
-                    self._fill()
-                    self._write()
-            return False
-        return True
-
-    def _received(self, data: bytes) -> list[Event] | None:
-        """Return what came, or None if the connection is over. If that is by an error, h2 has written what to say."""
+    def _received(self, data: bytes) -> bool:
+        """Take what came. If the connection is over by an error, h2 has written what to say."""
         try:
             events = self._h2.receive_data(data)
         except ProtocolError:
-            return None
-        return None if any(isinstance(event, ConnectionTerminated) for event in events) else events
+            return False
+        if any(isinstance(event, ConnectionTerminated) for event in events):
+            return False
+        events = self._take_resets(events)
+        for place in range(0, len(events), AT_ONCE):
+            if place:
+                self._fill()
+                self._write()
+            for event in events[place:place + AT_ONCE]:
+                self._take(event)
+        return True
 
     def _take_resets(self, events: Sequence[Event]) -> list[Event]:
         """Take the resets of streams, and return what is left to be taken.
@@ -220,16 +111,15 @@ class Http2Connection:
 
     def _take(self, event: Event) -> None:
         if isinstance(event, RequestReceived):
-            self._asked[event.stream_id] = event.headers
+            self._coming[event.stream_id] = event.headers
             if event.stream_ended is None:
                 self._h2.increment_flow_control_window(UPLOAD_WINDOW, event.stream_id)
         elif isinstance(event, DataReceived):
             self._take_body(event)
-        elif isinstance(event, StreamEnded) and self._accepted.held.rtt_s:
-            heapq.heappush(self._held, (self._accepted.held.due_s(time.monotonic()), event.stream_id))
         elif isinstance(event, StreamEnded):
-            self._answer(event.stream_id, time.time())
+            self._take_end(event.stream_id)
         elif isinstance(event, StreamReset):
+            self._coming.pop(event.stream_id, None)
             self._asked.pop(event.stream_id, None)
             self._hashers.pop(event.stream_id, None)
             if event.stream_id in self._answers:
@@ -241,152 +131,62 @@ class Http2Connection:
         self._uploaded[stream] = self._uploaded.get(stream, 0) + len(event.data)
         self._hashers.setdefault(stream, BodyHasher()).update(event.data)
         self._h2.acknowledge_received_data(event.flow_controlled_length, stream)
-        if self._uploaded[stream] > LARGEST_UPLOAD and stream in self._asked:
-            del self._asked[stream]
+        if self._uploaded[stream] > LARGEST_UPLOAD and stream in self._coming:
+            del self._coming[stream]
             self._h2.reset_stream(stream, ErrorCodes.ENHANCE_YOUR_CALM)
 
-    def _answer_held(self) -> None:
-        """Answer requests that need not be held back any longer, AT_ONCE of them at most."""
-        for _ in range(AT_ONCE):
-            if not self._held or (late_s := time.monotonic() - self._held[0][0]) < 0:
-                return
-            self._answer(heapq.heappop(self._held)[1], time.time() - late_s)
-
-    def _next_held_ms(self) -> float:
-        """Return in how many ms the next request that is held back is to be answered; infinite when none is."""
-        return (self._held[0][0] - time.monotonic()) * 1000 if self._held else float("inf")
-
-    def _answer(self, stream: int, received_s: float) -> None:
-        """Begin the answer to a request that is complete since `received_s`."""
+    def _take_end(self, stream: int) -> None:
+        """Take the end of a request."""
         self._uploaded.pop(stream, None)
-        hasher = self._hashers.pop(stream, None)
-        came = self._asked.pop(stream, None)
+        hasher, came = self._hashers.pop(stream, None), self._coming.pop(stream, None)
         if came is None:
             return
-        number = self._accepted.count_request()
-        fields = headers_of(map(_texts, came))
-        method, target, authority, _ = (fields.pop(name, "") for name in PSEUDO)
-        method, target = method or "GET", target or "/"
-        # Browsers send requests to several hosts over one connection, where its certificate has all their names.
-        site = self._accepted.endpoint.sites.named(authority or fields.get("host", ""))
-        body_hash = hasher.result() if hasher else None
-        reply = reply_to(site, self._accepted.directories, Request(method, target, Asked(fields, body_hash)))
-        priority = fields.get("priority", "")
-        urgency = URGENCY.search(priority)
-        body = 0 if method == "HEAD" else reply.size or 0
-        headers = [(b":status", b"%d" % reply.status), *encoded_fields(reply.headers)]
-        if reply.size is not None and not reply.stays_open:
-            headers.append((b"content-length", b"%d" % reply.size))
-        answer = Outgoing(stream, self._h2.streams[stream], site, reply, number, received_s, method, target,
-                          int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)), body,
-                          headers)
-        answer.head_s += reply.think_ms / 1000
-        self._answers[stream] = answer
-        if reply.hangs:
-            return
-        if reply.arrivals:
-            self._timed[stream] = answer
-        if reply.early_hints:
-            answer.state.state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
-            self._send_head(stream, [(b":status", b"103"), *encoded_fields(reply.early_hints)])
-        if reply.think_ms:
-            heapq.heappush(self._thinking, (answer.head_s, stream))
-        else:
-            self._begin(answer)
+        self._ask(stream, *request_of(self._accepted, came, hasher))
 
-    def _begin(self, answer: Outgoing) -> None:
-        """Send the head of an answer. By how much it comes too late, after a thought, is not the server's own time."""
-        overslept_s = time.monotonic() - answer.head_s if answer.reply.think_ms else 0.0
-        answer.begun_s, answer.head_s = time.time() - overslept_s, time.monotonic()
-        over = not answer.left and (answer.method == "HEAD" or not answer.reply.stays_open)
-        answer.state.state_machine.process_input(StreamInputs.SEND_HEADERS)
-        self._send_head(answer.stream, answer.head, answer.reply.head_bytes, ends=over)
-        if over:
-            answer.state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
-            self._finish(answer)
-            return
-        heapq.heappush(self._turns, answer.rank())
+    def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply) -> None:
+        self._streams[stream] = self._h2.streams[stream]
+        if reply.early_hints:
+            self._streams[stream].state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
+            self._put_head(stream, early_hints_of(reply))
+        super()._reply(stream, site, request, received_s, reply)
+
+    def _write_head(self, answer: Outgoing, *, ends: bool) -> None:
+        self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_HEADERS)
+        self._put_head(answer.stream, head_of(answer.reply), answer.reply.head_bytes, ends=ends)
+        self._note_end(answer, ends=ends)
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._write()
 
-    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
+    def _put_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
         """Send a head after what h2 has to say: that a client's new table is taken comes before what is put into it."""
         self._unsent += self._h2.data_to_send()
         self._unsent += head_frames(stream, self._heads.encode(fields, size), ends=ends, size=size)
 
-    def _begin_what_is_due(self) -> None:
-        """Begin the answers that were thought about for long enough, in the order in which they were to begin."""
-        while self._thinking and self._thinking[0][0] <= time.monotonic():
-            answer = self._answers.get(heapq.heappop(self._thinking)[1])
-            if answer is not None:      # nobody has reset its stream meanwhile
-                self._begin(answer)
-
-    def _next_head_ms(self) -> float:
-        """Return in how many ms the next answer begins that is thought about; infinite when none is."""
-        return (self._thinking[0][0] - time.monotonic()) * 1000 if self._thinking else float("inf")
-
     def _fill(self) -> None:
-        """Decide what goes next, once what was decided before has been handed to the kernel."""
         self._unsent += self._h2.data_to_send()
-        not_now = []
-        while self._turns and len(self._unsent) < UNSENT and self._h2.outbound_flow_control_window > 0:
-            rank = heapq.heappop(self._turns)
-            answer = self._answers.get(rank[-1])
-            if answer is None:      # its stream was reset
-                continue
-            room = self._window(answer)
-            if not room:
-                not_now.append(rank)
-                continue
-            self._send_piece(answer, room)
-            if answer.stream in self._answers:
-                heapq.heappush(self._turns, answer.rank())
-        for rank in not_now:
-            heapq.heappush(self._turns, rank)
+        super()._fill()
 
-    def _next_timed_ms(self) -> float:
-        """Return in how many ms an answer that is sent as it came has more to send; infinite when none has."""
-        waits = [next_ms - since for answer in self._timed.values() if answer.begun_s is not None
-                 for since in [answer.since_head_ms]
-                 for next_ms in [answer.reply.next_ms(since)] if next_ms is not None]
-        return min(waits, default=float("inf"))
-
-    def _window(self, answer: Outgoing) -> int:
-        """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
-        allowed = answer.reply.allowed(answer.since_head_ms, answer.sent)
+    def _room(self, answer: Outgoing) -> int:
+        """Flow control counts a stream's bytes and the connection's."""
         # A client that lowers INITIAL_WINDOW_SIZE makes windows that are less than nothing (RFC 9113, section 6.9.2).
-        return max(0, min(answer.state.outbound_flow_control_window, self._h2.outbound_flow_control_window, FRAME,
-                          BUFFER - answer.sent % BUFFER, allowed))
+        return max(0, min(self._streams[answer.stream].outbound_flow_control_window,
+                          self._h2.outbound_flow_control_window, FRAME, BUFFER - answer.sent % BUFFER,
+                          answer.allowed))
 
-    def _send_piece(self, answer: Outgoing, room: int) -> None:
-        piece = answer.reply.read(min(answer.left, room))
-        answer.left -= len(piece)
-        answer.sent += len(piece)
-        answer.turns += 1
-        if not piece:    # the file was cut meanwhile
-            self._h2.reset_stream(answer.stream, ErrorCodes.INTERNAL_ERROR)
-            self._unsent += self._h2.data_to_send()
-            self._finish(answer)
-            return
-        ends = not answer.left and not answer.reply.stays_open
+    def _write_piece(self, answer: Outgoing, piece: bytes, *, ends: bool) -> None:
         self._unsent += frame(answer.stream, DATA, END_STREAM if ends else 0, piece)
         self._h2.outbound_flow_control_window -= len(piece)
-        answer.state.outbound_flow_control_window -= len(piece)
+        self._streams[answer.stream].outbound_flow_control_window -= len(piece)
+        self._note_end(answer, ends=ends)
+
+    def _note_end(self, answer: Outgoing, *, ends: bool) -> None:
         if ends:
-            answer.state.state_machine.process_input(StreamInputs.SEND_END_STREAM)
-            self._finish(answer)
+            self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_END_STREAM)
+
+    def _break_off(self, answer: Outgoing) -> None:
+        self._h2.reset_stream(answer.stream, ErrorCodes.INTERNAL_ERROR)
+        self._unsent += self._h2.data_to_send()
 
     def _finish(self, answer: Outgoing) -> None:
-        del self._answers[answer.stream]
-        self._timed.pop(answer.stream, None)
-        with answer.reply:
-            self._accepted.note(answer.site, answer.received_s, answer.number, answer.method, answer.target,
-                                status=answer.reply.status, sent=answer.sent, found=answer.reply.found,
-                                begun_s=answer.begun_s, answer=answer.reply.answer)
-
-
-@lru_cache(maxsize=4096)
-def _texts(field: Field) -> tuple[str, str]:
-    """Return a header as text: a browser sends most of them with every request."""
-    name, value = field
-    return name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
+        self._streams.pop(answer.stream, None)
+        super()._finish(answer)

@@ -4,6 +4,8 @@ The parent starts them, says when all listen, watches them, and ends them. A chi
 binds, opens its logs and its part of the mirror, gives up root, and serves.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 import select
@@ -18,6 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import ExperimentError, InputError
 from harness.files.load_mark import LoadMark
@@ -28,10 +31,15 @@ from harness.replay.site import Sites
 from harness.system.netns import enter
 from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
-from harness.system.tcp import QUEUE, listen
+from harness.system.tcp import QUEUE, listen, listen_to_datagrams
+
+if TYPE_CHECKING:
+    from aioquic.quic.configuration import QuicConfiguration
 
 STARTING_LIMIT_S = 30.0
 ENDING_LIMIT_S = 1.5
+COOKIE_KEY_BYTES = 16
+"""Of TCP_FASTOPEN_KEY (net/ipv4/tcp_fastopen.c)."""
 OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
@@ -60,6 +68,8 @@ class Service:
     port: int
     protocol: str
     tls: ssl.SSLContext | None = None
+    quic: QuicConfiguration | None = None
+    """HTTP/3 beside it, on the same port of UDP; None for none."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,9 @@ class ServingOptions:
     """How all servers serve. `log_dirs` are the directories for TFO off and on by the one-way delay in ms, which
     `mark` tells; empty for no logs.
 
-    `held_rtt_ms`: answers are held back for round trips of this length (harness.replay.held); 0: not at all.
+    `balancer`: so many sockets share each port, each with a cookie key of its own, as the servers behind a load
+    balancer may have. `held_rtt_ms`: answers are held back for round trips of this length (harness.replay.held); 0: not
+    at all.
     """
 
     mirror_dir: Path
@@ -76,6 +88,7 @@ class ServingOptions:
     user: User | None
     mark: LoadMark
     held_rtt_ms: float = 0.0
+    balancer: int = 1
 
 
 def run_servers(hosts: list[ServerHost], services: dict[ServerHost, list[Service]], options: ServingOptions) -> int:
@@ -145,9 +158,8 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
 
 
 def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
-    endpoints = [ServedPort(_listen(host, service.port, options), service.sites, service.protocol, service.tls,
-                            options.held_rtt_ms / 1000)
-                 for service in services]
+    keys = [os.urandom(COOKIE_KEY_BYTES) for _ in range(options.balancer)] if options.balancer > 1 else [None]
+    endpoints = [_endpoint(host, service, options, key) for service in services for key in keys]
     logs = _open_logs(host.names, options)
     sites = [site for service in services for site in service.sites]
     own = {site.host: site.files for site in sites if site.files}
@@ -160,12 +172,21 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     return server
 
 
-def _listen(host: ServerHost, port: int, options: ServingOptions) -> socket.socket:
+def _endpoint(host: ServerHost, service: Service, options: ServingOptions, cookie_key: bytes | None) -> ServedPort:
+    listener = _listen(host, service.port, options, cookie_key)
+    quic = None
+    if service.quic is not None:
+        from harness.replay.quic import QuicPort
+        quic = QuicPort(listen_to_datagrams(host.address, service.port), service.quic)
+    return ServedPort(listener, service.sites, service.protocol, service.tls, options.held_rtt_ms / 1000, quic)
+
+
+def _listen(host: ServerHost, port: int, options: ServingOptions, cookie_key: bytes | None) -> socket.socket:
     try:
         if host.namespace is not None:
             with as_root():
                 enter(host.namespace)
-        return listen(host.address, port, QUEUE_2013 if options.single_threaded else QUEUE)
+        return listen(host.address, port, QUEUE_2013 if options.single_threaded else QUEUE, cookie_key)
     except OSError as error:
         advice = {EADDRINUSE: "stop what listens there or choose another --port",
                   EADDRNOTAVAIL: "give an address of this host"}.get(error.errno or 0, "is the network up?")

@@ -15,7 +15,7 @@ from harness.errors import printable
 from harness.files.headers import WITHOUT_BODY
 from harness.files.server_log import STAND_INS, FoundAs
 from harness.mirror.alike import path_and_query
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import Recorded
 from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import SNIFFED, content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
@@ -23,7 +23,7 @@ from harness.mirror.live import Arrivals
 from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.body import BodyReader, Piece
-from harness.replay.match import OF_PREFLIGHTS, Request, is_known
+from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
 
 if TYPE_CHECKING:
@@ -99,54 +99,49 @@ def _time_ms(arrival: tuple[float, int]) -> float:
 def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Reply:
     """Return the reply to a request of `site`; `directories` are descriptors of those that hold bodies, by host."""
     asked = request.asked.headers
-    if request.method == "OPTIONS" and any(name in asked for name in OF_PREFLIGHTS):
-        return _preflight(site, request)    # another OPTIONS is a script's own
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
     known = is_known(answer, request)
-    if known or answer.hangs or answer.of_head:
+    if known or answer.hangs or answer.method == "HEAD":
         return _without_body(site, answer, asked, known=known)
     body = _open(directories, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
-        return _not_recorded(asked)
+        return _allowed(asked) if request.is_preflight else _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
-                  early_hints=answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes,
-                  head_bytes=answer.head_bytes)
+                  early_hints=answer.answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes,
+                  head_bytes=answer.answer.head_bytes)
     if answer.status in WITHOUT_BODY:
         return reply
-    if answer.headers is None and (body is not None or answer.mime_type):
+    mime_type = answer.answer.mime_type
+    if answer.headers is None and (body is not None or mime_type):
         begin = body.beginning(SNIFFED) if body is not None else b""
-        kind = content_type(answer.mime_type, answer.file or "it.txt", begin)
+        kind = content_type(mime_type, answer.file or "it.txt", begin)
         reply.headers.append(("content-type", kind))
     if body is not None and request.method == "GET":
         _select_part(reply, body, answer, asked)
     if body is not None and answer.found in STAND_INS:
         _call_by_new_name(reply, body, answer, request)
     reply.size = body.left if body is not None and reply.body is not None else len(reply.text)
-    if answer.arrivals:
-        _keep_times(reply, answer)
+    if answer.arrivals and body is not None and reply.body is body and reply.status == answer.status:
+        # As it came; one that was asked for in parts, or made, is sent at once.
+        reply.arrivals, reply.stays_open = answer.arrivals, answer.answer.partial
+        reply.size = min(reply.size, reply.arrivals[-1][1])
     return reply
 
 
-def _without_body(site: Site, answer: RecordedAnswer, asked: Mapping[str, str], *, known: bool) -> Reply:
+def _without_body(site: Site, answer: Recorded, asked: Mapping[str, str], *, known: bool) -> Reply:
     """Return the reply to HEAD, to what hung, or, if it is `known`, that the client has the body already."""
     if answer.hangs:
         return Reply(0, answer.found, answer=answer.identity, hangs=True)
     left_out = {*OF_THE_BODY, "content-length"} if known else set()
     headers = [pair for pair in _headers(answer, asked) if pair[0] not in left_out]
     return Reply(304 if known else answer.status, answer.found, headers, answer=answer.identity,
-                 think_ms=site.think_ms(answer), closes=answer.closes, head_bytes=0 if known else answer.head_bytes)
+                 think_ms=site.think_ms(answer), closes=answer.closes,
+                 head_bytes=0 if known else answer.answer.head_bytes)
 
 
-def _keep_times(reply: Reply, answer: RecordedAnswer) -> None:
-    """Have the answer sent as it came; one that was asked for in parts, or made, is sent at once."""
-    if reply.body is not None and reply.status == answer.status:
-        reply.arrivals, reply.stays_open = answer.arrivals, answer.stays_open
-        reply.size = min(reply.size or 0, answer.arrivals[-1][1])
-
-
-def _call_by_new_name(reply: Reply, body: BodyReader, answer: RecordedAnswer, request: Request) -> None:
+def _call_by_new_name(reply: Reply, body: BodyReader, answer: Recorded, request: Request) -> None:
     """Have a stand-in that calls the function its own URL names call the one that is asked for."""
     names = new_names(path_and_query(answer.url), path_and_query(request.target))
     if not names or reply.status != HTTPStatus.OK or body.left > LARGEST:
@@ -157,11 +152,11 @@ def _call_by_new_name(reply: Reply, body: BodyReader, answer: RecordedAnswer, re
         reply.body, reply.text = None, script
 
 
-def _select_part(reply: Reply, body: BodyReader, answer: RecordedAnswer, asked: Mapping[str, str]) -> None:
+def _select_part(reply: Reply, body: BodyReader, answer: Recorded, asked: Mapping[str, str]) -> None:
     """Make the reply that of the part that is wanted, if one is."""
     size = answer.parts[0].total if answer.parts else body.end
     try:
-        span = wanted_span(answer, asked, size)
+        span = wanted_span(answer.answer, asked, size)
         if span is None:
             if body.end < size:    # the parts that were recorded are not all of the body that is asked for
                 reply.found = FoundAs.BEST_MATCH
@@ -193,36 +188,27 @@ def _readable_by_all(asked: Mapping[str, str]) -> Headers:
     return [("access-control-allow-origin", asked["origin"]), ("access-control-allow-credentials", "true")]
 
 
-def _headers(answer: RecordedAnswer, asked: Mapping[str, str]) -> Headers:
+def _headers(answer: Recorded, asked: Mapping[str, str]) -> Headers:
     """Return the recorded headers, with the date of now. A recording without any lets every origin read everything."""
     headers = [("date", date_now()) if name == "date" else (name, value)
                for name, value in (_readable_by_all(asked) if answer.headers is None else answer.headers)]
-    if answer.redirect_url is not None and not any(name == "location" for name, _ in headers):
+    if answer.redirect_url and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
 
 
-def _preflight(site: Site, request: Request) -> Reply:
-    """Allow what a page of another origin asks before it asks (CORS), unless the recording says what to allow."""
-    recorded, asked = site.recorded_preflight(request.target, request.asked), request.asked.headers
-    if recorded is not None and recorded.hangs:
-        return _without_body(site, recorded, asked, known=False)
-    if recorded is not None:
-        size = None if recorded.status in WITHOUT_BODY else 0
-        return Reply(recorded.status, recorded.found, _headers(recorded, asked), size, answer=recorded.identity,
-                     think_ms=site.think_ms(recorded), closes=recorded.closes)
+def _allowed(asked: Mapping[str, str]) -> Reply:
+    """Allow what a page of another origin asks before it asks (CORS): the recording does not say what to allow."""
     headers = [*_readable_by_all(asked),
                ("access-control-allow-headers", asked.get("access-control-request-headers", "*")),
                ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
     return Reply(204, FoundAs.STATUS, headers)
 
 
-def _open(directories: Mapping[str, int], answer: RecordedAnswer) -> BodyReader | None:
+def _open(directories: Mapping[str, int], answer: Recorded) -> BodyReader | None:
     """Return an answer's body as far as its files are there."""
-    if answer.file is None:
-        return None
-    parts = [(part.start, part.file) for part in answer.parts] or [(0, answer.file)]
-    files = [(start, _open_part(directories, name)) for start, name in parts]
+    named = [(part.start, part.file) for part in answer.parts] or ([(0, answer.file)] if answer.file else [])
+    files = [(start, _open_part(directories, name)) for start, name in named]
     pieces = [Piece(file, start) for start, file in files if file is not None]
     return BodyReader(pieces) if pieces else None
 

@@ -8,12 +8,13 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import closing, suppress
+from functools import partial
 
 from harness.files.har import H2
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
-from harness.replay.connection import IDLE_LIMIT_S, Accepted, ServedPort
-from harness.replay.http1 import ReplayHandler
+from harness.replay.connection import IDLE_LIMIT_S, Accepted, Connection, ServedPort
+from harness.replay.http1 import Http1Connection
 from harness.replay.http2 import Http2Connection
 from harness.system.fastopen import FastOpenSwitch
 
@@ -53,6 +54,9 @@ class ReplayServer:
     def serve(self) -> None:
         """Serve until the process is ended."""
         first, *others = self._endpoints
+        for endpoint in self._endpoints:
+            if endpoint.quic is not None:
+                endpoint.quic.start(partial(self._connection, endpoint), early=lambda: True)
         for endpoint in others:
             self._start_thread(endpoint)
         self._take_turns(first)
@@ -81,6 +85,11 @@ class ReplayServer:
         both = self._logs.get(self._mark.delaynet_ms(), self._first_logs)
         return both[self._switch.server_enabled()]
 
+    def _connection(self, endpoint: ServedPort) -> Connection:
+        """Return what is noted of a connection over QUIC that begins now."""
+        return Connection(endpoint=endpoint, directories=self._directories, logs=self._logs_of_now(),
+                          number=next(self._connections))
+
     def _start_thread(self, endpoint: ServedPort) -> None:
         try:
             threading.Thread(target=self._take_turns, args=(endpoint,), daemon=True).start()
@@ -92,9 +101,9 @@ class ReplayServer:
     def _serve(self, endpoint: ServedPort, connection: socket.socket, address: object) -> None:
         with connection:
             try:
-                logs = self._logs_of_now()
-                accepted = Accepted(connection, address, endpoint, self._directories, logs, next(self._connections),
-                                    self.idle_limit_s)
+                accepted = Accepted(socket=connection, address=address, idle_limit_s=self.idle_limit_s,
+                                    endpoint=endpoint, directories=self._directories, logs=self._logs_of_now(),
+                                    number=next(self._connections))
                 with closing(accepted):
                     if accepted.agree():
                         _speak(accepted)
@@ -108,7 +117,7 @@ def _speak(accepted: Accepted) -> None:
     if accepted.protocol == H2:
         Http2Connection(accepted).serve()
     else:
-        ReplayHandler(accepted)
+        Http1Connection(accepted).serve()
 
 
 class SingleThreadedServer(ReplayServer):

@@ -1,23 +1,25 @@
 """What one recorded host answers over one scheme, and what it has answered already in the present page load."""
 
-import dataclasses
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
+from harness.files import exchange
+from harness.files.exchange import Answer, Exchange, Place
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
 from harness.files.urls import split_url
 from harness.mirror.alike import alike_path, mask_target, path_and_query
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.live import LiveConnection
 from harness.mirror.recording import Recording
-from harness.replay.match import EXACT, LOOP, Candidate, Matcher, Request, as_found, asked_alike, is_known
+from harness.replay.match import EXACT, LOOP, Matcher, Request, as_found, asked_alike, is_known
 
-MISSING = RecordedAnswer(404, found=FoundAs.MISSING)
 KEEPING_LITTLE_UNSENT = ("cloudflare", "h2o")
 """How the header Server begins; blog.cloudflare.com/http-2-prioritization-with-nginx, github.com/h2o/h2o/pull/873."""
 HOLDS, FRESH, AGAIN = 2, 1, 0
@@ -52,19 +54,16 @@ class Site:
         self.host, self.scheme, self._rtt_ms = host, scheme, rtt_ms
         self.files = recording.files.get(host, frozenset())
         self.http2 = scheme == "https" and host in recording.http2_hosts
-        answers = recording.answers.get((scheme, host), {})
-        self.lenders = frozenset(answer.file.partition("/")[0] for sequence in answers.values() for answer in sequence
-                                 if answer.file is not None)
+        answers = [answer for found in recording.answers.get((scheme, host), {}).values() for answer in found]
+        self.lenders = frozenset(answer.file.partition("/")[0] for answer in answers if answer.file)
         """The hosts whose directories hold bodies of it."""
-        self.keeps_little_unsent = any(
-            name == "server" and value.lower().startswith(KEEPING_LITTLE_UNSENT) for sequence in answers.values()
-            for answer in sequence for name, value in answer.headers or ())
+        self.keeps_little_unsent = any(answer.answer.header("server").lower().startswith(KEEPING_LITTLE_UNSENT)
+                                       for answer in answers)
         """Whether its server hands the kernel so little at a time that urgent answers overtake others."""
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
-        self._pages = frozenset(answer.page for sequence in answers.values() for answer in sequence)
-        self._polls = {(method, alike_path(path)): answer for (method, path), sequence in answers.items()
-                       for answer in sequence if answer.slow_ms}
+        self._pages = frozenset(answer.page for answer in answers)
+        self._polls = {(answer.method, answer.alike): answer for answer in answers if answer.slow_ms}
         """A long poll of each path that has one, by method and path without volatile values."""
         self._mark, self._clock = mark or LoadMark(), clock
         self._lock = threading.Lock()
@@ -74,31 +73,36 @@ class Site:
         self._confirmed: Counter[str] = Counter()
         """How many times it was said in the present load of each of these that it still holds."""
 
-    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> RecordedAnswer:
+    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
         """Return the answer to a request's target: path and query, as received or as an absolute URL."""
         request = Request(method, target, asked or Asked())
         with self._lock:
-            page = self._present_load(request)
-            polled: RecordedAnswer | None = None
+            page, polled = self._present_load(request), None
+            turn = partial(self._turn, request)
             for found, candidates in self._matcher.found(request):
                 usable = [each for each in candidates if self._matcher.may_be_sent(found, each, request)]
                 if usable and self._is_polled(request):
-                    polled = polled or self._matcher.best(found, usable, request, page, self._turn(request)).answer
-                    usable = [each for each in usable if self._turn(request)(each)[0] != AGAIN]
-                if not usable:
-                    continue
-                chosen = self._matcher.best(found, usable, request, page, self._turn(request))
-                again = self._give(chosen, request)
-                if again and (chosen.answer.live or self._matcher.end_of(chosen.answer) == LOOP):
-                    return ended(chosen.answer, request.asked)
-                held = chosen.answer.live and not chosen.answer.arrivals
-                return _marked(chosen.answer, FoundAs.LIVE if held else as_found(found, chosen, request))
-            led_here = self._matcher.is_unrecorded_end(request)
+                    polled = polled or self._matcher.best(found, usable, request, page, turn)
+                    usable = [each for each in usable if turn(each)[0] != AGAIN]
+                if usable:
+                    chosen = self._matcher.best(found, usable, request, page, turn)
+                    return self._given_as(chosen, as_found(found, chosen, request), turn(chosen)[0], request)
+            led_here = self._matcher.is_unrecorded_end(request) and not request.is_preflight
         if polled is not None:
-            return dataclasses.replace(polled, hangs=True, found=FoundAs.UNANSWERED)
+            return replace(polled, hangs=True, found=FoundAs.UNANSWERED)
         return ended(MISSING, request.asked) if led_here else MISSING
 
-    def think_ms(self, answer: RecordedAnswer) -> float:
+    def _given_as(self, chosen: Recorded, found: str, turn: int, request: Request) -> Recorded:
+        """Note what is given, and return it with how it was `found`: an end, where it would go on without one."""
+        self._confirmed[chosen.identity] += turn == HOLDS
+        self._given.add(chosen.identity)
+        if turn == AGAIN and (chosen.live or self._matcher.end_of(chosen) == LOOP):
+            return ended(chosen, request.asked)
+        if chosen.live and not chosen.answer.arrivals:
+            found = FoundAs.LIVE
+        return chosen if found == EXACT or chosen.hangs else replace(chosen, found=found)
+
+    def think_ms(self, answer: Recorded) -> float:
         """Return how long to wait before an answer: what it was waited for when it was recorded, less a round trip.
 
         Without a round trip that is known only long polls are waited for (harness.mirror.polls).
@@ -124,42 +128,16 @@ class Site:
             self._given.add(f"live {chosen}")
             return self._live[chosen]
 
-    def recorded_preflight(self, target: str, asked: Asked) -> RecordedAnswer | None:
-        """Return the recorded answer to what a browser asked before it asked (CORS preflight, method OPTIONS).
-
-        It is this URL's, or that of the same one but for volatile values. Of several each is one that the load is
-        expected to get: Chrome asks once for each of the requests that are under way together.
-        """
-        request = Request("OPTIONS", target, asked)
-        with self._lock:
-            page = self._present_load(request)
-            for found, candidates in self._matcher.found(request):
-                preflights = [each for each in candidates if each.method == "OPTIONS"]
-                if found != FoundAs.BEST_MATCH and preflights:
-                    chosen = self._matcher.best(found, preflights, request, page, self._turn(request))
-                    self._give(chosen, request)
-                    return _marked(chosen.answer, found)
-        return None
-
-    def _turn(self, request: Request) -> Callable[[Candidate], tuple[int, ...]]:
-        """Return what says whose turn it is among equals: the highest's.
+    def _turn(self, request: Request, each: Recorded) -> tuple[int, ...]:
+        """Return whose turn it is among equals: the highest's.
 
         What the client has and asks about comes first, as often as the site said that it still holds; then the first
         that was not given, and once all were the last.
         """
-        def turn(each: Candidate) -> tuple[int, ...]:
-            if each.answer.identity not in self._given:
-                return FRESH, -each.number
-            holds = self._confirmed[each.answer.identity] < each.answer.confirmed and is_known(each.answer, request)
-            return (HOLDS, -each.number) if holds else (AGAIN, each.number)
-        return turn
-
-    def _give(self, chosen: Candidate, request: Request) -> bool:
-        """Note what is given; say whether it was given before, and is again since nothing else is left."""
-        kind = self._turn(request)(chosen)[0]
-        self._confirmed[chosen.answer.identity] += kind == HOLDS
-        self._given.add(chosen.answer.identity)
-        return kind == AGAIN
+        if each.identity not in self._given:
+            return FRESH, -each.number
+        holds = self._confirmed[each.identity] < each.confirmed and is_known(each, request)
+        return (HOLDS, -each.number) if holds else (AGAIN, each.number)
 
     def _is_polled(self, request: Request) -> bool:
         """Say whether such requests got a long poll's answer: one more than was recorded is left open."""
@@ -185,25 +163,29 @@ class Site:
         return page
 
 
-def _marked(answer: RecordedAnswer, found: str) -> RecordedAnswer:
-    """Return an answer with how it was found; what is exact, or hangs, says so itself."""
-    return answer if found == EXACT or answer.hangs else dataclasses.replace(answer, found=found)
-
-
 def _path(target: str) -> str:
     return target.partition("?")[0]
 
 
-def ended(answer: RecordedAnswer, asked: Asked) -> RecordedAnswer:
+def ended(recorded: Recorded, asked: Asked) -> Recorded:
     """Return what ends a chain of redirects where no more of it was recorded: an empty body of the recorded type.
 
     Without a type that is 204 (No Content), but for a navigation, which 204 would not end.
     """
     # Of an event stream none: 204 ends it.
-    mime_type = answer.mime_type.partition(";")[0] or ("text/html" if asked.navigation else "")
-    headers = answer.headers
+    mime_type = recorded.answer.mime_type.partition(";")[0] or ("text/html" if asked.navigation else "")
+    headers = recorded.headers
     if headers is not None:
         headers = (*(pair for pair in headers if pair[0].startswith("access-control-")),
                    *((("content-type", mime_type),) if mime_type else ()))
-    return RecordedAnswer(200 if mime_type else 204, mime_type, headers=headers, found=FoundAs.ENDED, content_bytes=0,
-                          identity=answer.identity)
+    answer = Answer(200 if mime_type else 204, mime_type=mime_type, headers=headers, content_bytes=0)
+    return _made(answer, FoundAs.ENDED, recorded.identity)
+
+
+def _made(answer: Answer, found: str, identity: str = "-") -> Recorded:
+    """Return an answer that was not recorded so."""
+    return Recorded(Exchange(request=exchange.Request("GET", "")), Place("", "", ""), answer, found=found,
+                    identity=identity)
+
+
+MISSING = _made(Answer(404, headers=None), FoundAs.MISSING)

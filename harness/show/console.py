@@ -82,8 +82,8 @@ def _conditions_of(experiment: ExperimentRecord) -> Iterator[str]:
         found = getattr(experiment, name)
         if found and found != value:
             yield f"--{name.replace('_', '-')} {found}"
-    for name in ("rtt", "think"):
-        if found := experiment.settings.get(name):
+    for name, nothing in (("rtt", None), ("think", None), ("middlebox", None), ("balancer", 1)):
+        if (found := experiment.settings.get(name, nothing)) != nothing:
             yield f"--{name} {found}"
     if experiment.paper:
         yield "--paper"

@@ -23,6 +23,7 @@ NOTES = (
 )
 OF_LOAD_EVENT = "PLT here: up to the load event, to which critical paths lead; the other tables have another metric."
 NOT_ALL_COOKIES = "A connection that began before a cookie for its server had come is predicted to save nothing."
+CLEAN_PATH = "Predicted: for a path without the middlebox or the balancer, so the difference is what these cost."
 SIMULATED = "Simulated, not measured (there are no loads with TFO): PLT with TFO as predicted from the loads without it"
 UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, which logs of 2013 do not have."
 
@@ -51,6 +52,9 @@ def prediction_notes(results: Results, selection: Selection) -> Iterator[str]:
         yield OF_LOAD_EVENT
     if any(experiment.cookies != "warm" for experiment in results.experiments):
         yield NOT_ALL_COOKIES
+    if any(experiment.settings.get("middlebox") or experiment.settings.get("balancer", 1) > 1
+           for experiment in results.experiments):
+        yield CLEAN_PATH
     yield from doubt_lines(results, selection, (NoteKind.LIVE_LEFT_OUT,))
     for prediction in found:
         if urls := doubtful_without_tfo(selection, prediction.page, prediction.rtt_ms):

@@ -159,9 +159,9 @@ def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
 
 def _hosts(recording: Recording) -> set[str]:
     """Return the hosts that are named in its logs, or whose folders have bodies of these."""
-    lenders = {answer.file.partition("/")[0] for of_host in recording.answers.values() for found in of_host.values()
-               for answer in found if answer.file is not None}
-    return lenders | {host for _, host in (*recording.answers, *recording.live)}
+    answers = [answer for answer in recording.each if answer.page]
+    lenders = {answer.file.partition("/")[0] for answer in answers if answer.file}
+    return lenders | {answer.place.host for answer in answers} | {host for _, host in recording.live}
 
 
 def _links(folder: str, names: list[str]) -> list[str]:

@@ -35,7 +35,7 @@ def busy_with(look_s: float = LOOK_S) -> list[str]:
     before, pressure, began_s = processor_times(), read_pressure(), time.monotonic()
     time.sleep(look_s)
     after, spent_ms = processor_times(), (time.monotonic() - began_s) * 1000
-    steal = read_pressure().since(pressure).steal_ms / spent_ms
+    steal = (read_pressure()["steal"] - pressure["steal"]) / spent_ms
     busy = busiest(before, {pid: used for pid, used in after.items() if pid not in ours}, spent_ms)
     return [*busy, *([f"the hypervisor takes {steal:.0%} of a core for other machines"] if steal > STEAL_SHARE else [])]
 

@@ -182,20 +182,21 @@ def arrivals_stamped() -> Iterator[None]:
 
 
 @contextmanager
-def queued_packets(rules: Iterable[Sequence[str]], programs: Sequence[str] = ("iptables",)) -> Iterator[None]:
-    """Send the packets that match one of `rules` (of the table mangle) to QUEUE_NUMBER while this lasts."""
+def queued_packets(rules: Iterable[Sequence[str]], programs: Sequence[str] = ("iptables",),
+                   queue_number: int = QUEUE_NUMBER) -> Iterator[None]:
+    """Send the packets that match one of `rules` (of the table mangle) to this queue while this lasts."""
     done: list[list[str]] = []
     rules = list(rules)
     try:
         for program in programs:
             for rule in rules:
-                target = [*rule, "-j", "NFQUEUE", "--queue-num", str(QUEUE_NUMBER)]
-                run([program, "-w", "-t", "mangle", "-A", *target], "sending packets to the delay queue")
+                target = [*rule, "-j", "NFQUEUE", "--queue-num", str(queue_number)]
+                run([program, "-w", "-t", "mangle", "-A", *target], "sending packets to a queue")
                 done.append([program, "-w", "-t", "mangle", "-D", *target])
         yield
     finally:
         for undo in done:
-            run(undo, "taking the delay queue's rules back")
+            run(undo, "taking a queue's rules back")
 
 
 def be_punctual() -> None:

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from functools import cache
 
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
 MS_NOSUID_NODEV_NOEXEC, MS_REC, MS_PRIVATE = 0xE, 0x4000, 0x40000
@@ -33,6 +34,7 @@ def see_own_processes() -> None:
     _check(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID_NODEV_NOEXEC), None), "mount /proc")
 
 
+@cache
 def why_none() -> str:
     """Return why no PID namespace can be made here, in words; "" where one can."""
     read, write = os.pipe()

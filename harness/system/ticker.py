@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from harness.system.lateness import Lateness, lateness_between
-from harness.system.pressure import MS_PER_TICK, Pressure, read_pressure
+from harness.system.pressure import MS_PER_TICK, read_pressure
 from harness.system.privileges import as_root
 from harness.system.processes import descendants
 
@@ -53,55 +53,39 @@ class Stop:
 class Ticks:
     """What the ticker noted. Times in s since the epoch.
 
-    `gaps` are (when it should have ticked, ms it was late), `samples` (when, the machine's counts). `waits` are for
-    each process of the load (when, ms that its main thread had waited for a processor until then), `names` what they
-    are. `worked` are for each process of the experiment (when, ms that it had had a processor until then): those of the
-    load, and the servers, the network and this program itself. `late` are (when, how many packets the delay line had
-    let go how late until then), see harness.system.lateness.
+    `gaps` are (when it should have ticked, ms it was late). `counts` have for each count in ms how far it was when: of
+    the machine (harness.system.pressure) as process 0, "worked" of each process of the experiment (it had a processor),
+    and "waited" of those of the load (its main thread waited for one), whose `names` say what they are. `late` are
+    (when, how many packets the delay line had let go how late until then), see harness.system.lateness.
     """
 
     gaps: list[tuple[float, float]] = field(default_factory=list)
-    samples: list[tuple[float, Pressure]] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
-    waits: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
-    worked: dict[int, list[tuple[float, float]]] = field(default_factory=dict)
+    counts: dict[tuple[str, int], list[tuple[float, float]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
     late: list[tuple[float, list[int]]] = field(default_factory=list)
+
+    def note(self, now_s: float, pid: int, **counts_ms: float) -> None:
+        """Note how far counts of a process are."""
+        for what, so_far_ms in counts_ms.items():
+            self.counts.setdefault((what, pid), []).append((now_s, so_far_ms))
+
+    def grown_ms(self, what: str, start_s: float, end_s: float) -> dict[int, float]:
+        """Return by how much a count of each process grew between two moments: evenly between two readings."""
+        return {pid: _count_at(counts, end_s) - _count_at(counts, start_s)
+                for (name, pid), counts in self.counts.items() if name == what}
 
     def largest_gap_ms(self, start_s: float, end_s: float) -> float:
         """Return by how much it was late at most, between two moments."""
         return max((_overlap_ms(at, at + late_ms / 1000, start_s, end_s) for at, late_ms in self.gaps), default=0.0)
-
-    def pressure(self, start_s: float, end_s: float) -> Pressure:
-        """Return how the machine's counts grew between two moments."""
-        fields = Pressure.__dataclass_fields__
-        return Pressure(*(_grown([(at, getattr(sample, name)) for at, sample in self.samples], start_s, end_s)
-                          for name in fields))
 
     def stopped_ms(self, start_s: float, end_s: float) -> dict[str, float]:
         """Return for how long the processes of each name stood stopped between two moments, those that did at all.
 
         Of several of a name, the longest stop.
         """
-        found: dict[str, float] = {}
-        for stop in self.stops:
-            length_ms = _overlap_ms(stop.start_s, stop.end_s, start_s, end_s)
-            if length_ms > 0:
-                found[stop.name] = max(found.get(stop.name, 0.0), length_ms)
-        return found
-
-    def waited_ms(self, ending: str, start_s: float, end_s: float) -> float:
-        """Return how long a process whose name ends so waited for a processor between two moments.
-
-        Of several the one that waited longest.
-        """
-        return max((_grown(counts, start_s, end_s) for pid, counts in self.waits.items()
-                    if self.names.get(pid, "").endswith(ending)), default=0.0)
-
-    def worked_ms(self, start_s: float, end_s: float, *, of_load: bool = False) -> float:
-        """Return for how long the experiment's processes, or those of the load only, had processors in that time."""
-        return sum(_grown(counts, start_s, end_s) for pid, counts in self.worked.items()
-                   if not of_load or pid in self.waits)
+        lengths_ms = sorted((_overlap_ms(stop.start_s, stop.end_s, start_s, end_s), stop.name) for stop in self.stops)
+        return {name: length_ms for length_ms, name in lengths_ms if length_ms > 0}
 
     def lateness(self, start_s: float, end_s: float) -> Lateness | None:
         """Return how late packets were let go between two moments, to SAMPLE_S; None where nothing counts that."""
@@ -110,11 +94,6 @@ class Ticks:
         _, before = next((noted for noted in reversed(self.late) if noted[0] <= start_s), self.late[0])
         _, after = next((noted for noted in self.late if noted[0] >= end_s), self.late[-1])
         return lateness_between(before, after)
-
-
-def _grown(counts: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float:
-    """Return how much a count grew from `start_s` to `end_s`: evenly between two readings, and not outside of them."""
-    return _count_at(counts, end_s) - _count_at(counts, start_s)
 
 
 def _count_at(counts: Sequence[tuple[float, float]], at_s: float) -> float:
@@ -175,16 +154,15 @@ class _Watched:
             with suppress(OSError, IndexError, ValueError):     # it may end at any moment
                 so_far_ms = worked_ms(os.pread(file, 512, 0))
                 waited_ms = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
-                unborn = (now_s - SEARCH_S, 0.0)
-                self._ticks.worked.setdefault(pid, [unborn]).append((now_s, so_far_ms))
-                self._ticks.waits.setdefault(pid, [unborn]).append((now_s, waited_ms))
+                if ("worked", pid) not in self._ticks.counts:
+                    self._ticks.note(now_s - SEARCH_S, pid, worked=0.0, waited=0.0)
+                self._ticks.note(now_s, pid, worked=so_far_ms, waited=waited_ms)
 
     def read_times_beside(self, now_s: float) -> None:
         """Note how long each of the others of the experiment has worked so far."""
         for pid, file in self._beside.items():
             with suppress(OSError, IndexError, ValueError):
-                so_far_ms = worked_ms(os.pread(file, 512, 0))
-                self._ticks.worked.setdefault(pid, []).append((now_s, so_far_ms))
+                self._ticks.note(now_s, pid, worked=worked_ms(os.pread(file, 512, 0)))
 
     def close(self, now_s: float) -> None:
         """Note the stops that last still, and close all files."""
@@ -257,23 +235,23 @@ def ticking(late: Callable[[], list[int]] = list) -> Iterator[Ticks]:
 
 
 class _Duty:
-    """Something to do every so often, whatever the rest takes."""
+    """Something to `do` every so often, whatever the rest takes; it is told the time in s since the epoch."""
 
     def __init__(self, every_s: float, what: Callable[[float], object]) -> None:
-        self._every_s, self._what, self._next_s = every_s, what, 0.0
+        self._every_s, self.do, self._next_s = every_s, what, 0.0
 
     def do_if_due(self) -> None:
-        """Do it, with the time in s since the epoch, if its time has come."""
+        """Do it if its time has come."""
         now_s = time.monotonic()
         if now_s >= self._next_s:
             self._next_s = now_s + self._every_s
-            self._what(time.time())
+            self.do(time.time())
 
 
 def _tick(ticks: Ticks, watched: _Watched, late: Callable[[], list[int]], ended: threading.Event) -> None:
     with suppress(PermissionError), as_root():      # no CAP_SYS_NICE: then its gaps also tell of programs that compute
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
-    duties = [_Duty(SAMPLE_S, lambda now_s: ticks.samples.append((now_s, read_pressure()))),
+    duties = [_Duty(SAMPLE_S, lambda now_s: ticks.note(now_s, 0, **read_pressure())),
               _Duty(SAMPLE_S, lambda now_s: ticks.late.append((now_s, late()))),
               _Duty(SAMPLE_S, watched.read_times), _Duty(watched.pause_s, watched.read_times_beside),
               _Duty(SEARCH_S, lambda _: watched.find()), _Duty(LOOK_S, watched.look)]
@@ -285,8 +263,6 @@ def _tick(ticks: Ticks, watched: _Watched, late: Callable[[], list[int]], ended:
         late_ms = (time.monotonic() - due_s - time.thread_time()) * 1000
         if late_ms >= LEAST_GAP_MS:
             ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
-    ticks.samples.append((time.time(), read_pressure()))
-    ticks.late.append((time.time(), late()))
-    watched.read_times(time.time())
-    watched.read_times_beside(time.time())
+    for duty in duties[:4]:     # the counts, once more
+        duty.do(time.time())
     watched.close(time.time())

@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.browser.program import find_browser, require_shim
 from harness.files.text_log import read_log
-from harness.measure.laboratory import LOAD_PAGE
 from harness.measure.page_load import PageLoad
 from harness.measure.settings import Settings
 from harness.system.privileges import browsing_user, passable_temp_root
@@ -27,6 +27,7 @@ from harness.system.processes import children_by_parent, descendants
 from tests.support.faults import command_of
 
 pytestmark = pytest.mark.chrome
+LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 URL, PAGE = "http://www.a.test/", "httpwww.a.test"
 DOCUMENT = b"<!doctype html><link rel=icon href=data:,><title>a</title><img src=never.png>"
 

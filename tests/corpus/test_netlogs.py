@@ -10,6 +10,11 @@ A case is a log ``NAME.json.gz`` (record.py made it) and ``NAME.exchanges.json``
 - `connections`, those that carried a request and those that did not; `look_ups` that succeeded and failed;
 - `left_out`: requests that are not the page's, by reason; `problems`: how many lines are said of what was not read.
 
+What no recorded log has is a line of ``made.jsonl``: `what` is special, its `events` (tick, kind and id of the source,
+name with "begin" or "end", parameters; `text` stands for bytes in ASCII), and what `is` read in it: the same, without
+what is empty, and of each exchange also the words of its status, charset, headers, the ms of its phases (blocked, dns,
+connect, ssl, send, wait, receive) and how often it was sent; of a WebSocket its messages.
+
 ``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_netlogs.py`` writes the summaries of today's code;
 read the difference before it is committed.
 """
@@ -22,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import astuple
 
 from harness.netlog.bodies import Bodies
 from harness.netlog.load import HttpTransaction, NetLog, read_netlog
@@ -30,10 +36,13 @@ from harness.netlog.sent import read_sent_bodies
 from harness.netlog.silences import silences
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
+from tests.support.made_netlog import write_made
 
 NETLOGS = Path(__file__).parent / "netlogs"
 WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
 CASES = sorted(path.name.partition(".")[0] for path in NETLOGS.glob("*.json.gz"))
+LINES = NETLOGS / "made.jsonl"
+MADE = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
 LONG_MS = 100.0
 Key = tuple[int, int]
 
@@ -47,7 +56,7 @@ def summary(log: Path) -> dict[str, Any]:
     requests = read_sent_bodies(sockets.found.values())
     sent = {(*request, body.connection): body.body for request, several in requests.items() for body in several}
     pieces = server_pieces(netlog, found)
-    start = netlog.transactions[0].start
+    start = netlog.transactions[0].start if netlog.transactions else 0
     return {"exchanges": lines(netlog, bodies, sent),
             "websockets": [said(websocket) for websocket in read_websockets(sockets.found.values())],
             "pieces": {transaction.url: len(pieces[transaction.source, transaction.hop])
@@ -107,6 +116,33 @@ def written(found: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(several) + "\n}\n"
 
 
+def details(netlog: NetLog) -> list[dict[str, Any]]:
+    """Return what the exchanges of a made log have beside their lines."""
+    return [{"words": each.status_text, "charset": each.charset, "headers": dict(each.response_headers),
+             "redirect": each.redirect_url, "ms": [*astuple(each.phases)], "sends": each.sends}
+            for each in netlog.transactions]
+
+
+def made_summary(log: Path) -> dict[str, Any]:
+    """Return what is read of a made log, without what is empty."""
+    found, sockets = summary(log), Sockets()
+    netlog = read_netlog(log, sockets)
+    found["exchanges"] = [without_empty(line | more)
+                          for line, more in zip(found["exchanges"], details(netlog), strict=True)]
+    for line, websocket in zip(found["websockets"], read_websockets(sockets.found.values()), strict=True):
+        line |= {"ticks": [websocket.asked_tick, websocket.opened_tick], "messages": [
+            [message.tick, "site" if message.received else "page", message.opcode, message.data.decode("latin-1")[:20]]
+            for message in websocket.messages]}
+    found["sent"] = {" ".join(asked): [[sent.connection, sent.body.decode("latin-1")] for sent in several]
+                     for asked, several in read_sent_bodies(sockets.found.values()).items()}
+    return without_empty(found)
+
+
+def without_empty(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a summary without what says nothing."""
+    return {name: value for name, value in found.items() if value not in (None, "", 0, [], {}, [0, 0], False)}
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_a_net_log_is_read_as_its_summary_says(case: str, tmp_path: Path) -> None:
     log, noted = tmp_path / "netlog.json", NETLOGS / f"{case}.exchanges.json"
@@ -116,3 +152,13 @@ def test_a_net_log_is_read_as_its_summary_says(case: str, tmp_path: Path) -> Non
         noted.write_text(written(found), encoding="utf-8")
         pytest.skip("written, not compared")
     assert found == json.loads(noted.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", MADE, ids=lambda case: case["what"])
+def test_a_made_log_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
+    found = json.loads(json.dumps(made_summary(write_made(case["events"], tmp_path / "netlog.json"))))
+    if WRITES:
+        case["is"] = found
+        LINES.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in MADE), encoding="utf-8")
+        pytest.skip("written, not compared")
+    assert found == case["is"]

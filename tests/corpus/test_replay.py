@@ -69,8 +69,7 @@ def recording_of(case: dict[str, Any], directory: Path) -> Recording:
 
 def names_of(case: dict[str, Any], recording: Recording) -> dict[str, int]:
     """Return the numbers of the recorded exchanges by the identities of their answers."""
-    answers = [answer for of_origin in recording.answers.values() for sequence in of_origin.values()
-               for answer in sequence]
+    answers = [answer for answer in recording.each if answer.page]
     urls = [absolute(exchange["url"]) for exchange in case["recorded"]]
     return {answer.identity: int(dict(answer.headers or ()).get(NUMBER) or _number(case, urls, answer))
             for answer in answers}

@@ -57,7 +57,8 @@ records = st.builds(
     answers=st.none() | st.builds(ReceivedAnswers, counts, counts, counts, counts,
                                   st.lists(answers, max_size=3).map(tuple)),
     timekeeping=st.none() | st.builds(
-        Timekeeping, st.lists(late, max_size=2).map(tuple), times, stall_ms=st.dictionaries(texts, st.floats(0, 1e6))),
+        Timekeeping, st.lists(late, max_size=2).map(tuple), times,
+        stopped_ms=st.dictionaries(texts, st.floats(0, 1e6))),
     capture=st.none() | st.builds(CaptureCounts, counts, counts, st.none() | texts),
     environment=st.none() | st.builds(Environment, st.none() | texts, load_average=times))
 

@@ -19,12 +19,12 @@ from harness.files.server_log import (
 from harness.system.untrusted import LARGEST_FILE, UnreadableFileError
 
 REQUEST = ServerRequest("a.test", 1700000000.25, 3, 2, "GET", "/x?y", 200, 9500, "plain", True, "https", "h2", 0.25,
-                        "0123456789ab")
+                        "0123456789ab", early=True)
 
 
 def test_a_line_is_what_the_format_says() -> None:
     assert format_request(REQUEST) == ("1700000000.250000\t3\t2\tGET\t/x?y\t200\t9500\tplain\t1\thttps\th2\t0.250\t"
-                                       "0123456789ab\n")
+                                       "0123456789ab\t1\t0\n")
 
 
 def test_all_servers_in_order_of_time(tmp_path: Path) -> None:
@@ -95,5 +95,5 @@ def test_no_request_breaks_its_line(method: str, path: str, found: str) -> None:
     line = format_request(ServerRequest("a.test", 1.0, 1, 1, method, path, 200, 1, found, False))
     assert line.count("\n") == 1
     assert len(line.splitlines()) == 1
-    assert len(line.split("\t")) == 13
+    assert len(line.split("\t")) == 15
     line.encode("utf-8")

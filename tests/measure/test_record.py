@@ -25,10 +25,11 @@ from harness.measure.timekeeping import is_too_late
 from harness.measure.validity import fastopen
 from harness.network.arrivals import Arrivals, Said
 from harness.network.star import Host, LinkSpeeds
-from harness.system.pressure import Pressure
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
 
+IDLE = Ticks()
+IDLE.note(0.0, 0, busy=0.0, steal=0.0, suspended=0.0)
 NAMES = ("www.a.test", "cdn.a.test", "b.test")
 
 
@@ -77,7 +78,7 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
     lab = MadeLab(star=SimpleNamespace(servers={}), recorded={}, speeds=LinkSpeeds(),
                   settings=Settings(), network="star", measured_rtt_ms={})
     evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab,
-                               ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]),
+                               ticks=IDLE,
                             arrivals=Arrivals(lost=True))
     record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12)
     kept = timekeeping_of(cast(Evidence, evidence), record, Explained(None, []))
@@ -104,7 +105,7 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
         arrivals.at_s[f"10.0.0.{2 + number % 2}", Said.ANSWER].append(1e9 + (110 + 1.52 * number) / 1000)
     arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
     evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab, arrivals=arrivals,
-                               ticks=Ticks(samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0))]))
+                               ticks=IDLE)
     evidence.report = {"silences": [["10.0.0.4", 100.0, 500.0, False]]}
     record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
     kept = timekeeping_of(cast(Evidence, evidence), record, Explained(None, []))
@@ -117,8 +118,9 @@ def test_servers_that_are_faster_together_than_the_clients_link_wait_for_it(home
 def test_a_page_waited_for_others_no_longer_than_they_worked(servers_ms: float, busy_ms: float, steal_ms: float,
                                                              waited_ms: float) -> None:
     """Chrome worked for 600 ms of this second, and its page waited for 300: for Chrome itself, or for these."""
-    ticks = Ticks(
-        samples=[(0.0, Pressure(0, 0, 0, 0, 0, 0)), (1.0, Pressure(steal_ms, busy_ms, 0, 0, 0, 0))],
-        worked={1: [(0.0, 0.0), (1.0, 600.0)], 2: [(0.0, 50.0), (1.0, 50.0 + servers_ms)]},
-        waits={1: [(0.0, 0.0), (1.0, 300.0)]}, names={1: f"chrome {PAGE_PROCESS}"})
+    ticks = Ticks(names={1: f"chrome {PAGE_PROCESS}"})
+    for now_s in (0, 1):
+        ticks.note(now_s, 0, busy=busy_ms * now_s, steal=steal_ms * now_s)
+        ticks.note(now_s, 1, worked=600.0 * now_s, waited=300.0 * now_s)
+        ticks.note(now_s, 2, worked=50 + servers_ms * now_s)
     assert waited_for_others_ms(ticks, 0.0, 1.0) == waited_ms

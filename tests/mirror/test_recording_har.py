@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.pages import sanitise
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.exchanges import PageExchanges, read_page
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
-from harness.mirror.transactions import items_of, sequences
+from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.site import Site
 from tests.support.growth import LINEAR, growth
 from tests.support.https_recording import HttpsRecording
+from tests.support.written import lookup
 
 HTML = (("Content-Type", "text/html"),)
 
@@ -28,10 +29,10 @@ def read(recorded: HttpsRecording) -> Recording:
     return read_recording(directory / recorded.name, directory / f"{recorded.name}.fetchlog")
 
 
-def found(recording: Recording, url: str, method: str = "GET") -> RecordedAnswer:
+def found(recording: Recording, url: str, method: str = "GET") -> Recorded:
     scheme, _, rest = url.partition("://")
     host, _, path = rest.partition("/")
-    recorded = recording.lookup(host, f"/{path}", scheme, method)
+    recorded = lookup(recording, host, f"/{path}", scheme, method)
     assert recorded is not None
     return recorded
 
@@ -48,7 +49,7 @@ def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, b
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [talk, asked]}}))
     page = read_page(tmp_path / "x.har", [])
     assert page is not None
-    assert [item.after_message for item in items_of(page)] == [is_after]
+    assert [item.after_message for item in recorded_of(page)] == [is_after]
 
 
 def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
@@ -62,10 +63,11 @@ def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
     assert {host: recording.schemes(host) for host in recording.hosts()} == {
         "a.test": ("http", "https"), "old.test": ("https",), "plain.test": ("http",)}
     assert recording.http2_hosts == {"a.test"}
-    assert found(recording, "http://a.test/") == RecordedAnswer(
-        301, redirect_url="https://a.test/", found="redirect", headers=(("location", "https://a.test/"),))
+    moved = found(recording, "http://a.test/")
+    assert (moved.status, moved.redirect_url, moved.found, moved.headers) == (
+        301, "https://a.test/", "redirect", (("location", "https://a.test/"),))
     assert found(recording, "https://a.test/").file == "a.test/index.html"
-    assert recording.lookup("plain.test", "/", "https") is None
+    assert lookup(recording, "plain.test", "/", "https") is None
     assert recording.document("http://a.test/") == "https://a.test/"
     assert recording.document("https://plain.test/") is None
 
@@ -92,7 +94,7 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     def read_many(size: int) -> None:
         exchanges = [Exchange(request=Request("GET", "http://a.test/"), answer=Answer(200, content_bytes=number))
                      for number in range(size)]
-        sequences(items_of(PageExchanges("page", exchanges)))
+        sequences(recorded_of(PageExchanges("page", exchanges)))
 
     assert growth(read_many, 500) < LINEAR
 
@@ -108,7 +110,7 @@ def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
     recording = read(recorded)
     page = found(recording, "https://a.test/")
     assert page.headers == (("content-type", "text/html"), ("content-encoding", "br"), ("server", "x"))
-    assert (page.status, page.encoded, page.content_bytes) == (200, True, 999)
+    assert (page.status, page.answer.content_bytes) == (200, 999)
     gone = found(recording, "https://a.test/gone")
     assert (gone.status, gone.file) == (410, "a.test/gone")
     beacon = found(recording, "https://a.test/beacon")
@@ -135,10 +137,9 @@ def test_methods_have_their_own_answers_and_bodies(tmp_path: Path) -> None:
         f"a.test/{name}" for name in ("api", posted, "api")]
     assert site.answer("/api", "POST").headers == (("content-type", "application/json"),)
     assert site.answer("/api?x=1", "POST").file == f"a.test/{posted}"
-    preflight = site.recorded_preflight("/api", Asked())
-    assert preflight is not None
-    assert preflight.headers == (("access-control-allow-methods", "PUT"),)
-    assert site.recorded_preflight("/log", Asked()) is None
+    asks = Asked({"access-control-request-method": "PUT"})
+    assert site.answer("/api", "OPTIONS", asks).headers == (("access-control-allow-methods", "PUT"),)
+    assert site.answer("/log", "OPTIONS", asks).found == "missing"
     assert (site.answer("/log", "POST").found, site.answer("/log", "POST").status) == ("plain", 200)
 
 
@@ -148,7 +149,7 @@ def test_an_answer_that_is_not_the_whole_body_does_not_take_its_headers_away(tmp
     recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "gzip"), ("ETag", '"1"')), size=999)
     recorded.add("https://a.test/", status=status, headers=(("ETag", '"1"'),))
     page = found(read(recorded), "https://a.test/")
-    assert (page.status, page.file, page.content_bytes) == (200, "a.test/index.html", 999)
+    assert (page.status, page.file, page.answer.content_bytes) == (200, "a.test/index.html", 999)
     assert page.headers == (("content-type", "text/html"), ("content-encoding", "gzip"), ("etag", '"1"'))
 
 
@@ -167,7 +168,8 @@ def test_what_never_came_is_answered_at_once_and_who_never_answered_is_not_there
     recorded.add("https://a.test/hangs", status=0, _error="unfinished")
     recorded.add("https://expired.test/", status=0, _error="net::ERR_CERT_DATE_INVALID")
     recording = read(recorded)
-    assert found(recording, "https://a.test/hangs") == RecordedAnswer(504, headers=(), found="unanswered")
+    hangs = found(recording, "https://a.test/hangs")
+    assert (hangs.status, hangs.headers, hangs.found) == (504, (), "unanswered")
     assert recording.hosts() == ["a.test"]
 
 

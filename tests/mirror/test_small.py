@@ -19,7 +19,7 @@ def test_it_is_read_as_a_recording(tmp_path: Path) -> None:
     assert [page.url for page in page_set.pages] == [PAGE]
     assert sorted(page_set.hosts) == ["cdn.test", "www.one.test"]
     recording = read_recording(files.mirror, files.fetchlog)
-    assert [recording.exact_url(url)[0].mime_type for url in (PAGE, SCRIPT)] == [
+    assert [recording.exact_url(url)[0].answer.mime_type for url in (PAGE, SCRIPT)] == [
         "text/html; charset=utf-8", "text/javascript; charset=utf-8"]
     assert recording.manifest == Manifest("made", note="by hand", is_current=True)
     assert len(recording.bodies) == 2

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.netlog.bodies import Bodies
 from harness.netlog.har import har
-from harness.netlog.load import page_log, read_netlog, summarise
+from harness.netlog.load import page_log, read_netlog
 from harness.netlog.pauses import server_pieces
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.silences import silences
@@ -44,7 +44,6 @@ def test_events_that_make_no_sense_are_passed_over(events: list[Any]) -> None:
         log.write_text(json.dumps({"constants": constants, "events": events}))
         netlog = read_netlog(log, bodies, sockets)
     page_log(netlog, 0)
-    summarise(netlog, 0)
     json.dumps(har(netlog, "http://a.test/", 0))
     silences(netlog, 0, netlog.end_tick)
     server_pieces(netlog, bodies.by_request())

@@ -1,7 +1,6 @@
 """Which connection carried which request over HTTP/2: Chrome's net-log against nginx's own count."""
 
 import base64
-import gzip
 import hashlib
 import shutil
 import tempfile
@@ -25,10 +24,6 @@ from tests.support.internet.site import MODERN
 
 SETTLED_S = 20.0
 LOADS = 3
-IDLE = Path(__file__).parent.parent / "corpus" / "netlogs" / "idle.json.gz"
-"""Of `load()` below, its constants cut down."""
-COUNTED_BY_NGINX = [1, 1, 1, 2, 2, 3, 9]
-"""During that load."""
 
 
 def load(internet: Internet, url: str, script: str = "") -> NetLog:
@@ -68,12 +63,6 @@ def credited(netlog: NetLog) -> list[int]:
                   + [1] * netlog.left_out["wss:"])
 
 
-def idle_sockets(netlog: NetLog) -> set[int]:
-    """The connections that were meant for a request and carried none."""
-    handed = {connection.id for connection in netlog.connections if connection.jobs}
-    return handed - {transaction.connection for transaction in netlog.transactions if transaction.connection}
-
-
 @pytest.mark.chrome
 def test_each_request_is_credited_to_the_connection_that_carried_it() -> None:
     """The page asks a server twice at once before it is known to speak HTTP/2: two sockets, one may stay idle."""
@@ -100,12 +89,3 @@ def test_what_the_page_stood_still_for_is_known() -> None:
         f"{MODERN}?async=false"]
     entries = har(netlog, MODERN, 0)["log"]["entries"]
     assert [entry["request"]["url"] for entry in entries if entry.get("_synchronous")] == [f"{MODERN}?async=false"]
-
-
-def test_a_socket_that_stayed_idle_is_credited_with_nothing(tmp_path: Path) -> None:
-    """Whether a socket stays idle is chance (3 of 8 loads); this is the log of a load that left one."""
-    log = tmp_path / "netlog.json"
-    log.write_bytes(gzip.decompress(IDLE.read_bytes()))
-    netlog = read_netlog(log)
-    assert len(idle_sockets(netlog)) == 1
-    assert credited(netlog) == COUNTED_BY_NGINX

@@ -17,6 +17,7 @@ from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX
 from tests.support.project_copy import TFO
+from tests.support.written import lookup
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(500),
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
@@ -89,7 +90,7 @@ def test_no_answer_is_an_error_that_was_not_recorded(replayed: Replayed) -> None
     assert len(asked) > LOADS * 60
     errors = {(request.host, request.path): (request.status, recorded.status if recorded else None) for request in asked
               if request.status >= 400
-              for recorded in [recording.lookup(request.host, request.path, request.scheme, request.method)]}
+              for recorded in [lookup(recording, request.host, request.path, request.scheme, request.method)]}
     assert {path for _, path in errors} >= {"/gone.png", "/frame"}      # both answer with an error on the Internet, too
     assert all(status == recorded for status, recorded in errors.values()), errors
     assert {request.status for request in replayed.requests() if request.path == WEBSOCKET} == {404}, "as recorded"

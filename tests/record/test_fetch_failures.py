@@ -14,7 +14,7 @@ import pytest
 from harness.files.pages import sanitise
 from harness.mirror.recording import read_recording
 from harness.system.privileges import give, passable_temp_root
-from harness.system.processes import descendants
+from harness.system.processes import descendants, is_running
 from tests.support.fetched import command, fetch, names, tree
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME
@@ -125,4 +125,4 @@ def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Inte
     assert "everything is cleaned up" in said
     assert names(tmp_path) == {f"{NAME}.pages", NAME}
     assert tree(tmp_path / NAME) == {"kept": b"old"}
-    assert not [pid for pid in running if Path(f"/proc/{pid}").exists()]
+    assert not [pid for pid in running if is_running(pid)]

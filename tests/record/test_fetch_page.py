@@ -11,6 +11,7 @@ from harness.record.page import CapturedExchange, PageRecording
 from harness.record.store import Store
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import page_log, seen
+from tests.support.written import lookup
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_pat
     seen(log, tmp_path).write(store, "page")
     recording = read_recording(store.mirror, store.fetchlog)        # without the HAR, which has the codes
     for code in statuses:
-        found = recording.lookup("a.test", f"/{code}")
+        found = lookup(recording, "a.test", f"/{code}")
         assert found is not None
         assert found.status == code
 
@@ -95,6 +96,6 @@ def test_a_get_stands_for_its_url_whatever_else_was_sent_there(log: MadeNetLog, 
     log.request("http://a.test/x", "304 Not Modified")
     seen(log, tmp_path).write(store, "page")
     assert (store.mirror / "a.test/x").read_bytes() == b"to a GET"
-    found = read_recording(store.mirror, store.fetchlog).lookup("a.test", "/x")
+    found = lookup(read_recording(store.mirror, store.fetchlog), "a.test", "/x")
     assert found is not None
-    assert (found.status, found.mime_type) == (200, "text/plain")
+    assert (found.status, found.answer.mime_type) == (200, "text/plain")

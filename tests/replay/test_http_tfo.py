@@ -48,7 +48,7 @@ def keeping(recording: Path) -> Iterator[Running]:
 
 
 @pytest.mark.parametrize(("path", "status", "found"), [
-    ("/", 200, "plain"), ("/x.css", 200, "plain"), ("/big", 200, "plain"), (LONG, 200, "md5"),
+    ("/", 200, "plain"), ("/x.css", 200, "plain"), ("/big", 200, "plain"), (LONG, 200, "plain"),
     (LONG[:5], 200, "best-match"), ("/p?a=2&r=7", 200, "best-match"), ("/sp%20ace", 200, "plain"),
     ("/go", 302, "redirect"), ("/none", 204, "status"), ("/error", 404, "status"), ("/nothing", 404, "missing"),
     ("/../../../etc/passwd", 404, "missing"), ("/%2e%2e/%2e%2e/etc/passwd", 404, "missing"),
@@ -63,7 +63,7 @@ def test_status_body_and_log(server: Running, path: str, status: int, found: str
     assert line.own_ms is not None
     assert 0 <= line.own_ms < 10_000
     assert response.getheader("Access-Control-Allow-Origin") == "*"
-    if found in ("plain", "md5"):
+    if found == "plain":
         assert body == BODIES[path.removeprefix("http://a.test")]
     elif found == "best-match":
         assert body == {"/p": b"p2", "/l": b"long"}[path[:2]]
@@ -129,8 +129,7 @@ def test_head_and_body_leave_in_one_segment(keeping: Running) -> None:
 
 
 @pytest.mark.parametrize("sent", [
-    b"\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\n\r\n", b"G" * 70_000 + b"\r\n",
-    b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n",
+    b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\n\r\n", b"G" * 140_000 + b"\r\n",
     b"GET / HTTP/1.1\r\n" + (b"A: " + b"b" * 60_000 + b"\r\n") * 5 + b"\r\n",
     b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\nx", b"POST / HTTP/1.1\r\nContent-Length: 9e9\r\n\r\n",
     b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"])

@@ -13,6 +13,7 @@ from harness.files.load_mark import LoadMark
 from harness.replay.processes import ServingOptions, _open_directories
 from harness.system.privileges import User
 from tests.support.https_recording import HttpsRecording
+from tests.support.ordinary import acting_as
 from tests.support.replay_process import refusal
 
 pytestmark = pytest.mark.root
@@ -88,6 +89,8 @@ def test_a_link_that_takes_the_mirrors_place_leads_to_nothing_new(open_to_all: P
     (open_to_all / "of_root" / "a.test").mkdir(parents=True)
     (open_to_all / "of_root").chmod(0o700)
     (open_to_all / "Web").symlink_to(open_to_all / "of_root")
-    options = ServingOptions(open_to_all / "Web", False, {}, User("nobody", NOBODY, NOBODY), LoadMark())
-    with pytest.raises(InputError, match=r"Web/a\.test: Permission denied; is this a directory of the mirror\?"):
+    nobody = User("nobody", NOBODY, NOBODY)
+    options = ServingOptions(open_to_all / "Web", False, {}, nobody, LoadMark())
+    denied = r"Web/a\.test: Permission denied; is this a directory of the mirror\?"
+    with acting_as(nobody), pytest.raises(InputError, match=denied):
         _open_directories(["a.test"], options)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.mirror.answers import RecordedAnswer
+from harness.files.exchange import Answer
 from harness.mirror.asked import Asked
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
 from harness.replay.body import BodyReader, Piece
@@ -19,7 +19,7 @@ from tests.support.written import HOST, Written
 VIDEO = bytes(range(256)) * 8
 SIZE = len(VIDEO)
 RANGES = [("Accept-Ranges", "bytes"), ("Content-Type", "video/mp4"), ("ETag", '"1"'), ("Last-Modified", "then")]
-ANSWER = RecordedAnswer(200, headers=tuple((name.lower(), value) for name, value in RANGES))
+ANSWER = Answer(200, headers=tuple((name.lower(), value) for name, value in RANGES))
 
 
 @pytest.mark.parametrize(("text", "wanted"), [

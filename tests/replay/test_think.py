@@ -3,7 +3,6 @@
 import http.client
 import os
 import signal
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +10,7 @@ from pathlib import Path
 import pytest
 from h2.events import PingAckReceived
 
-from harness.replay.http1 import ReplayHandler
 from tests.support.https_recording import HttpsRecording
-from tests.support.open_files import many_open_files
 from tests.support.replay_process import HOST, LIMIT_S, free_port, running, wait_until
 from tests.support.secure_replay import TEXT, Client, Secure, last, serving
 
@@ -161,15 +158,3 @@ def test_without_the_option_nobody_thinks(recording: Path) -> None:
         client.request("GET", "/forever", headers={"Host": HOST})
         assert client.getresponse().read() == b"body"
         client.close()
-
-
-def test_with_many_files_open_a_server_thinks_too() -> None:
-    """As with --layout one, where a single server has the bodies and logs of all hosts."""
-    with many_open_files():
-        ours, client = socket.socketpair()
-    handler = ReplayHandler.__new__(ReplayHandler)      # which would serve the connection at once
-    handler.connection = ours
-    with ours, client:
-        assert not handler._left_within(0.01)
-        client.close()
-        assert handler._left_within(LIMIT_S)

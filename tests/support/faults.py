@@ -15,10 +15,10 @@ from harness.system.processes import children_by_parent, descendants
 CHOICE = os.environ.get("TFO_LAB_FAULTS") or str(random.randrange(10_000))
 ALL = CHOICE == "all"
 SEED = 0 if ALL else int(CHOICE)
-KILLED = ("experiment", "load_page.py", "the loads' parent", "chromedriver", "browser", "network process", "renderer",
-          "one server", "the servers' parent", "delay line")
-"""The ten kinds of process."""
-ENDING = frozenset(("experiment", "the loads' parent", "one server", "the servers' parent", "delay line"))
+KILLED = ("experiment", "load_page.py", "chromedriver", "browser", "network process", "renderer", "one server",
+          "the servers' parent", "delay line")
+"""The nine kinds of process."""
+ENDING = frozenset(("experiment", "one server", "the servers' parent", "delay line"))
 """Killed, they end the experiment; the others only a load."""
 STOP_S = 0.3
 SPARE_BYTES = 4096
@@ -81,6 +81,8 @@ def find(part: str, started_as: int) -> int | None:
     pid = experiment_of(started_as)
     if pid is None or part in ("experiment", "machine"):
         return pid
+    if part == "load_page.py":
+        return load_of(started_as)
     tree = children_by_parent()
     for candidate in sorted(descendants(pid)):
         words = command_of(candidate)
@@ -93,8 +95,6 @@ def _is_part(part: str, words: list[str], is_child: bool) -> bool:
     """Tell by its command line what a process is; `is_child`: tfo.py itself started it."""
     line = " ".join(words)
     marks: dict[str, Callable[[], bool]] = {
-        "load_page.py": lambda: not is_child and "load_page.py" in line,
-        "the loads' parent": lambda: is_child and "load_page.py" in line,
         "chromedriver": lambda: Path(words[0]).name == "chromedriver",
         "browser": lambda: "--log-net-log" in line and "--type=" not in line,
         "network process": lambda: "network.mojom.NetworkService" in line,
@@ -107,14 +107,17 @@ def _is_part(part: str, words: list[str], is_child: bool) -> bool:
 
 
 def load_of(started_as: int) -> int | None:
-    """Return the process of the load that the experiment makes just now, None if it makes none.
+    """Return the process of the load that the experiment makes just now, by its name; None if it makes none."""
+    children = children_by_parent().get(experiment_of(started_as) or 0, ())
+    return next((child for child in children if name_of(child) == "load_page.py"), None)
 
-    It is a child of the load_page.py that stands by.
-    """
-    tree = children_by_parent()
-    pid = experiment_of(started_as)
-    parents = [child for child in tree.get(pid or 0, ()) if any("load_page.py" in word for word in command_of(child))]
-    return next((load for parent in parents for load in tree.get(parent, ())), None)
+
+def name_of(pid: int) -> str:
+    """Return what a process calls itself (proc(5), comm), "" when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+    except OSError:
+        return ""
 
 
 def command_of(pid: int) -> list[str]:

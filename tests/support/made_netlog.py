@@ -21,6 +21,9 @@ PREFETCH = 1 << 9
 """The flag of what is fetched ahead, in Chromium's net/base/load_flags_list.h."""
 
 
+PHASES = ("", "begin", "end")
+
+
 class MadeNetLog:
     """Collects events. Ticks begin at 1000 ms and go on by one for each event."""
 
@@ -116,3 +119,24 @@ class MadeNetLog:
         lines = ",\n".join(json.dumps(event, separators=(",", ":")) for event in self.events)
         path.write_text(f'{{"constants":{json.dumps(constants)},\n"events": [\n{lines}],\n"polledData": []}}\n')
         return path
+
+
+def write_made(events: list[list[Any]], path: Path) -> Path:
+    """Write a net-log of events: tick, kind and id of the source, name (with " begin" or " end"), parameters.
+
+    `text` among the parameters stands for bytes in ASCII.
+    """
+    types, kinds = (sorted({str(event[at]).split(" ")[0] for event in events}) for at in (3, 1))
+    rows = []
+    for tick, kind, source, named, *parameters in events:
+        name, _, phase = named.partition(" ")
+        params = {**parameters[0]} if parameters else {}
+        raw = params.pop("text", "").encode() or base64.b64decode(params.get("bytes", ""))
+        params |= {"bytes": base64.b64encode(raw).decode(), "byte_count": len(raw)} if raw else {}
+        rows.append({"time": str(tick), "type": types.index(name), "phase": PHASES.index(phase), "params": params,
+                     "source": {"id": source, "type": kinds.index(kind)}})
+    constants = {"logEventTypes": {name: number for number, name in enumerate(types)}, "timeTickOffset": 0,
+                 "logSourceType": {name: number for number, name in enumerate(kinds)},
+                 "netError": {"ERR_ABORTED": -3, "ERR_NAME_NOT_RESOLVED": -105}}
+    path.write_text(json.dumps({"constants": constants, "events": rows}), encoding="utf-8")
+    return path

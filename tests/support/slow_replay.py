@@ -23,6 +23,7 @@ from harness.browser.chrome import FLAGS
 from harness.browser.program import CLOCK_SHIFT_DAYS, SHIM_SOURCE, Browser
 from harness.mirror.recording import read_recording
 from harness.netlog.load import HttpTransaction, of_load, read_netlog
+from tests.support.written import lookup
 
 CHUNK = 8192
 QUIET_S = 1.5
@@ -63,13 +64,13 @@ class _Handler(BaseHTTPRequestHandler):
             site.requests.append(f"http://{host}{self.path}")
             site.last_activity = time.monotonic()
         time.sleep(2 * site.rtt_s)    # the handshake, which loopback does in no time, and the request's own way
-        recorded = site.recording.lookup(host, self.path)
+        recorded = lookup(site.recording, host, self.path)
         if recorded is None:
             self.send_error(404)
             return
         body = (site.mirror / recorded.file).read_bytes() if recorded.file else b""
         self.send_response(recorded.status)
-        self.send_header("Content-Type", recorded.mime_type)
+        self.send_header("Content-Type", recorded.answer.mime_type)
         self.send_header("Access-Control-Allow-Origin", "*")
         if recorded.redirect_url:
             self.send_header("Location", recorded.redirect_url)

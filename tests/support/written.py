@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import split_url
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.paths import write_file
 from harness.mirror.recording import Recording, read_recording
@@ -68,16 +68,23 @@ def text_recording(directory: Path, files: dict[str, str], responses: list[Respo
     return read_recording(directory / "Web", directory / "Web.fetchlog")
 
 
-def body(written: Written, answer: RecordedAnswer) -> str | None:
+def body(written: Written, answer: Recorded) -> str | None:
     """Return the text that an answer has for its body."""
     if answer.file is None:
         return None
     return (written.directory / "Web" / answer.file).read_text()
 
 
-def get(path: str, site: Site, **headers: str) -> RecordedAnswer:
+def get(path: str, site: Site, **headers: str) -> Recorded:
     """Ask for `path` with these headers."""
     return site.answer(path, "GET", Asked({name.replace("_", "-"): value for name, value in headers.items()}))
+
+
+def lookup(recording: Recording, host: str, path_and_query: str, scheme: str = "http", method: str = "GET"
+           ) -> Recorded | None:
+    """Return the final answer to exactly this URL and method, after redirects to itself; None if there is none."""
+    recorded = recording.exact(scheme, host, path_and_query, method)
+    return next((answer for answer in reversed(recorded) if not answer.redirect_url), next(reversed(recorded), None))
 
 
 def _pairs(headers: Any) -> list[dict[str, str]]:

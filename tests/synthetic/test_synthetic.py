@@ -29,6 +29,7 @@ from harness.synthetic.plan import Node, NodeKind
 from harness.synthetic.shape import read_shapes
 from harness.synthetic.text import json_text, prose
 from tests.support.growth import LINEAR, growth
+from tests.support.written import lookup
 
 PAPER = (ROOT / "Paper.pages").read_text(encoding="ascii")
 FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF"}
@@ -158,10 +159,10 @@ def test_a_replay_finds_every_answer(pages: list[SyntheticPage], paper: Path) ->
             *hops, final = [page.urls[index].partition("://")[2].split("/", 1) for index in node.hops]
             schemes = [page.urls[index].partition("://")[0] for index in node.hops]
             for (host, path), scheme, target in zip(hops, schemes[:-1], node.hops[1:], strict=True):
-                answer = recording.lookup(host, "/" + path, scheme)
+                answer = lookup(recording, host, "/" + path, scheme)
                 assert answer is not None
                 assert (answer.status, answer.redirect_url) == (302, page.urls[target])
-            answer = recording.lookup(final[0], "/" + final[1], schemes[-1])
+            answer = lookup(recording, final[0], "/" + final[1], schemes[-1])
             assert answer is not None
             assert answer.status == (204 if node.no_content else 200)
             if not node.no_content:

@@ -65,7 +65,7 @@ def test_the_machines_lock_is_for_root_and_others_have_their_own(tmp_path: Path,
                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     lock, shared = tmp_path / "lab.lock", tmp_path / "shared"
     shared.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    monkeypatch.setattr("harness.system.lock.OF_ANYBODY", shared)
     monkeypatch.setattr("os.geteuid", lambda: 1234)
     running = f"another experiment is running: pid {os.getpid()}"
     with only_experiment_of_anybody(lock):

@@ -11,7 +11,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.system import ticker
 from harness.system.lateness import BUCKETS, bucket_of
-from harness.system.pressure import MS_PER_TICK, Pressure, parse_pressure, parse_stat
+from harness.system.pressure import MS_PER_TICK, parse_stat
 from harness.system.ticker import Stop, Ticks, is_stopped, ticking, worked_ms
 
 not_nice = pytest.mark.skipif(os.getpriority(os.PRIO_PROCESS, 0) > 0,
@@ -69,11 +69,14 @@ def test_only_what_overlaps_counts() -> None:
     assert ticks.stopped_ms(1.5, 3.25) == {"a": pytest.approx(500)}
 
 
-def test_pressure_between_two_moments_grows_evenly_between_samples() -> None:
-    ticks = Ticks(samples=[(at, Pressure(at * 2, 0, at * 3, 0, 0, 0)) for at in (1.0, 2.0, 3.0, 4.0)])
-    assert ticks.pressure(2.0, 3.0) == Pressure(2, 0, 3, 0, 0, 0)
-    assert ticks.pressure(2.5, 2.75) == Pressure(0.5, 0, 0.75, 0, 0, 0)
-    assert ticks.pressure(0, 9) == Pressure(6, 0, 9, 0, 0, 0)
+def test_a_count_between_two_moments_grows_evenly_between_samples() -> None:
+    ticks = Ticks()
+    for at in (1.0, 2.0, 3.0, 4.0):
+        ticks.note(at, 0, busy=at * 2)
+        ticks.note(at, 1, busy=at * 3)
+    for start_s, end_s, grown_ms in ((2.0, 3.0, {0: 2, 1: 3}), (2.5, 2.75, {0: 0.5, 1: 0.75}), (0, 9, {0: 6, 1: 9})):
+        assert ticks.grown_ms("busy", start_s, end_s) == grown_ms
+    assert ticks.grown_ms("steal", 2.0, 3.0) == {}
 
 
 @not_nice
@@ -88,12 +91,13 @@ def test_how_long_a_process_waited_for_a_processor_is_counted() -> None:
         for process in spinning:
             process.kill()
             process.wait()
-    assert ticks.waited_ms("sh", began_s, ended_s) > 300
-    assert ticks.waited_ms("sh", began_s - 9, began_s - 8) == 0
-    assert ticks.waited_ms("another", began_s, ended_s) == 0
-    processors = os.cpu_count() or 1
-    assert 100 < ticks.worked_ms(began_s, ended_s) < 1300 * processors
-    assert ticks.worked_ms(began_s - 9, began_s - 8) < ticks.worked_ms(began_s, ended_s)
+    waited_ms = ticks.grown_ms("waited", began_s, ended_s)
+    assert {ticks.names[pid] for pid in waited_ms} == {"sh"}
+    assert max(waited_ms.values()) > 300
+    assert max(ticks.grown_ms("waited", began_s - 9, began_s - 8).values()) == 0
+    worked_ms = ticks.grown_ms("worked", began_s, ended_s)
+    assert 100 < sum(worked_ms.values()) < 1300 * (os.cpu_count() or 1)
+    assert os.getpid() in worked_ms.keys() - waited_ms.keys()
 
 
 def test_a_loads_own_processes_are_read_as_often_beside_a_thousand_servers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +108,9 @@ def test_a_loads_own_processes_are_read_as_often_beside_a_thousand_servers(monke
         time.sleep(1.5)
     process.kill()
     process.wait()
-    assert len(ticks.worked[process.pid]) > 4
-    assert len(ticks.waits[process.pid]) > 4
-    assert len(ticks.worked[os.getpid()]) == 2, "at its begin and its end"
+    assert len(ticks.counts["worked", process.pid]) > 4
+    assert len(ticks.counts["waited", process.pid]) > 4
+    assert len(ticks.counts["worked", os.getpid()]) == 2, "at its begin and its end"
 
 
 def test_what_is_let_go_late_after_the_load_event_is_not_the_loads() -> None:
@@ -136,13 +140,6 @@ def test_the_counts_of_late_packets_are_noted_all_the_while() -> None:
     assert all(counts == [7] for _, counts in ticks.late)
 
 
-def test_what_two_processes_worked_is_added() -> None:
-    ticks = Ticks(worked={1: [(10.0, 5.0), (11.0, 25.0)], 2: [(10.5, 0.0), (11.0, 7.0)]})
-    assert ticks.worked_ms(10.0, 11.0) == 27
-    assert ticks.worked_ms(10.25, 10.75) == pytest.approx(10 + 3.5)
-    assert ticks.worked_ms(8.0, 9.0) == 0
-
-
 def test_a_file_of_a_process_that_has_ended_is_no_end_of_the_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between two looks a process may end: then there is nothing to read any more."""
     monkeypatch.setattr(os, "pread", _gone)
@@ -151,8 +148,8 @@ def test_a_file_of_a_process_that_has_ended_is_no_end_of_the_ticker(monkeypatch:
         time.sleep(0.9)
         process.kill()
         process.wait()
-    assert ticks.worked == ticks.waits == {}
-    assert len(ticks.samples) > 3, "it ticked on"
+    assert {what for what, _ in ticks.counts} == {"busy", "steal", "suspended"}
+    assert len(ticks.counts["busy", 0]) > 3, "it ticked on"
 
 
 def _gone(*_: object) -> bytes:
@@ -171,13 +168,8 @@ def test_the_times_of_a_process_are_read(own: int, monkeypatch: pytest.MonkeyPat
 
 def test_the_kernels_files_are_read() -> None:
     stat = "cpu  71670 83 13092 63256 447 5 218 3427 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
-    assert parse_stat(stat) == (3427 * MS_PER_TICK, (71670 + 13092) * MS_PER_TICK)
-    assert parse_stat("cpu  1 2 3 4 5 6 7\n")[0] == 0, "a kernel without steal"
-    text = ("some avg10=27.25 avg60=56.15 avg300=49.29 total=261520244\n"
-            "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n")
-    assert parse_pressure(text, "some") == 261520.244
-    assert parse_pressure(text, "full") == 0.007
-    assert parse_pressure("", "some") == 0
+    assert parse_stat(stat) == {"steal": 3427 * MS_PER_TICK, "busy": (71670 + 13092) * MS_PER_TICK}
+    assert parse_stat("cpu  1 2 3 4 5 6 7\n")["steal"] == 0, "a kernel without steal"
 
 
 @pytest.mark.parametrize(("line", "stopped"), [

@@ -15,7 +15,7 @@ from harness.files.headers import Headers, headers_of_har
 from harness.files.pages import Page, PageFiles
 from harness.files.text_log import PageLog, read_log
 from harness.files.urls import document_url, split_url, without_fragment
-from harness.mirror.answers import PARTIAL, RecordedAnswer
+from harness.mirror.answers import PARTIAL, Recorded
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
 from harness.mirror.exchanges import is_of_text_log
@@ -136,19 +136,19 @@ def _body(mirror: Path, file: str | None) -> bytes:
         os.close(directory)
 
 
-def _in_log_order(answers: list[RecordedAnswer], log: PageLog) -> list[RecordedAnswer]:
+def _in_log_order(answers: list[Recorded], log: PageLog) -> list[Recorded]:
     places = {response.url: place for place, response in reversed([*enumerate(log.responses)])}
     return sorted(answers, key=lambda answer: places.get(answer.url, len(places)))
 
 
-def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: RecordedAnswer, captured: datetime
+def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: Recorded, captured: datetime
                  ) -> RecordedExchange:
     """Return an answer of 2013's format: no headers but those that the replay adds, `captured` when its log was."""
     file = answer.file
     body = _body(mirror, file)
     headers = (*OF_NO_RECORDING, ("Location", answer.redirect_url)) if answer.redirect_url else OF_NO_RECORDING
-    if file or (answer.mime_type and not answer.redirect_url):
-        kind = content_type(answer.mime_type, file or "it.txt", body)
+    if file or (answer.answer.mime_type and not answer.redirect_url):
+        kind = content_type(answer.answer.mime_type, file or "it.txt", body)
         headers = (*headers, ("Content-Type", kind))
     http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
     return RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status), headers, body,

@@ -22,7 +22,7 @@ from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.server_log import FoundAs, RequestLog
 from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
-from harness.mirror.answers import RecordedAnswer
+from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording
 from harness.record.sources.brought import NUMBER
@@ -34,7 +34,7 @@ from harness.system.tcp import QUEUE, listen
 
 ADDRESS = "127.0.0.1"
 OTHER = {"http": "https", "https": "http"}
-Find = Callable[[str, str], RecordedAnswer | None]
+Find = Callable[[str, str], Recorded | None]
 """Gives the answer to a method and a URL that the recording lacks, None when there is none. For threads at a time."""
 
 
@@ -138,19 +138,19 @@ class _ArchivedSite(Site):
         super().__init__(recording, host, scheme, mark)
         self._other, self._find = Site(recording, host, OTHER[scheme], mark), find
 
-    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> RecordedAnswer:
+    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
         """Return the answer to a request's target. A redirect from the other scheme to this one leads nowhere here."""
         found = super().answer(target, method, asked)
         url = f"{self.scheme}://{self.host}{path_and_query(target)}"
         if _is_recorded(found, method):
             return found
         other = self._other.answer(target, method, asked)
-        if _is_recorded(other, method) and document_url(other.redirect_url or "") != document_url(url):
+        if _is_recorded(other, method) and document_url(other.redirect_url) != document_url(url):
             return other
         return self._find(method, url) or MISSING
 
 
-def _is_recorded(answer: RecordedAnswer, method: str) -> bool:
+def _is_recorded(answer: Recorded, method: str) -> bool:
     """Say whether the source has this answer. What one query got is no answer to another, which a recording would keep;
     a beacon's, which has no body, is.
     """

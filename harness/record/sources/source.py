@@ -3,17 +3,15 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from harness.files.exchange import Exchange
+from harness.files.exchange import Body, Exchange, place_of
 from harness.files.headers import BODILESS
 from harness.files.pages import PageFiles
-from harness.files.server_log import FoundAs
-from harness.files.urls import split_url
-from harness.mirror.answers import RecordedAnswer
-from harness.mirror.headers import replayed
+from harness.mirror.answers import Recorded, recorded
 from harness.mirror.paths import write_file
 from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.brought import NUMBER, Brought
@@ -79,10 +77,10 @@ class _Asked:
 
     def __init__(self, archive: WebArchive, brought: Brought, mirror: Path) -> None:
         self._archive, self._brought, self._mirror = archive, brought, mirror
-        self._answers: dict[str, RecordedAnswer] = {}
+        self._answers: dict[str, Recorded] = {}
         self._lock = threading.Lock()
 
-    def find(self, method: str, url: str) -> RecordedAnswer | None:
+    def find(self, method: str, url: str) -> Recorded | None:
         """Return the capture of a URL."""
         found = self._archive.find(method, url)
         if found is None:
@@ -92,15 +90,12 @@ class _Asked:
                 self._answers[url] = self._kept(found)
             return self._answers[url]
 
-    def _kept(self, found: Exchange) -> RecordedAnswer:
-        answer, body = found.answer, found.answer.content or b""
+    def _kept(self, found: Exchange) -> Recorded:
+        url, answer, content = found.request.url, found.answer, found.answer.content or b""
         self._brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
+        body = None
+        if not answer.redirect_url and answer.status not in BODILESS:
+            body = Body(write_file(self._mirror, url, content).relative_to(self._mirror).as_posix())
         numbered = ((NUMBER, str(len(self._brought.exchanges))), *(answer.headers or ()))
-        headers = replayed(numbered, found.started, body=bool(body), status=answer.status)
-        if answer.redirect_url or answer.status in BODILESS:
-            return RecordedAnswer(answer.status, redirect_url=answer.redirect_url or None, headers=headers,
-                                  found=FoundAs.REDIRECT)
-        host = split_url(found.request.url)[0]
-        file = write_file(self._mirror, found.request.url, body).relative_to(self._mirror / host).as_posix()
-        return RecordedAnswer(answer.status, file=f"{host}/{file}", headers=headers, content_bytes=len(body),
-                              found=FoundAs.STATUS)
+        kept = replace(answer, headers=numbered, body=body, content=None, content_bytes=len(content))
+        return recorded(replace(found, answer=kept), place_of(url), inf)

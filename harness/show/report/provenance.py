@@ -16,7 +16,8 @@ from harness.show.report.tables import UNKNOWN, Table, columns, plain_table
 SETTINGS = {
     "name": "Pages", "synthetic": "Pages made by the project", "network": "Network",
     "seed": "Seed", "testruns": "Loads a page (first warms up)", "tfo": "TFO measured",
-    "http": "HTTP", "server": "Server", "post_quantum": "Post-quantum key share in TLS",
+    "http": "HTTP", "server": "Server", "middlebox": "Middlebox on the way", "balancer": "Servers behind each address",
+    "post_quantum": "Post-quantum key share in TLS",
     "predict": "Chrome connects ahead of need", "timeout_s": "Time limit (s)",
     "cookies": "TFO cookies", "layout": "Servers of the host names",
     "connections_per_host": "Connections to a host", "paper": "The paper's network",
@@ -47,7 +48,7 @@ MEANINGS: dict[tuple[str, object], str] = {
     ("synthetic", True): "from figures of real pages, without their content",
 }
 """What a setting of this value means; of a layout the word before the colon counts."""
-AS_RECORDED = ("rtt", "server_rtts_ms", "rtts_assumed", "think", "synthetic", "network")
+AS_RECORDED = ("rtt", "server_rtts_ms", "rtts_assumed", "think", "middlebox", "synthetic", "network")
 """Settings that are shown only where they say something: most experiments are of recorded pages over a network."""
 IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
 """Which of what an experiment's file says each load's environment says, too. Its TCP settings as well, but one:"""

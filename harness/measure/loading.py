@@ -1,0 +1,152 @@
+"""Loads one page in headless Chrome and writes down what happened: tfo-test/load_page.py, without its command line.
+
+The process that does so gives up root first, so that Chrome runs unprivileged in its own sandbox. In the directory that
+it is given, which is empty, it leaves:
+
+    PAGE, PAGE.har   the client log in the 2013 format, and as HAR
+    load.json        the load's figures, what was started, and what went wrong
+    netlog.json      Chrome's own net-log, which all of these come from
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.common.exceptions import InvalidSessionIdException, TimeoutException, WebDriverException
+
+from harness.browser import chrome, page, program
+from harness.browser.completion import Idle, network_silent
+from harness.browser.connection_limit import ConnectionLimit
+from harness.browser.initiators import read_initiators
+from harness.errors import ExperimentError, printable
+from harness.files.hack_dns import read_hack_dns, resolver_rules
+from harness.files.pages import sanitise
+from harness.measure.client_log import REPORT, shows_error_page, write_client_log
+from harness.measure.page_load import PageLoad
+from harness.system.atomic import write_atomically
+from harness.system.privileges import User, become
+from harness.system.processes import terminate_as_interrupt
+
+LOOK_S = 0.02
+"""How often it is looked whether the network is silent. A look takes less than 0.1 ms, and 5 ms at the end, when the
+kernel is asked what is under way."""
+COMMAND_S = 15.0
+"""Longest time that Chrome may take to answer a question; a page whose scripts never rest cannot answer."""
+
+HASTE_S = 0.5
+"""How long Chrome may take to end when the load is interrupted. chromedriver ends nothing while it waits for a page."""
+
+NAVIGATION_SCRIPT = f"""{page.BROWSERS_OWN}
+const entry = performance.getEntriesByType('navigation')[0];
+const entries = type => {{
+    const observer = new PerformanceObserver(() => {{}});
+    observer.observe({{type: type, buffered: true}});
+    const found = observer.takeRecords();
+    observer.disconnect();
+    return found;
+}};
+const long_tasks = entries('longtask').map(task => [task.startTime, task.duration]);
+const painted = entries('paint').find(paint => paint.name == 'first-contentful-paint');
+return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGIN}, long_tasks: long_tasks,
+        fcp_ms: painted?.startTime ?? null, lcp_ms: entries('largest-contentful-paint').pop()?.startTime ?? null,
+        now_ms: performance.now(), document_uri: own('documentURI'), title: own('title')}};
+"""
+
+
+def _load(wanted: PageLoad, browser: program.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
+    """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
+    report: dict[str, Any] = {"url": wanted.url, "asked_as": wanted.asked_as or wanted.url, "errors": []}
+    try:
+        driver = chrome.start(browser, how)
+    except page.ERRORS as error:
+        report["errors"].append(f"Chrome did not start: {page.first_line(error)}")
+        return report
+    try:
+        report["versions"] = page.versions(driver)
+        report["argv"] = page.argv(driver)
+        _visit(driver, wanted, report)
+    except page.ERRORS as error:
+        report["errors"].append(f"Chrome: {page.first_line(error)}")
+    except KeyboardInterrupt:
+        chrome.end(driver, HASTE_S)             # nobody wants its net-log any more
+        raise
+    chrome.end(driver)
+    if chrome.replaced_network_process(how):
+        report["errors"].append("Chrome: its network process ended, and it started another")
+    return report
+
+
+def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> None:
+    """Go to the page, wait for its load event and for silence on the network, and read its timing."""
+    settings = wanted.settings
+    driver.set_page_load_timeout(settings.timeout_s)
+    page.limit_commands(driver, settings.timeout_s + COMMAND_S)
+    late = False
+    try:
+        loaded = page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
+        rule = (Idle if loaded else network_silent)(wanted.interface, settings.quiet_s)
+        report["quiet"] = page.wait_until(rule, time.monotonic() + settings.quiet_limit_s, LOOK_S)
+    except TimeoutException:
+        late = True
+        report["timed_out_s"] = settings.timeout_s
+    except InvalidSessionIdException:
+        report["errors"].append("Chrome ended in the middle of the load")
+        return
+    except WebDriverException as error:
+        report["errors"].append(f"Chrome: {page.first_line(error)}")
+    page.limit_commands(driver, COMMAND_S)
+    try:
+        report.update(page.run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + page.DIALOGS_S))
+    except WebDriverException as error:
+        report["errors"].append(f"navigation timing: {page.first_line(error)}")
+    if wanted.initiators:
+        report["initiators"] = read_initiators(driver)
+    if late and report.get("timing"):
+        report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
+
+
+def _evaluate(wanted: PageLoad, net_log: Path, report: dict[str, Any]) -> None:
+    """Write the client log and the HAR, and add the load's figures to `report`; nothing when Chrome never started."""
+    if "argv" not in report:
+        return
+    if shows_error_page(report):
+        report["errors"].append("Chrome shows an error page")
+    try:
+        report.update(write_client_log(net_log.parent, sanitise(wanted.url), net_log, report))
+    except ExperimentError as error:
+        report["errors"].append(str(error))
+
+
+def load_page(wanted: PageLoad) -> int:
+    """Load a page and write load.json; return 1 when the load failed, else 0. Whoever calls this ends soon after."""
+    terminate_as_interrupt()                 # Chrome is quit on the way out
+    os.nice(wanted.nice)
+    if wanted.binary and wanted.driver:
+        browser = program.Browser(wanted.binary, wanted.driver)
+    else:
+        browser = program.find_browser()
+    # Read all that Chrome's user might not be allowed to: the project may lie in a directory closed to others.
+    shim = Path(wanted.shim) if wanted.shim else program.require_shim()
+    rules = resolver_rules(read_hack_dns(Path(wanted.hack_dns)))
+    chrome.deterministic_script()
+    become(User("", wanted.uid, wanted.gid))
+    settings, work_dir, limit = wanted.settings, Path(wanted.work_dir), None
+    if wanted.socket_limits is not None:
+        limit = ConnectionLimit(settings.connections_per_host, wanted.socket_limits)
+    how = chrome.ChromeSettings(work_dir, rules, shim, predict=settings.predict,
+                                trusted_key=wanted.trusted_key, key_shares=wanted.key_shares,
+                                connection_limit=limit, initiators=wanted.initiators,
+                                loopback_tfo=wanted.loopback_tfo, user_agent=wanted.user_agent or None)
+    try:
+        report = _load(wanted, browser, how)
+        _evaluate(wanted, how.net_log, report)
+    except KeyboardInterrupt:
+        return 1
+    write_atomically(work_dir / REPORT, json.dumps(report, indent=1))
+    for error in report["errors"]:
+        print(printable(error), file=sys.stderr)
+    return 1 if report["errors"] or not report.get("plt_ms") else 0

@@ -1,0 +1,81 @@
+"""A SYN over IPv4 as bytes, and how to take the Fast Open option or the data out of it (RFC 791, 9293, 7413)."""
+
+from ipaddress import IPv4Address
+from struct import pack, pack_into, unpack_from
+
+END, NOTHING, FASTOPEN, EXPERIMENTAL = 0, 1, 34, 254
+EXPERIMENTAL_FASTOPEN = b"\xf9\x89"
+"""The option before it had a number of its own: kind 254 and this (RFC 7413, appendix B; RFC 6994)."""
+TOTAL_LENGTH_AT, IP_CHECKSUM_AT, DESTINATION_AT, ADDRESSES = 2, 10, 16, slice(12, 20)
+TCP_LENGTH_AT, TCP_CHECKSUM_AT, TCP_HEAD_BYTES = 12, 16, 20
+
+
+class Syn:
+    """What a middlebox sees of a SYN. Raises struct.error or IndexError for what is no whole TCP packet."""
+
+    def __init__(self, packet: bytes) -> None:
+        """Take the packet from its IP header on."""
+        self._packet = packet
+        self._ip_bytes = (packet[0] & 15) * 4
+        self._tcp_bytes = (packet[self._ip_bytes + TCP_LENGTH_AT] >> 4) * 4
+        self._options = self._fastopen_options()
+
+    @property
+    def destination(self) -> IPv4Address:
+        """To whom it goes."""
+        return IPv4Address(self._packet[DESTINATION_AT:DESTINATION_AT + 4])
+
+    @property
+    def has_fastopen(self) -> bool:
+        """Whether it asks for a cookie or brings one."""
+        return bool(self._options)
+
+    @property
+    def data_bytes(self) -> int:
+        """How much data it carries."""
+        total, = unpack_from("!H", self._packet, TOTAL_LENGTH_AT)
+        return int(total) - self._ip_bytes - self._tcp_bytes
+
+    def without_fastopen(self) -> bytes:
+        """Return it with NOPs in the place of the option; its data stays."""
+        packet = bytearray(self._packet)
+        for start, end in self._options:
+            packet[start:end] = bytes([NOTHING]) * (end - start)
+        return self._summed(packet)
+
+    def without_data(self) -> bytes:
+        """Return its headers only."""
+        packet = bytearray(self._packet[:self._ip_bytes + self._tcp_bytes])
+        pack_into("!H", packet, TOTAL_LENGTH_AT, len(packet))
+        return self._summed(packet)
+
+    def _fastopen_options(self) -> list[tuple[int, int]]:
+        """Return where each Fast Open option begins and ends."""
+        found, place, end = [], self._ip_bytes + TCP_HEAD_BYTES, self._ip_bytes + self._tcp_bytes
+        while place < end and self._packet[place] != END:
+            kind = self._packet[place]
+            length = 1 if kind == NOTHING else max(self._packet[place + 1], 2)
+            if kind == FASTOPEN or (kind == EXPERIMENTAL
+                                    and self._packet[place + 2:place + 4] == EXPERIMENTAL_FASTOPEN):
+                found.append((place, min(place + length, end)))
+            place += length
+        return found
+
+    def _summed(self, packet: bytearray) -> bytes:
+        """Return the packet with the checksums that its bytes ask for."""
+        tcp = self._ip_bytes + TCP_CHECKSUM_AT
+        packet[IP_CHECKSUM_AT:IP_CHECKSUM_AT + 2] = packet[tcp:tcp + 2] = b"\0\0"
+        packet[IP_CHECKSUM_AT:IP_CHECKSUM_AT + 2] = checksum(packet[:self._ip_bytes])
+        segment = packet[self._ip_bytes:]
+        packet[tcp:tcp + 2] = checksum(packet[ADDRESSES] + pack("!BBH", 0, 6, len(segment)) + segment)
+        return bytes(packet)
+
+
+def checksum(words: bytes | bytearray) -> bytes:
+    """Return the Internet checksum (RFC 1071) of these bytes."""
+    if len(words) % 2:
+        words = bytes(words) + b"\0"
+    total = sum(unpack_from(f"!{len(words) // 2}H", words))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return pack("!H", ~total & 0xFFFF)

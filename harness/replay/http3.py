@@ -1,0 +1,249 @@
+"""A connection that speaks HTTP/3 (RFC 9114): many requests at once, answered from the recording by its port's thread.
+
+aioquic speaks QUIC and HTTP/3; here is what it leaves open: which answer's bytes go next, and when. It takes whatever
+it is given and sends all answers in turns, so it is given no more than it may send now. The most urgent answer's bytes
+are always next (RFC 9218), as over HTTP/2.
+"""
+
+import asyncio
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.h3.connection import ErrorCode, H3Connection, Setting
+from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import (
+    ConnectionTerminated,
+    HandshakeCompleted,
+    ProtocolNegotiated,
+    QuicEvent,
+    StopSendingReceived,
+    StreamReset,
+)
+from aioquic.quic.recovery import QuicPacketPacer
+
+from harness.files.har import H3
+from harness.mirror.asked import BodyHasher
+from harness.replay.answering import NEVER, Outgoing, outgoing
+from harness.replay.connection import LARGEST_UPLOAD, Connection
+from harness.replay.heads import Field
+from harness.replay.reply import reply_to
+from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
+
+
+class _Http3(H3Connection):
+    """What aioquic makes of a connection's streams."""
+
+    def _get_local_settings(self) -> dict[int, int]:
+        """Offer no WebSockets (RFC 9220): Chrome opens a TCP connection for each, as to most sites."""
+        settings = super()._get_local_settings()
+        del settings[Setting.ENABLE_CONNECT_PROTOCOL]
+        return settings
+
+
+@dataclass
+class _Upload:
+    """A request that has not ended."""
+
+    headers: list[Field]
+    hasher: BodyHasher | None = None
+    size: int = 0
+
+
+
+class Http3Connection(QuicConnectionProtocol):
+    """Serves one connection to its end."""
+
+    def __init__(self, quic: QuicConnection, stream_handler: None = None, *, connect: Callable[[], Connection],
+                 early: Callable[[], bool], paced: bool) -> None:
+        super().__init__(quic, stream_handler)
+        self._connection = connect()
+        self._may_be_early = early()
+        self._http: _Http3 | None = None
+        self._handshaken = False
+        self._uploads: dict[int, _Upload] = {}
+        self._answers: dict[int, Outgoing] = {}
+        self._turns: list[tuple[int, int, int]] = []
+        """A heap of the ranks of those answers whose bodies are being sent; some may be over."""
+        self._waker: asyncio.TimerHandle | None = None
+        self._link = _Link(quic, paced=paced)
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        """Take what happened; aioquic calls it, and sends what there is to be sent afterwards."""
+        if isinstance(event, ProtocolNegotiated):
+            self._http = _Http3(self._quic)
+            self._connection.protocol, self._connection.resumed = H3, self._link.begin(early=self._may_be_early)
+        elif isinstance(event, HandshakeCompleted):
+            self._handshaken = True
+        elif isinstance(event, (StreamReset, StopSendingReceived)):
+            self._uploads.pop(event.stream_id, None)
+            if event.stream_id in self._answers:
+                self._finish(self._answers[event.stream_id])
+        elif isinstance(event, ConnectionTerminated):
+            self._end()
+        if self._http is not None:
+            for each in self._http.handle_event(event):
+                self._take(each)
+
+    def transmit(self) -> None:
+        """Decide what goes next, and send it."""
+        self._fill()
+        super().transmit()
+
+    def _take(self, event: H3Event) -> None:
+        if isinstance(event, HeadersReceived):
+            self._uploads.setdefault(event.stream_id, _Upload(event.headers))    # others are trailers
+        elif isinstance(event, DataReceived) and event.stream_id in self._uploads:
+            upload = self._uploads[event.stream_id]
+            upload.hasher = upload.hasher or BodyHasher()
+            upload.hasher.update(event.data)
+            upload.size += len(event.data)
+            if upload.size > LARGEST_UPLOAD:
+                del self._uploads[event.stream_id]
+                self._quic.stop_stream(event.stream_id, ErrorCode.H3_EXCESSIVE_LOAD)
+                self._quic.reset_stream(event.stream_id, ErrorCode.H3_EXCESSIVE_LOAD)
+        if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:
+            upload_of = self._uploads.pop(event.stream_id, None)
+            if upload_of is not None:
+                self._answer(event.stream_id, upload_of)
+
+    def _answer(self, stream: int, upload: _Upload) -> None:
+        """Begin the answer to a request that is complete now."""
+        site, request = request_of(self._connection, upload.headers, upload.hasher)
+        reply = reply_to(site, self._connection.directories, request)
+        answer = outgoing(self._connection, stream, site, request, reply, received_s=time.time())
+        answer.early = not self._handshaken
+        self._answers[stream] = answer
+        if reply.hangs:
+            return
+        if reply.early_hints:
+            self._send_head(stream, early_hints_of(reply))
+        if reply.think_ms:
+            self._loop.call_at(self._loop.time() + reply.think_ms / 1000, self._begin_late, stream)
+        else:
+            self._begin(answer)
+
+    def _begin_late(self, stream: int) -> None:
+        """Begin an answer that was thought about for long enough."""
+        if stream in self._answers:      # nobody has reset its stream meanwhile
+            self._begin(self._answers[stream])
+            self.transmit()
+
+    def _begin(self, answer: Outgoing) -> None:
+        """Send the head of an answer."""
+        answer.begin()
+        self._send_head(answer.stream, head_of(answer.reply), ends=answer.is_only_head)
+        if answer.is_only_head:
+            self._finish(answer)
+        else:
+            heapq.heappush(self._turns, answer.rank())
+
+    def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
+        if self._http is not None:
+            self._http.send_headers(stream, fields, end_stream=ends)
+
+    def _fill(self) -> None:
+        """Give QUIC as much as it may send now, of the most urgent answers."""
+        room = self._link.room() if self._turns else 0
+        not_now = []
+        while self._turns and room > 0:
+            rank = heapq.heappop(self._turns)
+            answer = self._answers.get(rank[-1])
+            if answer is None:      # its stream was reset
+                continue
+            size = min(room, FRAME, self._link.window(answer.stream), answer.allowed)
+            if size <= 0:
+                not_now.append(rank)
+                continue
+            room -= self._send_piece(answer, size)
+            if answer.stream in self._answers:
+                heapq.heappush(self._turns, answer.rank())
+        for rank in not_now:
+            heapq.heappush(self._turns, rank)
+        if not_now:
+            self._wake_in_time()
+
+    def _send_piece(self, answer: Outgoing, size: int) -> int:
+        """Send the next bytes of an answer, and return how many."""
+        piece = answer.read(size)
+        if not piece:    # the file was cut meanwhile
+            self._quic.reset_stream(answer.stream, ErrorCode.H3_INTERNAL_ERROR)
+            self._finish(answer)
+        elif self._http is not None:
+            self._http.send_data(answer.stream, piece, end_stream=answer.is_last_piece)
+            if answer.is_last_piece:
+                self._finish(answer)
+        return len(piece)
+
+    def _wake_in_time(self) -> None:
+        """Go on when the next of those answers has more to send that are sent as they came."""
+        next_s = min((answer.next_s() for answer in self._answers.values()), default=NEVER)
+        if self._waker is not None:
+            self._waker.cancel()
+        self._waker = self._loop.call_at(next_s, self.transmit) if next_s < NEVER else None
+
+    def _finish(self, answer: Outgoing) -> None:
+        del self._answers[answer.stream]
+        answer.note(self._connection)
+
+    def _end(self) -> None:
+        if self._waker is not None:
+            self._waker.cancel()
+        if not self._connection.requests:
+            self._connection.note_silent()
+        for answer in list(self._answers.values()):
+            self._finish(answer)
+        self._turns.clear()
+
+
+class _Unpaced(QuicPacketPacer):
+    """Lets every packet go at once."""
+
+    def update_rate(self, congestion_window: int, smoothed_rtt: float) -> None:
+        """Set no rate."""
+
+
+class _Link:
+    """What aioquic keeps to itself about a connection. requirements.txt pins its version: this is 1.7's."""
+
+    def __init__(self, quic: QuicConnection, *, paced: bool) -> None:
+        self._quic = quic
+        if not paced:
+            quic._loss._pacer = _Unpaced(max_datagram_size=quic.configuration.max_datagram_size)
+
+    def begin(self, *, early: bool) -> bool:
+        """Take note of the ClientHello, before anything is answered; say whether it took up an earlier session.
+
+        Its address counts then as validated, as by a token of that session (RFC 9000, section 8.1.3), which aioquic
+        does not give: else an answer of more than three times what came would wait for a round trip more. Without
+        `early` the session that is made now can be taken up without early data only.
+        """
+        resumed = self._quic.tls.session_resumed
+        if resumed:
+            self._quic._network_paths[0].is_validated = True
+        if not early:
+            self._quic.tls._max_early_data = None
+        return resumed
+
+    def room(self) -> int:
+        """Return how many bytes may be given to QUIC: what the congestion window has left, or a whole packet where that
+        is little, less what it has not sent yet.
+        """
+        loss = self._quic._loss
+        left = loss.congestion_window - loss.bytes_in_flight
+        return max(left, self._quic.configuration.max_datagram_size) - self._unsent()
+
+    def window(self, stream: int) -> int:
+        """Return how many bytes the client takes now; flow control counts a stream's and the connection's."""
+        state = self._quic._streams.get(stream)
+        if state is None:
+            return 0
+        of_all = self._quic._remote_max_data - self._quic._remote_max_data_used - self._unsent()
+        return min(state.max_stream_data_remote - state.sender._buffer_stop, of_all)
+
+    def _unsent(self) -> int:
+        return sum(stream.sender._buffer_stop - stream.sender.highest_offset
+                   for stream in self._quic._streams_queue if not stream.sender.buffer_is_empty)

@@ -1,0 +1,163 @@
+"""Middleboxes do to SYNs what they say, and both kernels answer as theory has it; balancers' cookies fit one in N."""
+
+import argparse
+import os
+import select
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from struct import pack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.files.middlebox import Box, Middlebox, middlebox_in_words, read_middlebox
+from harness.network.links import delayed_links
+from harness.network.middlebox import standing
+from harness.network.star import Host, LinkSpeeds, running_star
+from harness.network.syn import Syn, checksum
+from harness.system import fastopen
+from harness.system.netns import inside
+from harness.system.tcp import carried_data_in_syn, listen
+
+SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=20)
+REQUEST, PORT = b"GET / HTTP/1.0\r\n\r\n", 8000
+SYN_AGAIN_S = 1.0
+"""RFC 6298, section 2.1."""
+COOKIE = pack("!BB8s", 34, 10, b"cookie..")
+EXPERIMENTAL = pack("!BBH8s", 254, 12, 0xF989, b"cookie..")
+MSS = pack("!BBH", 2, 4, 1460)
+
+
+def syn_packet(options: bytes, data: bytes) -> bytes:
+    """Return a SYN with these options, padded by NOPs, whose checksums are right."""
+    options += b"\x01" * (-len(options) % 4)
+    addresses = socket.inet_aton("10.0.0.1") + socket.inet_aton("10.0.0.2")
+    tcp = pack("!HHIIBBHHH", 40000, 8000, 1, 0, (20 + len(options)) // 4 << 4, 2, 65535, 0, 0) + options + data
+    tcp = tcp[:16] + checksum(addresses + pack("!BBH", 0, 6, len(tcp)) + tcp) + tcp[18:]
+    ip = pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 7, 0x4000, 64, 6, 0) + addresses
+    return ip[:10] + checksum(ip) + ip[12:] + tcp
+
+
+def is_sound(packet: bytes) -> bool:
+    """Tell whether both checksums and the length are right: summed with its checksum, a packet gives 0 (RFC 1071)."""
+    pseudo = packet[12:20] + pack("!BBH", 0, 6, len(packet) - 20)
+    return checksum(packet[:20]) == checksum(pseudo + packet[20:]) == b"\0\0" \
+        and int.from_bytes(packet[2:4], "big") == len(packet)
+
+
+@given(st.lists(st.sampled_from([COOKIE, EXPERIMENTAL, MSS, b"\x01"]), max_size=3), st.binary(max_size=600))
+def test_a_syn_is_cleaned_of_what_the_box_cuts_and_of_nothing_else(options: list[bytes], data: bytes) -> None:
+    """It stays a sound packet; the option's place is filled, the data's is not."""
+    packet = syn_packet(b"".join(options), data)
+    syn = Syn(packet)
+    assert is_sound(packet)
+    assert syn.has_fastopen == bool({COOKIE, EXPERIMENTAL} & {*options})
+    assert syn.data_bytes == len(data)
+    stripped, trimmed = Syn(syn.without_fastopen()), Syn(syn.without_data())
+    assert (stripped.has_fastopen, stripped.data_bytes) == (False, len(data))
+    assert (trimmed.has_fastopen, trimmed.data_bytes) == (syn.has_fastopen, 0)
+    assert is_sound(syn.without_fastopen())
+    assert is_sound(syn.without_data())
+    assert stripped.destination == trimmed.destination == syn.destination
+
+
+@pytest.mark.parametrize(("typed", "kind"), [
+    ("drop-syn-data", Middlebox(Box.DROP_SYN_DATA)), ("strip-option:0.1", Middlebox(Box.STRIP_OPTION, 0.1)),
+    ("trim-data:1", Middlebox(Box.TRIM_DATA)), ("drop-option:0.25", Middlebox(Box.DROP_OPTION, 0.25))])
+def test_a_middlebox_is_typed_as_its_kind_and_a_share(typed: str, kind: Middlebox) -> None:
+    """A share of 1 is not said."""
+    assert read_middlebox(typed) == kind
+    assert read_middlebox(middlebox_in_words(typed)) == kind
+
+
+@pytest.mark.parametrize("typed", ["", "drop", "drop-syn-data:", "drop-syn-data:0", "drop-syn-data:1.1", "trim-data:x"])
+def test_what_is_no_middlebox_is_refused(typed: str) -> None:
+    """By argparse's own error, of which it makes a line."""
+    with pytest.raises(argparse.ArgumentTypeError):
+        read_middlebox(typed)
+
+
+@given(st.integers(1, 200), st.floats(0.001, 1), st.integers(0, 2**32 - 1))
+def test_the_seed_chooses_the_share_of_the_paths(servers: int, share: float, seed: int) -> None:
+    """The same for the same seed, at least one, and the share of them rounded up."""
+    names = [f"host{number}" for number in range(servers)]
+    chosen = Middlebox(Box.TRIM_DATA, share).on_paths_to(names, seed)
+    assert chosen == Middlebox(Box.TRIM_DATA, share).on_paths_to(names[::-1], seed)
+    assert share * servers - 1e-6 <= len(chosen) < share * servers + 1
+    assert {*chosen} <= {*names}
+
+
+@contextmanager
+def listening(server: Host, keys: list[bytes | None]) -> Iterator[list[socket.socket]]:
+    """Give sockets that listen at a server, one for each key of its cookies."""
+    with inside(server.pid):
+        sockets = [listen(server.address, PORT, cookie_key=key) for key in keys]
+    try:
+        yield sockets
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def ask(user: Host, server: Host, listeners: list[socket.socket]) -> tuple[float, bool]:
+    """Send a request with TFO; return how long it took to arrive, in s, and whether it came in the SYN."""
+    with inside(user.pid):
+        client = socket.socket()
+    with closing(client):
+        begun_s = time.monotonic()
+        client.sendto(REQUEST, socket.MSG_FASTOPEN, (server.address, PORT))
+        ready, _, _ = select.select(listeners, [], [], 5)
+        connection, _ = ready[0].accept()
+        with closing(connection):
+            connection.settimeout(5)
+            assert connection.recv(len(REQUEST)) == REQUEST
+            return time.monotonic() - begun_s, carried_data_in_syn(connection)
+
+
+# What the second connection to a server sees: whether a SYN was sent again, and whether its data came in the SYN.
+SEEN = {Box.STRIP_OPTION: (False, False), Box.DROP_OPTION: (True, False), Box.DROP_SYN_DATA: (True, False),
+        Box.TRIM_DATA: (False, False), None: (False, True)}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("box", SEEN, ids=str)
+def test_a_box_costs_what_theory_says(box: Box | None) -> None:
+    """Whoever drops SYNs costs a second, whoever cleans them nothing but the gain; who is not behind it gains."""
+    with running_star(["behind.test", "beside.test"], SPEEDS, netem=False) as star, \
+            delayed_links(star, SPEEDS, netem=False):
+        fastopen.set_fastopen(star.pids, fastopen.ON)
+        half = Middlebox(box or Box.TRIM_DATA, 0.5)
+        seed = next(seed for seed in range(99) if half.on_paths_to([*star.servers], seed) == ["behind.test"])
+        with standing(star, half, seed) as stands:
+            for name in ("beside.test", "behind.test") if box else ("beside.test",):
+                server, before = star.servers[name], fastopen.read_counters(star.user.pid)
+                with listening(server, [None]) as listeners:
+                    ask(star.user, server, listeners)       # asks for a cookie
+                    took_s, in_syn = ask(star.user, server, listeners)
+                again = fastopen.difference(fastopen.read_counters(star.user.pid), before)["TCPSynRetrans"]
+                lost, wanted_in_syn = SEEN[box if name == "behind.test" else None]
+                assert (again > 0, in_syn) == (lost, wanted_in_syn)
+                assert (took_s >= SYN_AGAIN_S) == lost
+            counts = stands.counts.read()
+        assert stands.servers == ("behind.test",)
+        assert (counts.touched > 0) == bool(box)
+        if box and box.drops:
+            assert counts.touched == again
+
+
+@pytest.mark.root
+def test_behind_a_balancer_a_cookie_fits_one_time_in_n() -> None:
+    """Which server answers is chosen by the connection's ports; each gives cookies that only itself takes."""
+    asked, servers = 200, 4
+    with running_star(["balanced.test"], SPEEDS, netem=False) as star:
+        fastopen.set_fastopen(star.pids, fastopen.ON)
+        server = star.servers["balanced.test"]
+        before = fastopen.read_counters(server.pid)
+        with listening(server, [os.urandom(16) for _ in range(servers)]) as listeners:
+            fitted = sum(ask(star.user, server, listeners)[1] for _ in range(asked))
+        misfits = fastopen.difference(fastopen.read_counters(server.pid), before)["TCPFastOpenPassiveFail"]
+        assert asked - 2 <= fitted + misfits <= asked
+        assert fitted / asked == pytest.approx(1 / servers, abs=0.12)       # 4 standard deviations

@@ -1,0 +1,113 @@
+"""Asks a replay server over HTTP/3, with aioquic's own client."""
+
+import asyncio
+import ssl
+from dataclasses import dataclass, field
+
+from aioquic.asyncio.client import connect
+from aioquic.asyncio.protocol import QuicConnectionProtocol
+from aioquic.h3.connection import H3_ALPN, H3Connection
+from aioquic.h3.events import DataReceived, HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import HandshakeCompleted, QuicEvent, StreamReset
+from aioquic.tls import SessionTicket
+
+from tests.support.replay_process import HOST, LIMIT_S
+from tests.support.secure_replay import Answer, Secure
+
+Asked = tuple[str, str, tuple[tuple[str, str], ...], int]
+"""Path, method, headers and bytes of the body."""
+BYTES_OF_A_READ = 2**20
+
+
+@dataclass
+class Visit:
+    """One connection: its answers in the order of the requests, and the session that it left behind."""
+
+    answers: list[Answer] = field(default_factory=list)
+    heads: list[list[tuple[bytes, bytes]]] = field(default_factory=list)
+    """Heads in the order in which they came, interim ones (103) among them."""
+    tickets: list[SessionTicket] = field(default_factory=list)
+    early: bool = False
+    resumed: bool = False
+    smallest_room: int = 0
+
+
+class _Protocol(QuicConnectionProtocol):
+    def __init__(self, quic: QuicConnection, stream_handler: None = None) -> None:
+        super().__init__(quic, stream_handler)
+        self.http = H3Connection(quic)
+        self.visit = Visit()
+        self.open: dict[int, Answer] = {}
+        self.done = asyncio.Event()
+        self.reset_after: dict[int, int] = {}
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, HandshakeCompleted):
+            self.visit.early, self.visit.resumed = event.early_data_accepted, event.session_resumed
+        if isinstance(event, StreamReset):
+            self._ended(event.stream_id)
+        for got in self.http.handle_event(event):
+            if isinstance(got, HeadersReceived):
+                self.visit.heads.append(got.headers)
+                self.open[got.stream_id].headers = got.headers
+            elif isinstance(got, DataReceived):
+                self.open[got.stream_id].body += got.data
+                if len(self.open[got.stream_id].body) >= self.reset_after.get(got.stream_id, 2**60):
+                    self._quic.stop_stream(got.stream_id, 0x10c)
+                    self._ended(got.stream_id)
+                    continue
+            if isinstance(got, (HeadersReceived, DataReceived)) and got.stream_ended:
+                self.open[got.stream_id].ended = len(self.visit.answers) - len(self.open)
+                self._ended(got.stream_id)
+
+    def _ended(self, stream: int) -> None:
+        self.open.pop(stream, None)
+        if not self.open:
+            self.done.set()
+
+    def ask(self, path: str, method: str, headers: tuple[tuple[str, str], ...], body: int, leaves_after: int) -> None:
+        stream = self._quic.get_next_available_stream_id()
+        fields = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
+        self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in fields], not body)
+        if body:
+            self.http.send_data(stream, bytes(body), end_stream=True)
+        self.open[stream] = Answer()
+        self.visit.answers.append(self.open[stream])
+        if leaves_after:
+            self.reset_after[stream] = leaves_after
+
+
+def ask_over_http3(secure: Secure, *asked: Asked, session: SessionTicket | None = None, leaves_after: int = 0,
+                   limit_s: float = LIMIT_S) -> Visit:
+    """Ask for all of it at once over one connection; with a `session`, in early data where that allows it.
+
+    Where `leaves_after` is not 0 the client takes so many bytes of each answer, and no more. Raises TimeoutError.
+    """
+    return asyncio.run(asyncio.wait_for(_visit(secure, asked, session, leaves_after), limit_s))
+
+
+async def _visit(secure: Secure, asked: tuple[Asked, ...], session: SessionTicket | None,
+                 leaves_after: int) -> Visit:
+    configuration = QuicConfiguration(
+        alpn_protocols=H3_ALPN, server_name=HOST, cafile=str(secure.directory / "authority" / "ca.pem"),
+        session_ticket=session, verify_mode=ssl.CERT_REQUIRED, max_datagram_size=1472)
+    tickets: list[SessionTicket] = []
+    async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=_Protocol,
+                       session_ticket_handler=tickets.append, wait_connected=session is None) as protocol:
+        assert isinstance(protocol, _Protocol)
+        for each in asked:
+            protocol.ask(*each, leaves_after)
+        protocol.transmit()
+        if asked:
+            await protocol.done.wait()
+        while not tickets:
+            await asyncio.sleep(0.01)
+        protocol.visit.tickets = tickets
+        return protocol.visit
+
+
+def get(path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0) -> Asked:
+    """Return a request."""
+    return path, method, headers, body

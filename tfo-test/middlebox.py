@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Be a middlebox that does not know TCP Fast Open: change or drop the SYNs that leave by one interface.
+
+    iptables (mangle, POSTROUTING) --NFQUEUE--> this process: touch the SYN or not --accept/drop--> on its way
+
+Run it inside the network namespace of the host whose paths are broken (tfo.py --middlebox does). It prints `ready` when
+it stands, and ends on SIGTERM or Ctrl-C, taking its rule with it. How many SYNs it saw and touched is counted in the
+shared memory of --counts-fd (harness/system/syn_counts.py). A SYN waits here for some 0.1 ms, with TFO and without.
+"""
+
+import sys
+from collections.abc import Callable
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Protocol
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+from harness.errors import run_main
+from harness.files.middlebox import Box
+from harness.network.syn import Syn
+from harness.system.delay_queue import Packet, be_punctual, queued_packets
+from harness.system.options import OptionParser, Whole
+from harness.system.processes import terminate_as_interrupt
+from harness.system.syn_counts import SharedSynCounts
+
+QUEUE_NUMBER = 2
+"""1 is the delay line's, in the same namespace."""
+WHOLE_PACKET_BYTES = 0xFFFF
+
+
+class ChangeablePacket(Packet, Protocol):
+    """What else of netfilterqueue's packets is used."""
+
+    def set_payload(self, payload: bytes) -> None:
+        """Have it go on with these bytes instead of its own."""
+
+
+def main() -> int:
+    """Touch SYNs until told to stop; return the exit status."""
+    parser = OptionParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--interface", required=True, help="network interface by which the SYNs leave")
+    parser.add_argument("--box", type=Box, choices=[*Box], required=True, help="what is done to them")
+    parser.add_argument("--addresses", type=addresses, required=True, metavar="ADDRESS,...", help="to whom they go")
+    parser.add_argument("--counts-fd", type=Whole(0, 2**20), required=True, help="descriptor of the counts' memory")
+    arguments = parser.parse_args()
+    counts, box, behind = SharedSynCounts(arguments.counts_fd), arguments.box, arguments.addresses
+
+    def pass_on(packet: ChangeablePacket) -> None:
+        """Do to a SYN what the box does, and let it go on, or not."""
+        syn = Syn(packet.get_payload())
+        if syn.destination not in behind:
+            packet.accept()
+            return
+        touched = is_touched(box, syn)
+        counts.count(touched=touched)
+        if touched and box.drops:
+            packet.drop()
+            return
+        if touched:
+            packet.set_payload(syn.without_fastopen() if box is Box.STRIP_OPTION else syn.without_data())
+        packet.accept()
+
+    stand(pass_on, arguments.interface)
+    return 0
+
+
+def is_touched(box: Box, syn: Syn) -> bool:
+    """Tell whether the box does anything to this SYN."""
+    return syn.has_fastopen if box in (Box.STRIP_OPTION, Box.DROP_OPTION) else bool(syn.data_bytes)
+
+
+def stand(pass_on: Callable[[ChangeablePacket], None], interface: str) -> None:
+    """Give each SYN that leaves by `interface` to `pass_on`, until SIGTERM or Ctrl-C."""
+    from netfilterqueue import COPY_PACKET, NetfilterQueue
+
+    terminate_as_interrupt()
+    queue = NetfilterQueue()
+    queue.bind(QUEUE_NUMBER, pass_on, mode=COPY_PACKET, range=WHOLE_PACKET_BYTES)
+    syns = ["POSTROUTING", "-o", interface, "-p", "tcp", "--tcp-flags", "SYN,ACK", "SYN"]
+    try:
+        be_punctual()
+        with queued_packets([syns], queue_number=QUEUE_NUMBER):
+            print("ready", flush=True)
+            queue.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        queue.unbind()
+
+
+def addresses(text: str) -> frozenset[IPv4Address]:
+    """Read addresses with commas between them. Raises ValueError."""
+    return frozenset(map(IPv4Address, text.split(",")))
+
+
+if __name__ == "__main__":
+    run_main(main)
