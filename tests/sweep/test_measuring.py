@@ -1,6 +1,5 @@
 """A unit on a worker's machine: root follows no link that Chrome's user puts into the folder that it was given."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -12,7 +11,7 @@ from harness.errors import ExitStatus, InputError
 from harness.sweep import measuring
 from harness.sweep.measuring import PARTS, SITE, Contents, NotMeasuredError, Patience, judge, measure, read_files
 from harness.sweep.outcome import UnitOutcome
-from harness.system.privileges import User
+from harness.system.privileges import give, invoking_user
 from tests.support.client_folder import make_client
 from tests.support.made_units import VERSIONS, unit
 from tests.support.ordinary import acting_as
@@ -43,7 +42,8 @@ class Host:
     def measure(self, program: str, wait_s: float = 0) -> tuple[UnitOutcome, Contents]:
         """Measure a unit by `program`, which has its folder as `place`; return its outcome and files."""
         (self.project / "tfo.py").write_text(TFO_PY + program)
-        return measure(unit(url=URL, options=()), read_files(self.folder / "source", PARTS), Patience(wait_s, 0))
+        with acting_as(invoking_user()):        # it does not come back from that
+            return measure(unit(url=URL, options=()), read_files(self.folder / "source", PARTS), Patience(wait_s, 0))
 
 
 @pytest.fixture
@@ -92,14 +92,13 @@ def test_root_gives_nothing_away_that_the_user_may_not_read(here: Host, monkeypa
     """A folder may be exchanged for a link after it was looked at: so root reads as the user."""
     monkeypatch.setenv("SUDO_UID", str(USER))
     monkeypatch.setenv("SUDO_GID", str(USER))
+    give(here.folder, invoking_user())
     of_root = here.folder / "of root"
     of_root.mkdir()
     (of_root / "secret").write_text("secret")
     (of_root / "secret").chmod(0o600)
     monkeypatch.setattr(measuring, "RESULTS", ("client/secret",))
-    for folder in (here.scratch, here.project):
-        os.chown(folder, USER, USER)
-    with acting_as(User("sudo's", USER, USER)), pytest.raises(NotMeasuredError) as error:
+    with pytest.raises(NotMeasuredError) as error:
         here.measure(f"(place / 'client').symlink_to({str(of_root)!r})\nsys.exit(1)")
     assert sorted(error.value.args[0][1]) == ["console.log"]
 
