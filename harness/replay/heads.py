@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from hpack.exceptions import HPACKDecodingError, InvalidTableSizeError, OversizedHeaderListError
+from hpack.exceptions import HPACKDecodingError, InvalidTableIndexError, InvalidTableSizeError, OversizedHeaderListError
 from hpack.hpack import decode_integer, encode_integer
 from hpack.huffman import HuffmanEncoder
 from hpack.huffman_constants import REQUEST_CODES, REQUEST_CODES_LENGTH
@@ -54,7 +54,9 @@ class HeadDecoder:
         fields: list[Field] = []
         while at < end:
             first = block[at]
-            if first >= INDEXED:
+            if INDEXED < first < INDEXED | 0x7F:        # most fields: what the client has sent before, in one byte
+                field, at = self._field(first & 0x7F), at + 1
+            elif first >= INDEXED:
                 index, at = _integer(block, at, 7)
                 field = self._field(index)
             elif first >= LITERAL_INDEXED:
@@ -74,7 +76,9 @@ class HeadDecoder:
         return fields
 
     def _field(self, index: int) -> Field:
-        return STATIC[index - 1] if 0 < index < FIRST_DYNAMIC else self._table.get_by_index(index)
+        if not index:
+            raise InvalidTableIndexError("no index")
+        return STATIC[index - 1] if index < FIRST_DYNAMIC else self._table.dynamic_entries[index - FIRST_DYNAMIC]
 
     def _literal(self, block: bytes, at: int, bits: int) -> tuple[Field, int]:
         index, at = _integer(block, at, bits)

@@ -11,8 +11,8 @@ A file is a list of cases. A case has a `name`, may say `why` (a real page, a st
 - `requests`, one after the other: `url`, `method`, `by`, `headers`, `post`; `load`: a load of this page begins with it;
   `after_s`: so much time has passed, without a mark of a load; and what it gets: `gets` is the number of the recorded
   answer, from 1, or the name of a file, or null; `found` how it was found (harness.files.server_log.FoundAs), `status`
-  (0: it hangs) with which, `to` where it leads, `sends` a body that is not as it was recorded, `allows` a preflight's
-  answer.
+  (0: it hangs) with which, `waits_ms` for how long first, `to` where it leads, `sends` a body that is not as it was
+  recorded, `allows` a preflight's answer.
 
 ``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_replay.py`` writes what requests get from today's
 code; read the difference before it is committed. ``.venv/bin/python -m tests.corpus.replay.table`` writes the table.
@@ -70,7 +70,7 @@ def recording_of(case: dict[str, Any], directory: Path) -> Recording:
 def names_of(case: dict[str, Any], recording: Recording) -> dict[str, int]:
     """Return the numbers of the recorded exchanges by the identities of their answers."""
     answers = [answer for answer in recording.each if answer.page]
-    urls = [absolute(exchange["url"]) for exchange in case["recorded"]]
+    urls = [absolute(exchange["url"]).partition("#")[0] for exchange in case["recorded"]]
     return {answer.identity: int(dict(answer.headers or ()).get(NUMBER) or _number(case, urls, answer))
             for answer in answers}
 
@@ -128,6 +128,8 @@ class Replay:
         number = self._numbers.get(reply.answer)
         gets: dict[str, Any] = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
                                 "status": reply.status}
+        if reply.think_ms:
+            gets["waits_ms"] = reply.think_ms
         if "location" in headers:
             gets["to"] = headers["location"]
         if number and reply.status not in (0, 304) and reply.found != "ended" and body != self._texts[number - 1]:
@@ -138,7 +140,7 @@ class Replay:
         return gets
 
 
-OUTCOME = ("gets", "found", "status", "to", "sends", "allows")
+OUTCOME = ("gets", "found", "status", "waits_ms", "to", "sends", "allows")
 
 
 def given(request: dict[str, Any]) -> dict[str, Any]:

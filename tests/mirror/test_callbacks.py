@@ -1,5 +1,7 @@
 """Scripts that call the function which their URL names (JSONP)."""
 
+import gzip
+
 import pytest
 
 from harness.mirror.callbacks import new_names, renamed
@@ -20,7 +22,17 @@ def test_a_script_that_does_something_else_is_left_alone(script: bytes) -> None:
     assert renamed(script, "", NAMES) is None
 
 
+def test_compressed_scripts_stay_compressed() -> None:
+    script = b'jQuery1({"text": "jQuery1 is not renamed here"});'
+    wanted = script.replace(b"jQuery1(", b"jQuery2(")
+    assert gzip.decompress(renamed(gzip.compress(script), "gzip", NAMES) or b"") == wanted
+    assert renamed(b"cut short", "gzip", NAMES) is None
+    assert renamed(script, "zstd", NAMES) is None
+
+
 def test_names_are_values_that_differ() -> None:
+    assert new_names("/?cb=cb11&t=1", "/?cb=cb22&t=2") == [(b"cb11", b"cb22")]
+    assert new_names("/?cb=cb11", "/?cb=alert(1);f") == []
     assert new_names("/d?callback=cb11&a=1", "/d?callback=cb22&a=1") == [(b"cb11", b"cb22")]
 
 

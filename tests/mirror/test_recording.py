@@ -10,7 +10,6 @@ from harness.mirror.importing import status_code
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
-from harness.replay.site import Site
 from tests.support.written import lookup
 
 LONG = "/" + "l" * 70
@@ -87,21 +86,6 @@ def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
         assert recording.document(missing) is None, missing
 
 
-def test_fragments_of_2013_file_names(tmp_path: Path) -> None:
-    recording = record(tmp_path, {"a.test/x#part": ""}, [response("http://a.test/x#part")])
-    assert told(lookup(recording, "a.test", "/x")) == (200, "text/html; charset=utf-8", "", "a.test/x#part", "plain")
-
-
-def test_a_font_of_no_bytes_is_none(tmp_path: Path) -> None:
-    """As in GitHub yushu-liu/GA_CN: given one, Chrome asks for the font in the page's other formats."""
-    recording = record(tmp_path, {"a.test/f/none.woff": "", "a.test/f/none.ttf?v=1": "", "a.test/f/sans.woff?v=1": "x",
-                                  "a.test/beacon.js": ""}, [response("http://a.test/f/none.woff", mime="font/woff")])
-    assert recording.files["a.test"] == {"f/sans.woff?v=1", "beacon.js"}
-    site = Site(recording, "a.test")
-    assert [site.answer(f"/f/{name}").found for name in ("none.woff", "none.woff2", "sans.woff2?v=1")] == [
-        "missing", "missing", "best-match"]
-
-
 def test_what_a_page_of_2013_asked_for_after_its_load_event_is_marked(tmp_path: Path) -> None:
     """As ajc.com in GitHub duvernea/Computer_Networks: 112 of its 338 answers came up to 220 s after that event."""
     recorded = record(tmp_path, {"a.test/index.html": ""}, [response("http://a.test/"), response("http://a.test/ad")])
@@ -112,16 +96,6 @@ def test_what_a_page_of_2013_asked_for_after_its_load_event_is_marked(tmp_path: 
     recorded = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
     assert {answer.url: answer.after_load for answer in recorded.transactions("page")} == {
         "http://a.test/": False, "http://a.test/ad": True}
-
-
-def test_a_picture_of_no_bytes_is_none(tmp_path: Path) -> None:
-    """As in GitHub nabinsharma/CS6250 (google, 2014): it has bytes that the page waited for, and the replay none."""
-    recording = record(tmp_path, {"a.test/logo.png": "", "a.test/photo-20x30.jpg?v=1": "", "a.test/b.gif": "",
-                                  "a.test/photo-40x60.jpg?v=1": "x"},
-                       [response("http://a.test/logo.png", mime="image/png"), response("http://a.test/b.gif")])
-    site = Site(recording, "a.test")
-    assert [site.answer(f"/{name}").found for name in ("logo.png", "photo-20x30.jpg?v=1", "b.gif")] == [
-        "missing", "best-match", "plain"]
 
 
 def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
@@ -136,14 +110,6 @@ def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
     recording = read_recording(tmp_path / "Web", logs)
     assert recording.document("http://a.test/")
     assert any("cannot be replayed" in problem and "'not a url'" in problem for problem in recording.problems)
-
-
-def test_missing_directories_are_input_errors(tmp_path: Path) -> None:
-    (tmp_path / "Web" / "a.test").mkdir(parents=True)
-    with pytest.raises(InputError, match="no logs can be read here"):
-        read_recording(tmp_path / "Web", tmp_path / "nothing")
-    with pytest.raises(InputError, match="no mirror can be read here"):
-        read_recording(tmp_path / "nothing", None)
 
 
 def test_manifest(tmp_path: Path) -> None:

@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.pages import sanitise
 from harness.mirror.answers import Recorded
-from harness.mirror.asked import Asked
 from harness.mirror.exchanges import PageExchanges, read_page
-from harness.mirror.paths import md5_name
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.site import Site
@@ -72,23 +70,6 @@ def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
     assert recording.document("https://plain.test/") is None
 
 
-def test_an_answer_without_a_body_does_not_get_another_ones(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/", b"page", HTML)
-    recorded.add("https://a.test/poll", b"hello", HTML)
-    recorded.add("https://a.test/poll", status=503)
-    recorded.add("https://a.test/poll")
-    recorded.add("https://a.test/x/y", b"a file", HTML)
-    recorded.add("https://a.test/x%2Fy", status=404)
-    recorded.add("https://a.test/same", b"old", HTML)
-    recorded.add("https://a.test/same", status=304)
-    recording = read(recorded)
-    answers = recording.exact("https", "a.test", "/poll")
-    assert [(answer.status, answer.file) for answer in answers] == [(200, "a.test/poll"), (503, None), (200, None)]
-    assert found(recording, "https://a.test/x%2Fy").file is None
-    assert found(recording, "https://a.test/same").file == "a.test/same"
-
-
 def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     """They were compared, each with all others: 4000 took 15 s."""
     def read_many(size: int) -> None:
@@ -119,58 +100,6 @@ def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
     assert (part.status, part.file, part.headers) == (
         200, "a.test/part", (("content-type", "video/mp4"), ("accept-ranges", "bytes")))
     assert found(recording, "https://a.test/same").status == 404
-
-
-def test_methods_have_their_own_answers_and_bodies(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/api", b"got", HTML)
-    posted = md5_name("/some name")
-    (tmp_path / "Web" / "a.test" / posted).write_bytes(b"posted")
-    recorded.add("https://a.test/api", headers=(("Content-Type", "application/json"),), method="POST", size=6,
-                 _file=f"a.test/{posted}")
-    recorded.add("https://a.test/api", status=200, method="HEAD", size=0)
-    recorded.add("https://a.test/api", status=200, method="OPTIONS", size=0,
-                 headers=(("Access-Control-Allow-Methods", "PUT"),))
-    recorded.add("https://a.test/log", status=200, method="POST", size=0)
-    site = Site(read(recorded), "a.test", "https")
-    assert [site.answer("/api", method).file for method in ("GET", "POST", "PUT")] == [
-        f"a.test/{name}" for name in ("api", posted, "api")]
-    assert site.answer("/api", "POST").headers == (("content-type", "application/json"),)
-    assert site.answer("/api?x=1", "POST").file == f"a.test/{posted}"
-    asks = Asked({"access-control-request-method": "PUT"})
-    assert site.answer("/api", "OPTIONS", asks).headers == (("access-control-allow-methods", "PUT"),)
-    assert site.answer("/log", "OPTIONS", asks).found == "missing"
-    assert (site.answer("/log", "POST").found, site.answer("/log", "POST").status) == ("plain", 200)
-
-
-@pytest.mark.parametrize("status", [304, 206])
-def test_an_answer_that_is_not_the_whole_body_does_not_take_its_headers_away(tmp_path: Path, status: int) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "gzip"), ("ETag", '"1"')), size=999)
-    recorded.add("https://a.test/", status=status, headers=(("ETag", '"1"'),))
-    page = found(read(recorded), "https://a.test/")
-    assert (page.status, page.file, page.answer.content_bytes) == (200, "a.test/index.html", 999)
-    assert page.headers == (("content-type", "text/html"), ("content-encoding", "gzip"), ("etag", '"1"'))
-
-
-def test_relative_redirects_are_followed(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/x/old", status=307, headers=(("Location", "../new?a=1"),))
-    recorded.add("https://a.test/new?a=1", b"new", HTML)
-    recording = read(recorded)
-    assert recording.document("https://a.test/x/old") == "https://a.test/new?a=1"
-    assert found(recording, "https://a.test/x/old").headers == (("location", "../new?a=1"),)
-
-
-def test_what_never_came_is_answered_at_once_and_who_never_answered_is_not_there(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/", b"page", HTML)
-    recorded.add("https://a.test/hangs", status=0, _error="unfinished")
-    recorded.add("https://expired.test/", status=0, _error="net::ERR_CERT_DATE_INVALID")
-    recording = read(recorded)
-    hangs = found(recording, "https://a.test/hangs")
-    assert (hangs.status, hangs.headers, hangs.found) == (504, (), "unanswered")
-    assert recording.hosts() == ["a.test"]
 
 
 HANGS: dict[str, Any] = {"status": 0, "_error": "unfinished", "time": 2500, "connection": "1"}

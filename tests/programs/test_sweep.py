@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from harness.system.lock import LOCK_FILE
+from harness.system.lock import MACHINES
 from harness.system.processes import children_by_parent, descendants
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import ICON, SmallMirror
@@ -38,7 +38,7 @@ def wait_until(what: Callable[[], object], log: Path) -> None:
 
 def measuring(program: "subprocess.Popen[bytes]") -> int | None:
     """Return the worker of a sweep whose tfo.py runs Chrome, by its process id: who has the machine's lock."""
-    named = re.match(r"pid (\d+) ", LOCK_FILE.read_text()) if LOCK_FILE.exists() else None
+    named = re.match(r"pid (\d+) ", MACHINES.notes.read_text()) if MACHINES.notes.exists() else None
     if not named or int(named[1]) not in descendants(program.pid):
         return None
     return int(named[1]) if "chromedriver" in map(name_of, descendants(int(named[1]))) else None

@@ -100,13 +100,6 @@ def test_a_name_with_an_underscore_gets_a_certificate(tmp_path: Path) -> None:
     assert names == (("DNS", "*.example.org"),)
 
 
-def test_only_tls_1_3(tmp_path: Path) -> None:
-    server, client = open_authority(tmp_path).server_context("a.test", HTTP_2), trusting(tmp_path)
-    client.maximum_version = ssl.TLSVersion.TLSv1_2
-    with pytest.raises(ssl.SSLError, match=r"(?i)unsupported.protocol"):
-        handshake(server, client, "a.test")
-
-
 def test_one_that_trusts_another_refuses(tmp_path: Path) -> None:
     server = open_authority(tmp_path / "one").server_context("a.test", HTTP_2)
     open_authority(tmp_path / "other")

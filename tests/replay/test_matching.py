@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.files.load_mark import LoadMark, make_mark, mark_load
-from harness.files.server_log import FoundAs
 from harness.measure.coverage import recorded_page
-from harness.mirror.asked import Asked, hash_body
-from harness.mirror.paths import write_file
+from harness.mirror.asked import Asked
 from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
@@ -23,17 +21,6 @@ FETCH = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"}
 def test_whose_urgent_answers_overtake_what_is_under_way(written: Written, server: str, little: bool) -> None:
     written.add("/", "page", headers=[("Server", server)] if server else [])
     assert written.site().keeps_little_unsent == little
-
-
-def test_the_identity_is_the_same_for_exact_answers_and_stand_ins(written: Written, tmp_path: Path) -> None:
-    written.add("/b?t=100000001", "it")
-    site = written.site()
-    exact, masked, similar = (site.answer(f"/b?t={value}") for value in ("100000001", "900000009", "x"))
-    assert [answer.found for answer in (exact, masked, similar)] == ["plain", "masked", "best-match"]
-    assert len({answer.identity for answer in (exact, masked, similar)}) == 1
-    other = Written(tmp_path / "other")
-    other.add("/b?t=777777777&more=1", "it")
-    assert other.site().answer("/b?t=777777777&more=1").identity == exact.identity
 
 
 def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written) -> None:
@@ -93,20 +80,6 @@ def test_each_preflight_is_an_answer_of_its_own(written: Written, tmp_path: Path
         assert len(held.sizes) == 2, "how often Chrome asks the same is chance"
 
 
-def test_what_answered_a_post_is_no_file_that_answers_a_get(written: Written) -> None:
-    """It has its URL's name in the mirror, and would be found as a stand-in before the answer that it is."""
-    for number in range(2):
-        file = write_file(written.directory / "Web", f"https://{HOST}/api?n={number}", b"{}%d" % number).name
-        written.add(f"/api?n={number}", method="POST", post=f'{{"t": {number}}}', _file=f"{HOST}/{file}",
-                    headers=[("Access-Control-Allow-Origin", "https://b.test")])
-    site = written.site()
-    for number in range(2):
-        answer = site.answer(f"/api?n={number}", "POST", Asked(FETCH, hash_body(b'{"t": 7}')))
-        assert (answer.url, answer.found) == (f"https://{HOST}/api?n={number}", FoundAs.BEST_MATCH)
-        assert answer.headers == (("access-control-allow-origin", "https://b.test"),)
-    assert site.answer("/api?n=0", "GET", Asked(FETCH)).found == FoundAs.MISSING
-
-
 def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Written) -> None:
     written.add("/", "are you a robot?", asked=NAVIGATION)
     written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
@@ -114,14 +87,6 @@ def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Wri
     recording = written.read()
     answers = recording.document_answers("https://a.test/")
     assert [body(written, answer) for answer in answers] == ["are you a robot?", "the page"]
-
-
-def test_where_redirects_end_is_known_from_the_start(written: Written) -> None:
-    """It took 10 ms for 300 redirects, in each server's first answer that is no exact one."""
-    written.add("/beacon", to="https://b.test/nowhere")
-    recording = written.read()
-    Site(recording, HOST, "https")
-    assert vars(recording)["unrecorded_ends"] == {"https://b.test/nowhere"}
 
 
 def test_transactions_of_a_page_have_identities_of_their_own(written: Written) -> None:
@@ -133,3 +98,11 @@ def test_transactions_of_a_page_have_identities_of_their_own(written: Written) -
     recording = written.read()
     identities = [answer.identity for page in ("page", "other") for answer in recording.transactions(page)]
     assert len(set(identities)) == 5
+
+
+@pytest.mark.parametrize("length", ["12345", "x", ""])
+def test_head_is_told_how_large_it_was(written: Written, length: str) -> None:
+    """Pages ask so before they ask for parts."""
+    written.add("/map", method="HEAD", headers=[("Content-Length", length)] if length else [])
+    with reply_to(written.site(), {}, Request("HEAD", "/map", Asked())) as reply:
+        assert (reply.size, dict(reply.headers)) == (None, {"content-length": "12345"} if length == "12345" else {})

@@ -3,16 +3,10 @@
 import http.client
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from h2.settings import SettingCodes
 
-from harness.files.server_log import FoundAs
-from harness.mirror.asked import Asked
-from harness.mirror.recording import read_recording
-from harness.replay.site import Site
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, free_port
 from tests.support.secure_replay import BIG, TEXT, Client, Secure, serving
@@ -68,30 +62,3 @@ def test_a_window_that_becomes_less_than_nothing_waits_until_it_grows(paused: Se
         client.turn()
         client.finish()
         assert bytes(client.answers[stream].body) == BIG
-
-
-def polling(directory: Path, waits_ms: tuple[float, ...], asked: list[dict[str, str]]) -> Site:
-    """Return the site of a page with three quick answers, that polled for so long each time."""
-    recorded = HttpsRecording(directory)
-    for number in range(3):
-        recorded.add(f"https://{HOST}/{number}", b"quick", TEXT, timings={"wait": 20})
-    for number, wait_ms in enumerate(waits_ms):
-        recorded.add(f"https://{HOST}/poll?t=q{number}", b"noop", TEXT, timings={"wait": wait_ms})
-        recorded.entries[-1]["request"]["headers"] = asked
-    return Site(read_recording(recorded.finish(f"https://{HOST}/0") / "Web", directory / "Web.fetchlog"), HOST, "https")
-
-
-@pytest.mark.parametrize(("waits_ms", "purpose", "hangs"), [
-    ((20, SLOW_MS), "empty", True), ((SLOW_MS, 20), "empty", True), ((20, 20), "empty", False),
-    ((20, 499), "empty", False), ((SLOW_MS,), "script", False)])
-def test_beyond_what_was_recorded_a_long_poll_hangs(tmp_path: Path, waits_ms: tuple[float, ...], purpose: str, *,
-                                                    hangs: bool) -> None:
-    asked = [FETCH[0] | {"value": purpose}, FETCH[1]]
-    site = polling(tmp_path, waits_ms, asked)
-    request: dict[str, Any] = {"asked": Asked({"sec-fetch-dest": purpose, "accept": "*/*"})}
-    given = [site.answer(f"/poll?t=new{number}", **request) for number in range(len(waits_ms))]
-    assert len({answer.identity for answer in given}) == len(waits_ms) or not hangs
-    assert [answer.hangs for answer in given] == [False] * len(waits_ms)
-    assert max(map(site.think_ms, given)) == (SLOW_MS if hangs else 0.0)
-    more = site.answer("/poll?t=more", **request)
-    assert (more.hangs, more.found == FoundAs.UNANSWERED) == (hangs, hangs)
