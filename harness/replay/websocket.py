@@ -26,7 +26,6 @@ from wsproto.frame_protocol import Opcode
 from wsproto.utilities import ProtocolError
 
 from harness.mirror.live import LiveConnection, LiveMessage
-from harness.replay.connection import IDLE_LIMIT_S
 
 READ = 16 * 1024
 """Compressed, so many bytes become 16 MB at most."""
@@ -34,11 +33,6 @@ READ = 16 * 1024
 
 class LeftError(Exception):
     """The page closed the connection."""
-
-
-def converse(connection: socket, live: LiveConnection, target: str, headers: Iterable[tuple[str, str]]) -> None:
-    """Hold one WebSocket over `connection`, from which its request for `target` was read, until a side leaves."""
-    Conversation(connection, live, IDLE_LIMIT_S).hold(target, headers)
 
 
 class Conversation:
