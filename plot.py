@@ -23,29 +23,29 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.progress import track
 
+from harness.analysis.cell import METRICS
 from harness.analysis.compare import read_sides
-from harness.analysis.selection import METRICS, Selection, select
+from harness.analysis.selection import Selection, select
 from harness.errors import InputError
 from harness.files.notes import add_to_notes, encoding_of_notes
 from harness.files.result_names import CLIENT, FIGURES
-from harness.files.results import Results, read_results
+from harness.files.results import read_results
 from harness.measure.about import ShowVersion
-from harness.show.breakdown_figure import breakdown_path, draw_breakdown
-from harness.show.comparison import format_comparison, is_whole
-from harness.show.console import format_console
-from harness.show.detail import detail_lines
+from harness.show.breakdown import draw_breakdown
+from harness.show.comparison import format_comparison
+from harness.show.console import REPORT, format_console
 from harness.show.export import check_export_name, export
-from harness.show.figure_files import FORMATS
+from harness.show.figures import FORMATS, save_figure
+from harness.show.improvement import NAME, draw_improvement, improvement_section, worth_a_curve
 from harness.show.labels import figure_names, is_simulated
-from harness.show.prediction import prediction_lines, simulation_lines
+from harness.show.prediction import prediction_section
 from harness.show.report import write_report
-from harness.show.requests_figure import draw_figure, figure_path, save_figure
-from harness.show.sweep import SWEEP_NAME, draw_sweep, sweep_lines, worth_a_curve
+from harness.show.section import section_lines
+from harness.show.waterfall import draw_requests, figure_path
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible
 
-REPORT_NAME = "report.html"
 NOT_WITH_COMPARE = ("clientdir", "outputdir", "format", "detail", "export")
 
 
@@ -53,41 +53,34 @@ def main() -> int:
     """Print the table, draw the figures, say whether anything is missing."""
     arguments = parse_arguments()
     leave_root()
+    notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
     if arguments.compare:
-        return compare_folders(arguments)
-    results = read_results(arguments.clientdir)
-    selection = select(results, arguments.metric)
-
-    notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
-    report = format_console(results, selection)
-    if arguments.detail:
-        report += paragraph(detail_lines(results, selection))
-    if is_simulated(results):
-        report += paragraph(simulation_lines(results, selection))
-    elif arguments.detail:
-        report += paragraph(prediction_lines(results, selection))
-    if arguments.detail and worth_a_curve(results, selection):
-        report += paragraph(sweep_lines(results, selection))
-    print_report(report)
+        text, is_whole = format_comparison(*read_sides(arguments.compare, arguments.metric))
+    else:
+        selection = select(read_results(arguments.clientdir), arguments.metric)
+        text, is_whole = report_on(selection, detail=arguments.detail), not selection.missing
+    print_report(text)
     if arguments.append:
-        add_to_notes(arguments.append, f"\n{report}", notes_encoding)
-    if arguments.export:
-        export(results, selection, arguments.export)
+        add_to_notes(arguments.append, f"\n{text}", notes_encoding)
+    if not arguments.compare:
+        if arguments.export:
+            export(selection, arguments.export)
+        draw_figures(selection, arguments.outputdir, arguments.format)
+        print(write_report(selection, arguments.outputdir / REPORT), file=sys.stderr)
+    return 0 if is_whole else 1
 
-    draw_figures(results, selection, arguments.outputdir, arguments.format)
-    print(write_report(results, selection, arguments.outputdir / REPORT_NAME), file=sys.stderr)
-    return 1 if selection.missing(results.tfos) else 0
 
-
-def compare_folders(arguments: argparse.Namespace) -> int:
-    """Print where two folders' results differ, and how sure that is; 1 when something is in one of them only."""
-    side_a, side_b = read_sides(arguments.compare, arguments.metric)
-    notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
-    report = format_comparison(side_a, side_b)
-    print_report(report)
-    if arguments.append:
-        add_to_notes(arguments.append, f"\n{report}", notes_encoding)
-    return 0 if is_whole(side_a, side_b) else 1
+def report_on(selection: Selection, *, detail: bool) -> str:
+    """Return what is printed of a folder: the table, and with `detail` the sections of the report that explain it."""
+    text = format_console(selection)
+    if detail:
+        text += paragraph(section_lines(improvement_section(selection, chart=False)))
+    prediction = prediction_section(selection)
+    if is_simulated(selection.results):
+        text += paragraph([prediction.title, *section_lines(prediction)])
+    elif detail:
+        text += paragraph(section_lines(prediction))
+    return text
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -129,25 +122,20 @@ def own_folder(name: str) -> Path:
     return Path(name) if Path.cwd() == ROOT else ROOT / name
 
 
-def draw_figures(results: Results, selection: Selection, outputdir: Path, ending: str) -> None:
+def draw_figures(selection: Selection, outputdir: Path, ending: str) -> None:
     """Write a figure for each page and RTT, and those of all RTTs; progress goes to stderr."""
-    names = figure_names(results.urls)
-    todo = [(page, rtt_ms) for page in results.urls for rtt_ms in results.rtts_ms]
-    console = Console(stderr=True)
-    for page, rtt_ms in track(todo, "Figures", console=console, disable=not console.is_terminal):
-        figure = draw_figure(results, selection, page, rtt_ms)
-        if figure is None:
-            continue
-        path = figure_path(outputdir, names[page], rtt_ms, ending)
-        save_figure(figure, path)
-        if not console.is_terminal:
-            print(path, file=sys.stderr)
-    for page in results.urls:
-        breakdown = draw_breakdown(results, selection, page)
-        if breakdown:
-            save_figure(breakdown, breakdown_path(outputdir, names[page]).with_suffix(f".{ending}"))
-    if worth_a_curve(results, selection):
-        save_figure(draw_sweep(results, selection), outputdir / f"{SWEEP_NAME}.{ending}")
+    names, console = figure_names(selection.results.urls), Console(stderr=True)
+    for row in track(selection.rows, "Figures", console=console, disable=not console.is_terminal):
+        if figure := draw_requests(row):
+            path = figure_path(outputdir, names[row.page], row.rtt_ms, ending)
+            save_figure(figure, path)
+            if not console.is_terminal:
+                print(path, file=sys.stderr)
+    for page, name in names.items():
+        if breakdown := draw_breakdown(selection.of_page(page)):
+            save_figure(breakdown, outputdir / f"breakdown-{name}.{ending}")
+    if worth_a_curve(selection):
+        save_figure(draw_improvement(selection), outputdir / f"{NAME}.{ending}")
 
 
 def paragraph(lines: Iterable[str]) -> str:

@@ -72,15 +72,15 @@ stop() {
 trap 'stop INT' INT; trap 'stop TERM' TERM; trap 'stop HUP' HUP; trap 'stop QUIT' QUIT
 
 # One experiment at a time: two would share the machine, and neither's times would be true.
-(umask 077 && exec 9<>/run/tfo-lab.lock)
-exec 9<>/run/tfo-lab.lock
-flock --nonblock 9 || fail "/run/tfo-lab.lock: another experiment is running: $(python3 -B -c \
+notes=/run/tfo-lab.lock
+exec 9</var/tmp
+flock --nonblock 9 || fail "/var/tmp: another experiment is running: $(python3 -B -c \
     'from harness.system.lock import holder; print(holder())'); wait for its end or stop it" 75
 # The machine's own switch is put back at the end; by tfo.py should this script be killed, by the next run should both be.
-fastopen=/proc/sys/net/ipv4/tcp_fastopen left=$(sed -n 's/^tcp_fastopen \([0-9]\{1,5\}\)$/\1/p' <&9)
+fastopen=/proc/sys/net/ipv4/tcp_fastopen left=$(sed -n 's/^tcp_fastopen \([0-9]\{1,5\}\)$/\1/p' "$notes" 2>/dev/null || true)
 [ -z "$left" ] || echo "$left" >"$fastopen"; before=$(<"$fastopen")
-printf 'pid %s (./run.sh --name %s) since %s\ntcp_fastopen %s\n' $$ "$name" "$(date +%T)" "$before" >/run/tfo-lab.lock
-restore() { echo "$before" >"$fastopen"; : >/run/tfo-lab.lock; }; trap restore EXIT
+printf 'pid %s (./run.sh --name %s) since %s\ntcp_fastopen %s\n' $$ "$name" "$(date +%T)" "$before" >"$notes"
+restore() { echo "$before" >"$fastopen"; : >"$notes"; }; trap restore EXIT
 export TFO_LAB_LOCK_FD=9
 run ./scripts/setup.sh
 [ "$name" != Paper ] || run "${as_user[@]}" ./scripts/make_pages.py --name Paper

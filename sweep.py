@@ -8,12 +8,11 @@
 
 A site is one task of Dask's: its recording goes to a worker, which measures all of its loads by tfo.py, as ./run.sh
 would, and its results come back whole into sweep-NAME/. Whatever is there already is not measured again. Options of
-tfo.py that change what is measured (--http, --cookies, --testruns, ...) are passed on; --grid FILE.toml takes several
-of each. See docs/sweep.md.
+tfo.py that change what is measured (--delays, --http, --cookies, --testruns, ...) are passed on; --grid FILE.toml takes
+several of each. See docs/sweep.md.
 """
 
 import argparse
-import contextlib
 import sys
 from pathlib import Path
 
@@ -23,12 +22,13 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.files.pages import PageFiles, read_pages
-from harness.sweep import commands
 from harness.sweep.cluster import connected, require_packages
+from harness.sweep.commands import halt, status, summarise
 from harness.sweep.driver import Driver
+from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Patience
-from harness.sweep.options import asked_for, parse_arguments
-from harness.sweep.recordings import installed_recordings, planned, record_missing
+from harness.sweep.options import SweepSettings, asked_for, parse_arguments, to_begin
+from harness.sweep.recordings import installed_recordings, planned, record_missing, recorded
 from harness.sweep.report import write_outputs
 from harness.system.privileges import act_as, invoking_user, leave_root, require_root
 from harness.system.progress import counted
@@ -39,44 +39,54 @@ def main() -> int:
     """Do what was asked; the exit status is 0 when every site was measured, 1 when one was not, 2 for wrong input."""
     options = parse_arguments(__doc__)
     require_packages()
-    command = commands.chosen(options)
-    return command(options) if command else sweep(options)
-
-
-def sweep(options: argparse.Namespace) -> int:
-    """Record, measure and report. Only a worker on this machine is root; files are the user's."""
+    if options.status is not None:
+        return status(options)
+    if options.stop is not None:
+        return halt(options)
     asked, folder = asked_for(options)
-    folder.make()
-    if asked.scheduler or asked.hosts:
+    if options.report or asked.where:       # only a worker on this machine is root; files are the user's
         leave_root()
     else:
         require_root("./sweep.py")
         act_as(invoking_user())
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(folder.only_driver())
-        folder.write("sweep.json", asked.to_json())
+    folder.make()
+    if options.report:
+        return report(asked, folder)
+    with folder.only_driver():
+        folder.write("sweep.json", to_begin(options, asked))
+        return sweep(options, asked, folder)
 
-        # Recordings: what is installed is cut into sites, what is missing comes from the Internet.
-        pages = read_pages(asked.pages)
-        installed = installed_recordings(ROOT, PageFiles(asked.pages.parent, asked.pages.stem))
-        if options.again:
-            print(f"{folder.forget_failures()} failures are tried again", flush=True)
-        sites = record_missing(folder, pages, installed, lambda line: print(line, flush=True))
 
-        # Measurement: units go to workers, results come back into the folder; failures are rows, too.
-        jobs = planned(sites, asked)
-        done = folder.statuses(job.unit.key for job in jobs)
-        missing = [job for job in jobs if folder.outcome(job.unit.key) is None]
-        print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
-        if missing:
-            with connected(asked, options) as client, counted(len(missing), "sites") as progress:
-                Driver(client, folder, asked.versions, Patience(options.wait, options.patience), say=progress.say,
-                       done=progress.done, counts=done).run(missing)
+def report(asked: SweepSettings, folder: SweepFolder) -> int:
+    """Make the tables and the report of the results that a sweep has so far."""
+    sites = [recorded(folder, page) for page in read_pages(asked.pages)]
+    units = [job.unit for job in planned(sites, asked.combinations, asked.versions)]
+    for path in write_outputs(folder, asked, sites, units):
+        print(path)
+    return 0
 
-        # Report: statistics over sites.
-        for path in write_outputs(folder, asked, sites, [job.unit for job in jobs]):
-            print(path)
-    return commands.summarise(done, sites)
+
+def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder) -> int:
+    """Record, measure and report; return the exit status."""
+    # Recordings: what is installed is cut into sites, what is missing comes from the Internet.
+    installed = installed_recordings(ROOT, PageFiles(asked.pages.parent, asked.pages.stem))
+    if options.again:
+        print(f"{folder.forget_failures()} failures are tried again", flush=True)
+    sites = record_missing(folder, read_pages(asked.pages), installed, lambda line: print(line, flush=True))
+
+    # Measurement: units go to workers, results come back into the folder; failures are rows, too.
+    jobs = planned(sites, asked.combinations, asked.versions)
+    done = folder.statuses(job.unit.key for job in jobs)
+    missing = [job for job in jobs if folder.outcome(job.unit.key) is None]
+    print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
+    if missing:
+        with connected(asked) as client, counted(len(missing), "sites") as progress:
+            Driver(client, folder, Patience(options.wait, options.patience), say=progress.say, done=progress.done,
+                   counts=done).run(missing)
+
+    # Report: statistics over sites.
+    report(asked, folder)
+    return summarise(done, sites)
 
 
 if __name__ == "__main__":

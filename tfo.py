@@ -43,7 +43,7 @@ from harness.network.star import check_host_count
 from harness.system.busy import wait_for_quiet
 from harness.system.contained import begin_experiment
 from harness.system.fastopen import ON, set_fastopen
-from harness.system.lock import check_alone, only_experiment
+from harness.system.lock import only_experiment
 from harness.system.privileges import invoking_user, passable_temp_root
 from harness.system.signals import run_interruptible
 
@@ -53,7 +53,6 @@ def main() -> int:
     settings, how = parse_arguments(__doc__)
 
     # Check: nothing is touched before it is known that all of this can be measured.
-    check_alone()
     begin_experiment("./tfo.py")
     check_programs(pcap=settings.pcap)
     browser = check_browser(settings.connections_per_host)

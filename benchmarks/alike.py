@@ -13,8 +13,7 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from harness.analysis.explanation import explain
-from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.selection import Selection, select
 from harness.analysis.stats import improvement_percent
 from harness.analysis.timeline import read_timeline
 from harness.errors import run_main
@@ -46,20 +45,17 @@ class Figures:
 
 def figures(selection: Selection, page: str, rtt_ms: float) -> Figures | None:
     """Return what was measured in a cell; None without loads both without and with TFO that count."""
-    off, on = (selection.cells.get(Cell(page, rtt_ms, tfo), []) for tfo in (0, 1))
-    loads = [(timeline, explanation) for load in off
-             if (timeline := read_timeline(load)) and (explanation := explain(load, rtt_ms))]
-    if not loads or not on:
-        return None
-    plt_ms = [selection.median_ms(Cell(page, rtt_ms, tfo)) for tfo in (0, 1)]
-    if plt_ms[0] is None or plt_ms[1] is None:
+    row = selection.by_place.get((page, rtt_ms))
+    loads = [(timeline, explanation) for load, explanation in (row.explanations if row else ())
+             if (timeline := read_timeline(load))]
+    if not row or not loads or row.off.median_ms is None or row.on.median_ms is None:
         return None
     answered = [[request for request in timeline.requests if request.status] for timeline, _ in loads]
     return Figures(
         statistics.median(len(requests) for requests in answered),
         statistics.median(len({request.host for request in requests}) for requests in answered),
         statistics.median(sum(request.body_bytes for request in requests) for requests in answered),
-        statistics.median(explanation.handshakes for _, explanation in loads), (plt_ms[0], plt_ms[1]))
+        statistics.median(explanation.handshakes for _, explanation in loads), (row.off.median_ms, row.on.median_ms))
 
 
 def rows(real: Results, made: Results) -> Iterator[tuple[str, list[str], list[str]]]:

@@ -15,7 +15,6 @@ Measured:
     star memory  PSS of the hosts' shells, and of the delay line
     star gone    from the end of the star until the kernel shows nothing of it any more, and has freed all of its
                  network namespaces (/proc/slabinfo)
-The figure shows the medians; its broken lines are the smallest star's, multiplied.
 """
 
 import os
@@ -23,8 +22,10 @@ import re
 import statistics
 import sys
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -77,31 +78,21 @@ class Round:
         return ", ".join(f"{name} {value:.2f}" for name, value in (self.times_s | self.memory_mb).items())
 
 
-class Stopwatch:
-    """Writes down how long each step took."""
-
-    def __init__(self, times_s: dict[str, float]) -> None:
-        """Write into `times_s`."""
-        self._times_s = times_s
-        self.start()
-
-    def start(self) -> None:
-        """Begin a step."""
-        self._began_s = time.perf_counter()
-
-    def stop(self, step: str) -> None:
-        """End it."""
-        self._times_s[step] = time.perf_counter() - self._began_s
+@contextmanager
+def timed(times_s: dict[str, float], step: str) -> Iterator[None]:
+    """Write down how long `step` takes, in s."""
+    began_s = time.perf_counter()
+    yield
+    times_s[step] = time.perf_counter() - began_s
 
 
 def main() -> int:
-    """Print the table and draw the figure."""
+    """Print the table."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--hosts", type=Whole(1, BRIDGE_PORTS - 1), nargs="+", default=SIZES,
                         help="servers in the stars (84 250 500 1000)")
     parser.add_argument("--rounds", type=ROUNDS, default=3, help="rounds of each (%(default)s)")
     parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay, ms (%(default)s)")
-    parser.add_argument("--figure", type=Path, help="draw the figure into this file")
     arguments = parser.parse_args()
     begin_experiment("benchmarks/scale.py")
     check_programs()
@@ -116,44 +107,35 @@ def main() -> int:
     print(f"stars of {', '.join(map(str, results))} servers, medians of {arguments.rounds} rounds, "
           f"{2 * arguments.delaynet:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
     print_results(results, 2 * arguments.delaynet)
-    if arguments.figure:
-        from benchmarks.scale_figure import draw
-
-        draw(medians(results), rtt_errors_ms(results), arguments.figure)
     return 0
 
 
 def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Round:
     """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off or is left."""
     measured = Round()
-    watch = Stopwatch(measured.times_s)
-    with temporary_directory() as work_dir, ExitStack() as serving:
+    step = partial(timed, measured.times_s)
+    with temporary_directory() as work_dir, ExitStack() as serving, ExitStack() as laboratory:
         names = widen_mirror(page_set, hosts, work_dir / "mirror")
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
         before, freed = descendants(os.getpid()), kernel_namespaces()
-        with ExitStack() as laboratory:
-            watch.start()
+        with step("star up"):
             star = laboratory.enter_context(running_star(names, speeds, netem))
-            watch.stop("star up")
-            namespaces = namespaces_of(star)
-            watch.start()
+        namespaces = namespaces_of(star)
+        with step("delayed"):
             laboratory.enter_context(delayed_links(star, speeds, netem))
-            watch.stop("delayed")
-            rtts_ms = measure_rtts(star, Settings.port)
-            measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
-            in_star = descendants(os.getpid())
-            measured.memory_mb["star memory"] = pss_bytes(in_star - before) / 1e6
-            watch.start()
+        rtts_ms = measure_rtts(star, Settings.port)
+        measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
+        in_star = descendants(os.getpid())
+        measured.memory_mb["star memory"] = pss_bytes(in_star - before) / 1e6
+        with step("servers up"):
             serving.enter_context(running_servers(star, settings(page_set, work_dir, delaynet_ms), work_dir))
-            watch.stop("servers up")
-            measured.memory_mb["servers' memory"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
-            watch.start()
+        measured.memory_mb["servers' memory"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
+        with step("servers gone"):
             serving.close()
-            watch.stop("servers gone")
-            watch.start()
-        check_nothing_left(before, namespaces)
-        await_freed(freed)
-        watch.stop("star gone")
+        with step("star gone"):
+            laboratory.close()
+            check_nothing_left(before, namespaces)
+            await_freed(freed)
     return measured
 
 

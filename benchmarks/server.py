@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measure the replay server: requests/s beside nginx, and how long 84 servers take to start and how much memory.
+"""Measure the replay server: requests/s beside nginx. (How long servers take to start, and how much memory: scale.py.)
 
     benchmarks/server.py            # about 30 s; nginx is left out when it is not installed (apt install nginx-light)
 
@@ -9,6 +9,7 @@ a median of several rounds.
 
 import argparse
 import os
+import shutil
 import signal
 import socket
 import statistics
@@ -26,8 +27,6 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from benchmarks.memory import pss_bytes
-from benchmarks.started_servers import await_port, await_ready, free_port, nginx_program
 from harness.errors import ExperimentError, run_main
 from harness.network.servers import HTTP_TFO
 from harness.system.options import PORT, ROUNDS, OptionParser
@@ -36,8 +35,6 @@ HOST = "www.example.test"
 FILE_SIZE = 9500
 """Bytes: a 9.5 KB file."""
 REQUEST = f"GET /file.bin HTTP/1.1\r\nHost: {HOST}\r\nAccept: */*\r\nConnection: close\r\n\r\n".encode()
-HOSTS = 84
-"""Hosts of the largest star of the paper's pages."""
 DEADLINE_S = 20.0
 NGINX = """daemon off; worker_processes 1; pid {home}/pid; error_log {home}/error.log;
 events {{ worker_connections 1024; }}
@@ -72,18 +69,13 @@ def main() -> int:
             with running as port:
                 rates = [measure(port, concurrency, options) for concurrency in (1, 6)]
             print(f"{name:34s}{rates[0]:13.0f}   {rates[1]:13.0f}")
-        starts = [start_many(home) for _ in range(options.rounds)]
-        print(f"{HOSTS} servers listen after {statistics.median(start[0] for start in starts):.2f} s, "
-              f"PSS of all processes {statistics.median(start[1] for start in starts):.0f} MB, "
-              f"gone {statistics.median(start[2] for start in starts):.2f} s after SIGTERM (medians of {len(starts)})")
     return 0
 
 
 def make_mirror(mirror: Path) -> None:
-    """Write the benchmark's mirror: one file for each of the hosts."""
-    for host in [HOST, *(f"host{number}.example.test" for number in range(HOSTS))]:
-        (mirror / host).mkdir(parents=True)
-        (mirror / host / "file.bin").write_bytes(b"x" * FILE_SIZE)
+    """Write the benchmark's mirror: one file."""
+    (mirror / HOST).mkdir(parents=True)
+    (mirror / HOST / "file.bin").write_bytes(b"x" * FILE_SIZE)
     mirror.chmod(0o755)
 
 
@@ -166,28 +158,32 @@ def fetch(port: int) -> None:
         raise ExperimentError(f"port {port} answered {size} bytes")
 
 
-def start_many(home: Path) -> tuple[float, float, float]:
-    """Start a server for each host; return the seconds until all listen, their PSS in MB, and the seconds to end them.
+def free_port() -> int:
+    """Return a port of 127.0.0.1 nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
-    The first number has the interpreter's start and the reading of the mirror in it. In an experiment each server has
-    a network namespace of its own; here each has an address of 127.0.0.0/8.
-    """
-    hosts = home / "hosts"
-    hosts.write_text("".join(f"host{number}.example.test 127.0.1.{number + 1} -\n" for number in range(HOSTS)))
-    begin = time.perf_counter()
-    argv: list[str | Path] = [HTTP_TFO, "--mirror", home / "mirror", "--hosts", hosts, "--port", str(free_port()),
-                              "--logdir", home / "logs"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
-        await_ready(process)
-        ready_s = time.perf_counter() - begin
-        try:
-            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-            pss_mb = pss_bytes([process.pid, *map(int, children)]) / 1e6
-        finally:
-            begin = time.perf_counter()
-            process.send_signal(signal.SIGTERM)
-            process.wait(DEADLINE_S)
-    return ready_s, pss_mb, time.perf_counter() - begin
+
+def nginx_program() -> str | None:
+    """Return the path of nginx, which Debian keeps out of an ordinary user's PATH."""
+    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+
+
+def await_ready(process: subprocess.Popen[str]) -> None:
+    """Wait for the line the servers print when all listen. Raises ExperimentError when they end first."""
+    if process.stdout is None or not process.stdout.readline().startswith("ready "):
+        raise ExperimentError("the servers did not start")
+
+
+def await_port(port: int) -> None:
+    """Wait until somebody listens on `port` of 127.0.0.1. Raises ExperimentError after DEADLINE_S seconds."""
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise ExperimentError(f"nobody listens on port {port}")
 
 
 if __name__ == "__main__":

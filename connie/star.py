@@ -36,7 +36,7 @@ from connie.lab.task import Cost, Results, Task, Time
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.network.needs import check_kernel, check_programs
-from harness.show.requests_figure import save_figure
+from harness.show.figures import save_figure
 from harness.system import environment
 from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment

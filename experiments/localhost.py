@@ -39,7 +39,7 @@ from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
 from harness.system.fastopen import kernel_has_fastopen
-from harness.system.lock import only_experiment, only_experiment_of_anybody
+from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
 from harness.system.own_network import enter_own_network
 from harness.system.privileges import act_as, invoking_user, passable_temp_root
@@ -78,7 +78,7 @@ def main() -> int:
 
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
     web = ReplayedWeb(page_set=page_set, settings=settings if fastopen.is_real else replace(settings, tfo="0"))
-    with only_experiment_of_anybody():
+    with only_experiment():
         set_all_aside(results_dir)
         statuses = [measure(how, delay_ms, web, browser, (fastopen, why)) for delay_ms in settings.delays_ms]
 

@@ -30,7 +30,6 @@ from harness.errors import ExperimentError, run_main
 from harness.files.middlebox import SHARE, Box, Middlebox
 from harness.files.pages import BUNDLED
 from harness.files.result_names import CLIENT, FIGURES
-from harness.show.figure_files import write_figure
 from harness.system.options import DELAY_MS, RUNS, Decimal, OptionParser, Several, page_list_name
 from harness.system.tcp import SYN_AGAIN_MS
 
@@ -110,6 +109,8 @@ def draw(measured: Sequence[Measured], path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from harness.show.figures import save_figure  # with Matplotlib, a second to import
+
     pages = [cell["page"] for cell in measured[0].cells]
     bars = {"no TFO": [cell["median_off_ms"] for cell in measured[0].cells],
             "TFO": [cell["median_on_ms"] for cell in measured[0].cells]}
@@ -128,7 +129,7 @@ def draw(measured: Sequence[Measured], path: Path) -> None:
     axes.margins(x=0.2)
     axes.set_xlabel("Page load time (s), median")
     axes.set_title(f"TCP Fast Open behind middleboxes, RTT {measured[0].cells[0]['rtt']} ms")
-    write_figure(figure, path)
+    save_figure(figure, path)
     print(path)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from experiments.load_points import LoadPoint
-from harness.show.figure_files import write_figure
 from harness.show.labels import NOT_KNOWN
 
 STYLES = {"off": ("no TFO", "o", "#4477aa"), "on": ("TFO", "s", "#228833"),
@@ -31,6 +30,8 @@ def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> No
     """Draw one curve for each mode, and write the figure to `path`, whose suffix is its format."""
     from matplotlib.figure import Figure  # a second to import
 
+    from harness.show.figures import save_figure
+
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
     for mode, (label, marker, colour) in STYLES.items():
@@ -46,4 +47,4 @@ def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> No
     axes.set_title(f"{server}: CPU utilisation against the rate of requests", fontsize=11)
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    write_figure(figure, path)
+    save_figure(figure, path)

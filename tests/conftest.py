@@ -16,6 +16,7 @@ from harness.browser.program import BINARIES
 from harness.errors import InputError
 from harness.system.lock import only_experiment
 from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+from tests.support.made_store import store  # noqa: F401  # a fixture
 from tests.support.networks import Networks, network  # noqa: F401  # a fixture
 from tests.support.own_machine import enter_own_machine
 from tests.support.shared import SHARED

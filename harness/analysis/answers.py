@@ -1,10 +1,8 @@
-"""Which recorded answers a page's loads got, and whether something else than one lies on a load's critical path."""
+"""Which recorded answers a load got, and whether something else than one lies on its critical path."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.explanation import explain
-from harness.analysis.selection import Cell, Selection
 from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE
 from harness.files.load_parts import Coverage
 from harness.files.load_record import LoadRecord
@@ -61,63 +59,7 @@ def doubtful_urls(load: LoadResult, rtt_ms: float) -> list[str]:
     return list(dict.fromkeys([*told, *on_path]))
 
 
-@dataclass(frozen=True)
-class PageAnswers:
-    """What the counted loads of one page got. `counts` has one item a load; `critical` the URLs on a critical path.
-
-    `unanswered` are the URLs of documents, scripts and style sheets that got no answer when the page was recorded.
-    `least` is the coverage of the load that got least of what the recording holds, None where that is not known.
-    """
-
-    page: str
-    counts: tuple[AnswerCounts, ...]
-    critical: tuple[str, ...]
-    unanswered: tuple[str, ...]
-    least: Coverage | None = None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether its loads got what the recording holds, as far as is known."""
-        return self.least is None or _share(self.least) >= WHOLE_RATIO
-
-    @property
-    def all_exact(self) -> bool:
-        """Whether each request of its loads got what was recorded for it."""
-        return not any(counts.stand_in or counts.missing or counts.failed for counts in self.counts)
-
-
-def page_answers(selection: Selection, page: str, rtts_ms: Sequence[float]) -> PageAnswers:
-    """Return what the loads of `page` that count got, at all RTTs, without and with TFO."""
-    loads = [load for rtt_ms in rtts_ms for load in _loads(selection, page, rtt_ms)]
-    counts = tuple(found for load in loads if (found := answer_counts(load.record)))
-    critical = dict.fromkeys(url for rtt_ms in rtts_ms for url in doubtful_in_row(selection, page, rtt_ms))
-    unanswered = dict.fromkeys(answer.url for load in loads if load.record and load.record.answers
-                               for answer in load.record.answers.each
-                               if answer.expected and not answer.late and answer.purpose in PARTS)
-    covers = [load.record.answers.coverage for load in loads if load.record and load.record.answers]
-    least = min((cover for cover in covers if cover), key=_share, default=None)
-    return PageAnswers(page, counts, tuple(critical), tuple(unanswered), least)
-
-
-def _share(cover: Coverage) -> float:
+def share_received(cover: Coverage) -> float:
     """Return the share of the recorded answers, or of their bytes if that is less, that a load got."""
     return min(got / held if held else 1.0 for got, held in ((cover.got, cover.recorded),
                                                              (cover.got_bytes, cover.recorded_bytes)))
-
-
-def doubtful_in_row(selection: Selection, page: str, rtt_ms: float) -> list[str]:
-    """Return the URLs of `doubtful_urls` of all loads that count in the row of the table."""
-    return _on_paths(_loads(selection, page, rtt_ms), rtt_ms)
-
-
-def doubtful_without_tfo(selection: Selection, page: str, rtt_ms: float) -> list[str]:
-    """Return them of the loads without TFO only: those that the prediction plays again."""
-    return _on_paths(_loads(selection, page, rtt_ms, (0,)), rtt_ms)
-
-
-def _on_paths(loads: Iterable[LoadResult], rtt_ms: float) -> list[str]:
-    return list(dict.fromkeys(url for load in loads for url in doubtful_urls(load, rtt_ms)))
-
-
-def _loads(selection: Selection, page: str, rtt_ms: float, tfos: Sequence[int] = (0, 1)) -> list[LoadResult]:
-    return [load for tfo in tfos for load in selection.cells.get(Cell(page, rtt_ms, tfo), ())]

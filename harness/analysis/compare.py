@@ -10,37 +10,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.analysis.improvement import improvement
-from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.row import Row
+from harness.analysis.selection import Selection, select
 from harness.analysis.stats import CONFIDENCE, improvement_percent
 from harness.errors import InputError
 from harness.files.result_names import CLIENT
-from harness.files.results import Results, read_results
+from harness.files.results import read_results
 
 SURE = 0.05
 """Adjusted p under which a difference is called one: of those named, 5% are expected to be none."""
 NO_TFO, TFO, IMPROVEMENT = "no TFO", "TFO", "Improv."
 
-Row = tuple[str, float]
-"""A page's file name and an RTT in ms."""
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of the two folders: what was read from it and which of its loads count."""
-
-    results: Results
-    selection: Selection
-
-    @property
-    def rows(self) -> list[Row]:
-        """The rows of its table."""
-        return [(page, rtt_ms) for page in self.results.urls for rtt_ms in self.results.rtts_ms]
-
 
 @dataclass(frozen=True)
 class Difference:
-    """One value of one row in both folders: `a` and `b` as the table prints them, in ms or percent; None: not measured.
+    """`what` of `row` (of A) in both folders: `a` and `b` as the table prints them, in ms or percent.
+
+    None: not measured.
 
     `n_a`, `n_b`: runs that were tested (for an improvement: pairs of runs). `half_width`: of the 95% interval of the
     difference, in the unit of the values. `p` is adjusted for all tests of the comparison; both are None where a side
@@ -67,7 +53,7 @@ class Difference:
         return self.p is not None and self.p < SURE
 
 
-def read_sides(folders: Sequence[Path], metric: str) -> tuple[Side, Side]:
+def read_sides(folders: Sequence[Path], metric: str) -> tuple[Selection, Selection]:
     """Read two `folders` of client logs, or folders with a ``client/`` in them, as run.sh leaves its earlier results.
 
     Both are measured by one metric: when one holds logs of 2013, which know no load event, by "last". InputError when
@@ -75,21 +61,21 @@ def read_sides(folders: Sequence[Path], metric: str) -> tuple[Side, Side]:
     """
     read = [read_results(client_folder(folder)) for folder in folders]
     used = "last" if any(results.old for results in read) else metric
-    side_a, side_b = (Side(results, select(results, used)) for results in read)
-    if not set(side_a.rows) & set(side_b.rows):
+    side_a, side_b = (select(results, used) for results in read)
+    if not side_a.by_place.keys() & side_b.by_place.keys():
         raise InputError(f"{folders[1]}:1: no page and RTT that {folders[0]} has, too; compare the same pages")
     return side_a, side_b
 
 
-def compare(side_a: Side, side_b: Side) -> list[Difference]:
+def compare(side_a: Selection, side_b: Selection) -> list[Difference]:
     """Return all differences of the rows that both have, in the order of A's table; p adjusted over all of them.
 
     Adjusted as Benjamini and Hochberg (1995) do: with dozens of tests some have p < 0.05 by chance alone.
     """
     from scipy import stats  # half a second to import
 
-    rows = [row for row in side_a.rows if row in side_b.rows]
-    found = [difference for row in rows for difference in _differences(side_a, side_b, row)]
+    found = [difference for place, row in side_a.by_place.items() if place in side_b.by_place
+             for difference in _differences(row, side_b.by_place[place])]
     tested = [difference.p for difference in found if difference.p is not None]
     adjusted = iter(stats.false_discovery_control(tested) if tested else ())
     return [difference if difference.p is None else replace(difference, p=float(next(adjusted)))
@@ -121,21 +107,14 @@ def client_folder(folder: Path) -> Path:
     return folder / CLIENT if (folder / CLIENT).is_dir() else folder
 
 
-def _differences(side_a: Side, side_b: Side, row: Row) -> Iterator[Difference]:
-    both = (side_a.selection, side_b.selection)
-    for what, cell in ((NO_TFO, Cell(*row, 0)), (TFO, Cell(*row, 1))):
-        yield _difference(row, what, [selection.plts_ms(cell) for selection in both],
-                          [selection.median_ms(cell) for selection in both])
-    yield _difference(row, IMPROVEMENT, [_improvements(selection, row) for selection in both],
-                      [improvement(selection, *row).percent for selection in both])
+def _differences(row_a: Row, row_b: Row) -> Iterator[Difference]:
+    for what, *cells in ((NO_TFO, row_a.off, row_b.off), (TFO, row_a.on, row_b.on)):
+        yield _difference(row_a, what, [cell.plts_ms for cell in cells], [cell.median_ms for cell in cells])
+    rows = (row_a, row_b)
+    yield _difference(row_a, IMPROVEMENT, [[*map(improvement_percent, *row.pairs)] if row.percent is not None else []
+                                           for row in rows], [row.percent for row in rows])
 
 
-def _difference(row: Row, what: str, runs: list[list[float]], values: list[float | None]) -> Difference:
+def _difference(row: Row, what: str, runs: Sequence[Sequence[float]], values: Sequence[float | None]) -> Difference:
     p, half_width = welch(*runs) or (None, None)
     return Difference(row, what, len(runs[0]), len(runs[1]), values[0], values[1], half_width, p)
-
-
-def _improvements(selection: Selection, row: Row) -> list[float]:
-    if improvement(selection, *row).percent is None:
-        return []
-    return [improvement_percent(off, on) for off, on in zip(*selection.pairs(*row), strict=True)]

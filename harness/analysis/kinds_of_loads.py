@@ -6,11 +6,10 @@ or for none of it. Loads of two kinds measure two different pages, and their med
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 
-from harness.analysis.selection import Cell, Selection
+from harness.analysis.cell import Cell
 from harness.analysis.timeline import DATA
 from harness.files.results import LoadResult
 
@@ -45,14 +44,13 @@ def awaited_answers_of(load: LoadResult) -> int | None:
         + sum(identity not in of_scripts for identity in answers.from_cache)
 
 
-@lru_cache(maxsize=4096)
-def two_kinds(selection: Selection, page: str, rtt_ms: float) -> TwoKinds | None:
-    """Return the two kinds that a row's loads fall into, without TFO and with it together; None where there is one.
+def two_kinds(cells: Sequence[Cell]) -> TwoKinds | None:
+    """Return the two kinds that the loads of a row's `cells` fall into together; None where there is one.
 
     Every try of a load is looked at, also one that was refused and made again: if only the last ones counted, chance
     (or the rule that refused the others) would choose the kind. A try with failed requests is none of either kind.
     """
-    tries = [*_tries(selection, page, rtt_ms)]
+    tries = [*_tries(cells)]
     counts = sorted(count for count, _ in tries)
     gaps = [(more - less, less) for less, more in pairwise(counts)]
     widest, below = max(gaps, default=(0, 0))
@@ -65,13 +63,12 @@ def two_kinds(selection: Selection, page: str, rtt_ms: float) -> TwoKinds | None
     return TwoKinds(median(few), len(few), median(many), len(many))
 
 
-def _tries(selection: Selection, page: str, rtt_ms: float) -> Iterator[tuple[int, bool]]:
+def _tries(cells: Sequence[Cell]) -> Iterator[tuple[int, bool]]:
     """Give for each try of a measured load how many answers its load event waited for, and whether the try counts."""
-    cells = [Cell(page, rtt_ms, tfo) for tfo in (0, 1)]
-    counted: Sequence[LoadResult] = [load for cell in cells for load in selection.cells.get(cell, ())]
-    refused = [load for cell in cells for load in selection.refused.get(cell, ())]
-    for load, counts in ((load, counts) for loads, counts in ((counted, True), (refused, False)) for load in loads):
-        answers = load.record.answers if load.record else None
-        is_whole = counts or (load.plt_ms and answers and not answers.failed and not answers.missing)
-        if is_whole and (count := awaited_answers_of(load)) is not None:
-            yield count, counts
+    for cell in cells:
+        refused = (*(load for load, _ in cell.left_out), *cell.again)
+        for load, counts in (*((load, True) for load in cell.loads), *((load, False) for load in refused)):
+            answers = load.record.answers if load.record else None
+            is_whole = counts or (load.plt_ms and answers and not answers.failed and not answers.missing)
+            if is_whole and (count := awaited_answers_of(load)) is not None:
+                yield count, counts

@@ -5,23 +5,16 @@ beside the logs, so that they can be made again at any time: ``.venv/bin/python 
 client``.
 """
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from harness.analysis.answers import answer_counts
 from harness.errors import InputError, run_main
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, has_loads, read_results
-from harness.system.atomic import write_atomically
+from harness.files.table_files import Row, write_table
 from harness.system.fastopen import COUNTERS
 from harness.system.options import OptionParser
-
-FORMAT = 1
-"""Version of the table, in every line of loads.jsonl. Columns may be added within a version, at the end of a line."""
 
 NAMES = ("loads.csv", "loads.jsonl")
 
@@ -31,22 +24,19 @@ SIDES = ("user", "servers")
 ANSWERS = ("exact", "stand_in", "missing", "failed")
 """How requests were answered (harness.files.load_parts.ReceivedAnswers)."""
 
-Row = dict[str, Any]
-
 
 def write_load_tables(client_dir: Path) -> list[Path]:
     """Write ``loads.csv`` and ``loads.jsonl`` into `client_dir`, each in one step; return their paths.
 
     Raises InputError when there is no load there, a file is of a newer format, or the folder cannot be written.
     """
-    rows = list(load_rows(client_dir))
-    contents = dict(zip((client_dir / name for name in NAMES), (format_csv(rows), format_jsonl(rows)), strict=True))
+    rows, paths = [*load_rows(client_dir)], [client_dir / name for name in NAMES]
     try:
-        for path, content in contents.items():
-            write_atomically(path, content)
+        for path in paths:
+            write_table(path, rows)
     except OSError as error:
         raise InputError(f"{client_dir}:1: no table can be written there ({error.strerror}); is it yours?") from None
-    return list(contents)
+    return paths
 
 
 def refresh_load_tables(client_dir: Path) -> None:
@@ -74,23 +64,6 @@ def load_rows(client_dir: Path) -> Iterator[Row]:
 
 def _place(load: LoadResult) -> tuple[float, int, int, str, int]:
     return load.delaynet_ms, load.run, load.tfo, load.page, load.record.attempt if load.record else 1
-
-
-def format_csv(rows: list[Row]) -> str:
-    """Return `rows` as comma-separated values: RFC 4180, lines ending in CR LF, unknown values empty.
-
-    The reasons in `why_not` are joined by "; ", and `failed_by_reason` is the JSON it is in the other file.
-    """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    writer.writerows([_cell(row[name]) for name in COLUMNS] for row in rows)
-    return _encodable(text.getvalue())
-
-
-def format_jsonl(rows: list[Row]) -> str:
-    """Return `rows` as JSON, a line each, the format version first."""
-    return "".join(json.dumps({"format": FORMAT, **row}, allow_nan=False) + "\n" for row in rows)
 
 
 def _row(load: LoadResult) -> Row:
@@ -123,19 +96,6 @@ def _late_ms(record: LoadRecord) -> float | None:
     if record.timekeeping is None:
         return None
     return max((answer.late_ms for answer in record.timekeeping.late if answer.critical), default=0.0)
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return "; ".join(value)
-    return json.dumps(value) if isinstance(value, dict) else value
-
-
-def _encodable(text: str) -> str:
-    """A file name that is no UTF-8 reaches Python as lone surrogates, which no UTF-8 file can hold; escape those."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 COLUMNS = tuple(_row(LoadResult("", "", 0, 0, 0, 0, False, (), None, None, Path())))

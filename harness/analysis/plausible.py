@@ -2,11 +2,8 @@
 
 from statistics import median
 
-from harness.analysis.explanation import explain
-from harness.analysis.improvement import Improvement
 from harness.analysis.kinds_of_loads import awaited_answers_of
-from harness.analysis.selection import Cell, Selection
-from harness.files.results import LoadResult
+from harness.analysis.row import Row
 
 AWAITED_RATIO = 0.1
 """The share by which the answers that the load event waits for may differ without TFO and with it. Two of 139 rows that
@@ -21,35 +18,29 @@ most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
 
-def awaited_answers(selection: Selection, row: Improvement) -> tuple[float, float] | None:
+
+def awaited_answers(row: Row) -> tuple[float, float] | None:
     """Return for how many answers the load event waited, without and with TFO, where that differs by AWAITED_RATIO.
 
     Both are medians over the loads that count. Then loads without and with TFO measured different parts of the page.
     """
-    off, on = (median(counts) if (counts := _awaited(selection, row, tfo)) else None for tfo in (0, 1))
-    if off is None or on is None or abs(off - on) <= max(1.0, AWAITED_RATIO * max(off, on)):
+    off, on = ([count for load in cell.loads if (count := awaited_answers_of(load)) is not None] for cell in row.cells)
+    if not off or not on:
         return None
-    return off, on
+    few, many = sorted((median(off), median(on)))
+    return (median(off), median(on)) if many - few > max(1.0, AWAITED_RATIO * many) else None
 
 
-def unexplained_saving(selection: Selection, row: Improvement) -> tuple[float, float] | None:
+def unexplained_saving(row: Row) -> tuple[float, float] | None:
     """Return what TFO saved and how much of it can be explained, in ms, where the rest is more than chance makes it.
 
     What a load without TFO explains is the longer of two: the handshakes on its critical path, and what is saved when
     its requests are played again without their handshakes. Of several loads the one counts that explains most.
     """
-    if selection.metric != "load" or row.saved_ms is None or row.off_ms is None:
+    if row.off.metric != "load" or row.saved_ms is None or row.off.median_ms is None:
         return None
     explained_ms = [max(found.breakdown_ms["connect"], load.plt_ms - found.predicted_plt_ms)
-                    for load in _loads(selection, row, 0) if load.plt_ms and (found := explain(load, row.rtt_ms))]
-    if not explained_ms or row.saved_ms - max(explained_ms) <= max(BEYOND_LEAST_MS, BEYOND_RATIO * row.off_ms):
+                    for load, found in row.explanations if load.plt_ms]
+    if not explained_ms or row.saved_ms - max(explained_ms) <= max(BEYOND_LEAST_MS, BEYOND_RATIO * row.off.median_ms):
         return None
     return row.saved_ms, max(explained_ms)
-
-
-def _awaited(selection: Selection, row: Improvement, tfo: int) -> list[int]:
-    return [count for load in _loads(selection, row, tfo) if (count := awaited_answers_of(load)) is not None]
-
-
-def _loads(selection: Selection, row: Improvement, tfo: int) -> list[LoadResult]:
-    return selection.cells[Cell(row.page, row.rtt_ms, tfo)]

@@ -1,118 +1,101 @@
-"""Which loads enter the table and the figures, and why the others do not."""
+"""Which loads enter the table and the figures, and why the others do not: `select` makes the rows of a folder.
+
+Table, export, report, figures and notes are all made of these rows (harness.analysis.row).
+"""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
-from harness.analysis.stats import median
+from harness.analysis.cell import NOT_REACHED, Cell, plt_ms
+from harness.analysis.row import Row
 from harness.files.results import LoadResult, Results
-
-METRICS = {
-    "load": "from navigationStart to loadEventEnd: what the paper calls page load time",
-    "last": "from the start of the load to the end of its last transaction: what the 2013 tool called page load time",
-    "fcp": "from navigationStart to first contentful paint, when a visitor sees first text or a first picture",
-    "lcp": "from navigationStart to largest contentful paint, when a visitor sees the largest part of the page",
-}
-NOT_REACHED = {"load": "no load event", "last": "no transaction", "fcp": "no first contentful paint is known",
-               "lcp": "no largest contentful paint is known"}
-"""Why a load without a time by a metric does not count."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One page at one RTT with TFO off (0) or on (1)."""
-
-    page: str
-    rtt_ms: float
-    tfo: int
 
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """The loads of each cell that count by `metric`, in order of their runs; a cell that was not measured has none.
+    """The rows of a folder's table by `metric`, in its order: page by page, then by RTT.
 
-    `left_out` are measured loads that do not count, each with its reason. `cold` are cells that had to take run 0. Two
-    selections are never equal, so that what was computed of one can be kept for it (functools.lru_cache). `rtt_names`
-    are those of harness.files.results.Results. `refused` are by cell the tries of measured loads that do not count:
-    those in `left_out`, and those that were made again.
+    `metric` is another one than was asked for with logs of 2013, which know no load event.
     """
 
+    results: Results
     metric: str
     asked_metric: str
-    cells: dict[Cell, list[LoadResult]]
-    left_out: list[tuple[LoadResult, str]]
-    cold: list[Cell]
-    rtt_names: dict[float, str] = field(default_factory=dict)
-    refused: dict[Cell, list[LoadResult]] = field(default_factory=lambda: defaultdict(list))
+    rows: tuple[Row, ...]
 
-    def rtt_name(self, rtt_ms: float) -> str:
-        """Return what an RTT is called, in ms: "100", or "recorded 12-180" where each server had its own."""
-        return self.rtt_names.get(rtt_ms, f"{rtt_ms:g}")
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """All cells, without TFO and with it."""
+        return [cell for row in self.rows for cell in row.cells]
 
-    def cell_name(self, cell: Cell) -> str:
-        """Return what a cell is called in sentences, its RTT as in the table."""
-        return f"{cell.page} at {self.rtt_name(cell.rtt_ms)} ms {'with' if cell.tfo else 'without'} TFO"
+    @property
+    def left_out(self) -> list[tuple[LoadResult, str]]:
+        """Measured loads that do not count, each with its reason."""
+        return [refused for cell in self.cells for refused in cell.left_out]
 
-    def plts_ms(self, cell: Cell) -> list[float]:
-        """Page load times of a cell in ms, by the metric in use."""
-        return [value for load in self.cells[cell] if (value := plt_ms(load, self.metric))]
+    @property
+    def missing(self) -> list[Cell]:
+        """Cells that should have been measured and were not."""
+        return [cell for cell in self.cells if not cell.loads and cell.tfo in self.results.tfos]
 
-    def median_ms(self, cell: Cell) -> float | None:
-        """Median page load time of a cell in ms, None if it was not measured."""
-        values = self.plts_ms(cell)
-        return median(values) if values else None
+    @property
+    def counts(self) -> list[int]:
+        """How many loads count in each cell that was measured."""
+        return [len(cell.loads) for cell in self.cells if cell.loads]
 
-    def pairs(self, page: str, rtt_ms: float) -> tuple[list[float], list[float]]:
-        """PLT in ms without and with TFO of the runs of a page at one RTT that count in both, in their order."""
-        off, on = ({(load.delaynet_ms, load.run): value for load in self.cells[Cell(page, rtt_ms, tfo)]
-                    if (value := plt_ms(load, self.metric))} for tfo in (0, 1))
-        both = sorted(off.keys() & on.keys())
-        return [off[run] for run in both], [on[run] for run in both]
+    def row(self, page: str, rtt_ms: float) -> Row:
+        """Return the row of a page's file name and an RTT. Raises KeyError when there is none."""
+        return self.by_place[page, rtt_ms]
 
-    def missing(self, tfos: Sequence[int]) -> list[Cell]:
-        """Cells that should have been measured with one of `tfos` and were not."""
-        return [cell for cell, loads in self.cells.items() if not loads and cell.tfo in tfos]
+    def of_page(self, page: str) -> list[Row]:
+        """Return a page's rows, in order of RTT."""
+        return [row for row in self.rows if row.page == page]
 
-
-def plt_ms(load: LoadResult, metric: str) -> float | None:
-    """Return the load's page load time in ms by `metric` (a key of METRICS), None if it is not known."""
-    if metric in ("fcp", "lcp"):
-        return getattr(load.record, f"{metric}_ms", None)
-    return load.plt_ms if metric == "load" else load.last_ms
+    @cached_property
+    def by_place(self) -> dict[tuple[str, float], Row]:
+        """The rows by page and RTT."""
+        return {(row.page, row.rtt_ms): row for row in self.rows}
 
 
 def select(results: Results, metric: str) -> Selection:
-    """Choose the loads that count: valid ones of measured runs. Logs of 2013 know no load event and use `last`.
+    """Choose the loads that count by `metric`: valid ones of measured runs. Logs of 2013 use `last`.
 
     Run 0 is the warm-up and never counts, with one exception: a cell of 2013 logs that has nothing else.
     """
     used = "last" if results.old else metric
-    selection = Selection(used, metric, {}, [], [], results.rtt_names)
-    of_cell: dict[Cell, list[LoadResult]] = defaultdict(list)
-    for load in results.loads:
-        of_cell[Cell(load.page, load.rtt_ms, load.tfo)].append(load)
-    for cell in _all_cells(results):
-        loads = of_cell[cell]
-        measured = sorted((load for load in loads if load.run > 0), key=lambda load: load.run)
-        if not measured and results.old:
-            measured = loads
-            if loads:
-                selection.cold.append(cell)
-        reasons = [(load, _why_not(load, used)) for load in measured]
-        selection.cells[cell] = [load for load, reason in reasons if not reason]
-        selection.left_out.extend((load, reason) for load, reason in reasons if reason)
-    for load in (*(load for load, _ in selection.left_out), *(load for load in results.again if load.run > 0)):
-        selection.refused[Cell(load.page, load.rtt_ms, load.tfo)].append(load)
-    return selection
+    cells = [*_cells(results, used)]
+    most = max((len(cell.loads) for cell in cells), default=0)
+    return Selection(results, used, metric, tuple(
+        Row(results, results.urls[off.page], off, on, most) for off, on in zip(cells[::2], cells[1::2], strict=True)))
 
 
-def _all_cells(results: Results) -> Iterable[Cell]:
-    return (Cell(page, rtt_ms, tfo) for page in results.urls for rtt_ms in results.rtts_ms for tfo in (0, 1))
+def _cells(results: Results, metric: str) -> Iterator[Cell]:
+    """Give the cells of each row in turn, without TFO and with it."""
+    loads, again = _by_cell(results.loads), _by_cell(results.again)
+    for page in results.urls:
+        for rtt_ms in results.rtts_ms:
+            for tfo in (0, 1):
+                place = page, rtt_ms, tfo
+                measured = sorted((load for load in loads[place] if load.run > 0), key=lambda load: load.run)
+                cold = results.old and not measured
+                reasons = [(load, _why_not(load, metric)) for load in (loads[place] if cold else measured)]
+                yield Cell(*place, metric, results.rtt_names.get(rtt_ms, f"{rtt_ms:g}"),
+                           tuple(load for load, reason in reasons if not reason),
+                           tuple((load, reason) for load, reason in reasons if reason),
+                           tuple(load for load in again[place] if load.run > 0), cold)
+
+
+def _by_cell(loads: list[LoadResult]) -> dict[tuple[str, float, int], list[LoadResult]]:
+    found: dict[tuple[str, float, int], list[LoadResult]] = defaultdict(list)
+    for load in loads:
+        found[load.page, load.rtt_ms, load.tfo].append(load)
+    return found
 
 
 def _why_not(load: LoadResult, metric: str) -> str:
+    """Return why a measured load does not count, "" when it does."""
     if not load.valid:
         return "; ".join(load.why_not)
-    if not plt_ms(load, metric):
-        return NOT_REACHED[metric]
-    return ""
+    return "" if plt_ms(load, metric) else NOT_REACHED[metric]

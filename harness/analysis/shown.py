@@ -1,13 +1,13 @@
 """Which load stands for a cell wherever one load is shown: in the figures and in the report, the same in both."""
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from harness.analysis.answers import doubtful_urls
+from harness.analysis.cell import Cell, plt_ms
 from harness.analysis.explanation import Explanation, explain
-from harness.analysis.selection import Cell, Selection, plt_ms
 from harness.files.load_har import har_problem
 from harness.files.results import LoadResult
 from harness.files.text_log import Transaction, read_log
@@ -44,18 +44,15 @@ class ShownLoad:
 
 
 @lru_cache(maxsize=4096)
-def shown_load(selection: Selection, cell: Cell) -> ShownLoad | None:
+def shown_load(cell: Cell) -> ShownLoad | None:
     """Return the load to show for `cell`: that of the median PLT (of an even number: the lower of the middle two).
 
     It is chosen among the loads that can be drawn and explained; when none can be both, among those that can be drawn,
     else among those that can be explained. None when there is no such load.
     """
-    loads = selection.cells.get(cell, [])
-    candidates = [ShownLoad(load, value, len(loads), _requests(load)[0], explain(load, cell.rtt_ms))
-                  for load in loads if (value := plt_ms(load, selection.metric))]
-    if not candidates:
-        return None
-    most = max(map(_what_there_is, candidates))
+    candidates = [ShownLoad(load, value, len(cell.loads), _requests(load)[0], explain(load, cell.rtt_ms))
+                  for load in cell.loads if (value := plt_ms(load, cell.metric))]
+    most = max(map(_what_there_is, candidates), default=(False, False))
     if not any(most):
         return None
     best = [shown for shown in candidates if _what_there_is(shown) == most]
@@ -64,16 +61,16 @@ def shown_load(selection: Selection, cell: Cell) -> ShownLoad | None:
     return replace(chosen, among=len(best), doubtful=tuple(doubtful_urls(chosen.load, cell.rtt_ms)))
 
 
-def load_with_requests(selection: Selection, cell: Cell) -> ShownLoad | None:
+def load_with_requests(cell: Cell) -> ShownLoad | None:
     """Return the load to show for `cell` if its requests are known, so that they can be drawn."""
-    shown = shown_load(selection, cell)
+    shown = shown_load(cell)
     return shown if shown and shown.requests else None
 
 
-def file_problems(selection: Selection) -> Iterator[str]:
+def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
     """Give a line ``file:line: problem`` for each log and HAR of a load that counts and cannot be shown for it."""
-    for cell, loads in selection.cells.items():
-        for load in loads:
+    for cell in cells:
+        for load in cell.loads:
             if problem := _requests(load)[1]:
                 yield problem
             if load.record and explain(load, cell.rtt_ms) is None and (problem := har_problem(load)):

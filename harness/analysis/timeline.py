@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
 from harness.files.exchange import UNFINISHED
-from harness.files.har import H2
+from harness.files.har import is_over_http2
 from harness.files.load_har import read_har
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
@@ -238,7 +238,7 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
     plain = str(asked["url"]).startswith("http:")
     first = maker == id(entry)
     connect = tls = None
-    if first or asked.get("httpVersion") == H2:
+    if first or is_over_http2(str(asked.get("httpVersion"))):
         connect, tls = _handshakes(timings, connections.get(connection), start, min(sent, ready), plain=plain)
     dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
     headers = _headers(entry)

@@ -34,7 +34,6 @@ governs the page's own hints (rel=preconnect), too, which Chrome leaves alone th
 FLAGS = (
     "--headless",
     "--disable-gpu",
-    "--disable-quic",
     "--no-first-run",
     "--no-default-browser-check",
     "--disable-background-networking",
@@ -75,8 +74,10 @@ class ChromeSettings:
     `resolver_rules` are its --host-resolver-rules. `shim` is preloaded (tfo-test/chrome_shim.c), but not for
     recording, since with the clock shifted no real certificate would be valid. With `predict` it opens connections
     ahead of need as a user's Chrome does. `trusted_key` is the fingerprint of the one certificate authority it trusts
-    beside its own (harness.replay.authority), `key_shares` where its table of key exchange groups is, to be replaced
-    (harness.browser.client_hello), `connection_limit` how many connections it opens to a host instead of its own six.
+    beside its own (harness.replay.authority). With the origins `quic_origins` ("host:port") it speaks HTTP/3, and opens
+    TCP connections to them for WebSockets only; without any it does not know QUIC. `key_shares` is where its table of
+    key exchange groups is, to be replaced (harness.browser.client_hello), `connection_limit` how many connections it
+    opens to a host instead of its own six.
 
     With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
     own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
@@ -89,6 +90,7 @@ class ChromeSettings:
     shim: Path | None = None
     predict: bool = False
     trusted_key: str | None = None
+    quic_origins: tuple[str, ...] = ()
     key_shares: int | None = None
     connection_limit: ConnectionLimit | None = None
     capture_bodies: bool = False
@@ -228,6 +230,10 @@ def _arguments(settings: ChromeSettings) -> list[str]:
         arguments = [f"{flag},{NOT_RECORDABLE}" if flag.startswith("--disable-features=") else flag
                      for flag in arguments]
         arguments.append("--net-log-capture-mode=Everything")
+    if settings.quic_origins:
+        arguments.append(f"--origin-to-force-quic-on={','.join(settings.quic_origins)}")
+    else:
+        arguments.append("--disable-quic")
     if settings.unattended:
         arguments += ["--deny-permission-prompts", "--mute-audio"]
     for name, value in (("host-resolver-rules", settings.resolver_rules), ("user-agent", settings.user_agent),

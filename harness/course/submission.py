@@ -11,9 +11,9 @@ from harness.course.rules import rule_breaches
 from harness.errors import InputError, printable, run_main
 from harness.files.notes import text_of
 from harness.files.pages import Page, read_pages
-from harness.show.answers import MARK
+from harness.show.columns import MARK
+from harness.show.console import HEADER
 from harness.show.labels import NOT_KNOWN
-from harness.show.table import HEADER
 from harness.system.atomic import written_beside
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root

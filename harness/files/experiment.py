@@ -5,17 +5,18 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
+
+import msgspec
 
 from harness.files.layout import HOST
-from harness.files.load_parts import CookieMode
-from harness.files.load_record import FORMAT, NewerFormatError, check_format, write_json
+from harness.files.load_parts import CookieMode, Count, Ms
+from harness.files.load_record import FORMAT, NewerFormatError, check_format, in_words, write_json
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 """A delay as ``%g`` writes it."""
 EXPERIMENT = re.compile(rf"experiment-{DELAY}\.json", re.ASCII)
-_LIVE_COUNTS = ("late_bytes", "bytes", "late_requests", "requests")
 TFOS = {"0": (0,), "1": (1,), "both": (0, 1)}
 """What tfo.py's --tfo measures."""
 
@@ -27,10 +28,10 @@ class LiveLeftOut:
     In that recording `late_requests` of the page's `requests` came after its load event.
     """
 
-    late_bytes: int
-    bytes: int
-    late_requests: int
-    requests: int
+    late_bytes: Count
+    bytes: Count
+    late_requests: Count
+    requests: Count
 
 
 @dataclass(frozen=True)
@@ -50,22 +51,22 @@ class ExperimentRecord:
     load event.
     """
 
-    delaynet_ms: float
-    rtt_ms: float
+    delaynet_ms: Ms
+    rtt_ms: Ms
     pages: tuple[str, ...]
-    synthetic: bool
-    http: str
-    server: str
-    tfos: tuple[int, ...]
+    synthetic: bool = False
+    http: str = ""
+    server: str = ""
+    tfos: tuple[int, ...] = ()
     id: str | None = None
     post_quantum: bool = False
     busy: str = ""
     bw_net_mbit: float | None = None
-    connections_per_host: int = 0
+    connections_per_host: Count = 0
     cookies: CookieMode = "warm"
     paper: bool = False
     bw_home_mbit: float | None = None
-    server_rtts_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
+    server_rtts_ms: Mapping[str, Ms] = field(default_factory=dict, hash=False)
     layout: str = HOST
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
     live_left_out: Mapping[str, LiveLeftOut] = field(default_factory=dict, hash=False)
@@ -133,56 +134,14 @@ def _read(path: Path, problems: list[str]) -> ExperimentRecord | None:
 def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
     """Return the record in a file of that name. Raises ValueError for what cannot be one."""
     named = EXPERIMENT.fullmatch(path.name)
-    if not named:
+    if not named or (delaynet_ms := float(named[1])) == float("inf"):
         raise ValueError("its name gives no delay")
-    delaynet_ms = float(named[1])
-    if delaynet_ms == float("inf"):
-        raise ValueError("its name gives no delay")
-    pages = settings.get("pages")
-    if not isinstance(pages, list):
-        raise ValueError("no list of pages")
-    rtt_ms, own_id = settings.get("rtt_ms"), settings.get("id")
-    if rtt_ms is not None and (isinstance(rtt_ms, bool) or not isinstance(rtt_ms, int | float) or rtt_ms < 0):
-        raise ValueError(f"rtt_ms is {rtt_ms!r}, not a time")
-    return ExperimentRecord(
-        delaynet_ms=delaynet_ms, rtt_ms=2 * delaynet_ms if rtt_ms is None else float(rtt_ms),
-        pages=tuple(str(url) for url in pages), synthetic=settings.get("synthetic") is True,
-        http=str(settings.get("http", "")), server=str(settings.get("server", "")),
-        tfos=TFOS.get(str(settings.get("tfo")), ()), id=None if own_id is None else str(own_id),
-        post_quantum=settings.get("post_quantum") is True, busy=_in_words(settings.get("busy")),
-        bw_net_mbit=_rate(settings.get("bw_net_mbit")), bw_home_mbit=_rate(settings.get("bw_home_mbit")),
-        connections_per_host=_count(settings.get("connections_per_host")), cookies=_cookies(settings.get("cookies")),
-        paper=settings.get("paper") is True, server_rtts_ms=_rtts(settings.get("server_rtts_ms")),
-        layout=str(settings.get("layout") or HOST), settings=settings,
-        live_left_out=_live_left_out(settings.get("live_left_out")))
-
-
-def _rate(value: object) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf"):
-        return float(value)
-    return None
-
-
-def _rtts(value: object) -> dict[str, float]:
-    found = value.items() if isinstance(value, dict) else ()
-    return {str(host): float(rtt_ms) for host, rtt_ms in found if isinstance(rtt_ms, int | float)
-            and not isinstance(rtt_ms, bool) and 0 <= rtt_ms < float("inf")}
-
-
-def _live_left_out(value: object) -> dict[str, LiveLeftOut]:
-    found = value.items() if isinstance(value, dict) else ()
-    return {str(url): LiveLeftOut(*map(_count, (counts.get(name) for name in _LIVE_COUNTS)))
-            for url, counts in found if isinstance(counts, dict) and _count(counts.get("bytes"))}
-
-
-def _cookies(value: object) -> CookieMode:
-    return next((mode for mode in get_args(CookieMode) if mode == value), "warm")
-
-
-def _count(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def _in_words(causes: object) -> str:
-    """Return one cause or a list of them in words, "" for none."""
-    return "; ".join(map(str, causes)) if isinstance(causes, list) else str(causes or "")
+    busy = settings.get("busy") or []
+    told = {name: value for name, value in settings.items() if value is not None}
+    try:
+        return msgspec.convert(
+            {"rtt_ms": 2 * delaynet_ms, **told, "delaynet_ms": delaynet_ms, "settings": settings,
+             "tfos": TFOS.get(str(settings.get("tfo")), ()),
+             "busy": "; ".join(map(str, busy)) if isinstance(busy, list) else busy}, ExperimentRecord)
+    except msgspec.ValidationError as error:
+        raise ValueError(in_words(error)) from None

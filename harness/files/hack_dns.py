@@ -61,5 +61,10 @@ def resolver_rules(remaps: Iterable[Remap]) -> str:
     return ",".join([*rules, "MAP * ~NOTFOUND"])
 
 
+def origins(remaps: Iterable[Remap], scheme: str) -> tuple[str, ...]:
+    """Return the ``host:port`` that URLs of a scheme name, the default port in full."""
+    return tuple(f"{remap.host}:{PORTS[scheme]}" for remap in remaps if remap.scheme == scheme)
+
+
 def _in_url(address: str) -> str:
     return f"[{address}]" if ":" in address else address

@@ -12,12 +12,16 @@ and show what they find in `connection` as the server's port (front_end/models/h
 import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from wsproto.frame_protocol import Opcode
 
+from harness.files.charsets import encode_text
+from harness.files.encoding import decode
 from harness.files.exchange import (
     OVER_HTTP2,
     UNKNOWN,
@@ -35,6 +39,8 @@ from harness.files.headers import Headers, headers_of_har
 from harness.files.moments import moment_of
 from harness.files.transactions import HttpTransaction
 
+PAGE = "page_1"
+"""How a HAR calls its only page."""
 CREATOR = {"name": "TFO Lab", "version": "2"}
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 H2, H3 = "h2", "h3"
@@ -82,11 +88,11 @@ def posted_body(posted: Mapping[str, Any], size: int = UNKNOWN) -> bytes:
     return next((body for body in readings if len(body) == size), readings[0])
 
 
-def to_har(exchange: Exchange) -> dict[str, Any]:
-    """Return an exchange as an entry of a HAR's only page, ready for json.dump."""
+def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
+    """Return an exchange as an entry of the HAR's `page`, ready for json.dump; with its body if it has `content`."""
     answer, phases = exchange.answer, exchange.phases
     entry: dict[str, Any] = {
-        "pageref": "page_1", "startedDateTime": _date(exchange.started),
+        "pageref": page, "startedDateTime": _date(exchange.started),
         "time": exchange.length_ms,
         "request": _request(exchange), "response": _response(exchange), "cache": {},
         "timings": {name: getattr(phases, name) for name in phases.__struct_fields__}}
@@ -149,10 +155,34 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     line = f"{answer.protocol} {answer.status} {answer.reason}" if answer.status and answer.headers is not None else ""
     known = bool(line) and not exchange.from_cache and not answer.http2
     found = {"status": answer.status, "statusText": answer.reason, "httpVersion": answer.protocol, "cookies": [],
-             "headers": _pairs(answer.headers or ()), "content": content, "redirectURL": answer.redirect_url,
+             "headers": _pairs(answer.headers or ()), "content": content | _content(answer),
+             "redirectURL": answer.redirect_url,
              "headersSize": _size(line, answer.headers or ()) if known else UNKNOWN, "bodySize": answer.body_bytes}
     more = {"_earlyHints": _pairs(answer.early_hints), "_headBytes": answer.head_bytes}
     return found | {name: value for name, value in more.items() if value}
+
+
+def _content(answer: Answer) -> dict[str, Any]:
+    """Return an answer's body as HAR has it: decoded, as text if who writes that in its charset makes the same of it.
+
+    Nothing where the body is not in `content`.
+    """
+    if answer.content is None:
+        return {}
+    named = answer.header("content-encoding")
+    body, known = decode(answer.content, named)
+    found: dict[str, Any] = {"size": len(body)}
+    if len(body) != len(answer.content):
+        found["compression"] = len(body) - len(answer.content)
+    if not known:
+        found["comment"] = f"{STILL_ENCODED} {named}"
+    if not body and answer.status != HTTPStatus.OK:
+        return found
+    with suppress(UnicodeDecodeError):
+        text = body.decode("utf-8")
+        if encode_text(text, answer.header("content-type") or answer.mime_type) == body:
+            return found | {"text": text}
+    return found | {"text": base64.b64encode(body).decode(), "encoding": "base64"}
 
 
 def from_har(entry: dict[str, Any], page: str = "") -> Exchange:
@@ -211,7 +241,7 @@ def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", proble
 def har_log(url: str, entries: list[dict[str, Any]], *, started: datetime | None = None, comment: str = "",
             on_content_load_ms: float = UNKNOWN, on_load_ms: float = UNKNOWN, browser: str = "") -> dict[str, Any]:
     """Return a HAR of one page whose `entries` are HAR's, ready for json.dump."""
-    page = {"startedDateTime": _date(started), "id": "page_1", "title": url,
+    page = {"startedDateTime": _date(started), "id": PAGE, "title": url,
             "pageTimings": {"onContentLoad": on_content_load_ms, "onLoad": on_load_ms}}
     log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
     log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}

@@ -69,7 +69,9 @@ class Initiator:
 @dataclass(frozen=True)
 class UsedConnection:
     """A connection of Chrome's that carried `requests`. `start_ms` is from navigationStart; `connect_ms` None: never
-    connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too.
+    connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too. Over `quic`,
+    `connect_ms` is the whole handshake's, as far as requests waited for it. `early`: whether the server took the early
+    data that Chrome sent, None where it sent none. `sent_again`: packets of QUIC's whose content Chrome sent again.
     """
 
     id: int
@@ -77,6 +79,9 @@ class UsedConnection:
     start_ms: float = 0.0
     connect_ms: Ms | None = None
     requests: Count = 0
+    quic: bool = False
+    early: bool | None = None
+    sent_again: Count = 0
 
 
 JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN, Fate.AFTER_LOAD}

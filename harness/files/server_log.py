@@ -13,6 +13,8 @@ from harness.system.untrusted import read_untrusted
 
 COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
            "protocol", "own_ms", "answer", "early", "resumed")
+OLDER = 2
+"""So many columns at the end did logs not have that were written before early data was known here."""
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
@@ -41,6 +43,17 @@ class FoundAs:
     """No answer: a connection without a request, whose `request`, `status` and `bytes` are 0."""
 
 
+class Early:
+    """How early a request was: the words of the column `early`."""
+
+    NO = "-"
+    """After the handshake."""
+    DATA = "data"
+    """In early data (RFC 8446, section 2.3), or in QUIC's (RFC 9001, section 4.6)."""
+    SYN = "syn"
+    """In early data that came with the SYN, the whole request."""
+
+
 STAND_INS = frozenset((FoundAs.MASKED, FoundAs.BEST_MATCH, FoundAs.ENDED, FoundAs.LIVE))
 """Ways of finding in which an answer is not the recorded one: it was recorded for another URL or body, or not whole."""
 FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.MD5, FoundAs.REDIRECT, FoundAs.STATUS, FoundAs.MISSING,
@@ -55,12 +68,12 @@ class ServerRequest:
     `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
     `bytes` of the body were sent. `found` is how the answer was found (`FoundAs`). `syn_data`: the connection's
     SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
-    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, h3, or "-" where nothing was. `own_ms` is the server's own
+    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. `own_ms` is the server's own
     time for the answer: from `time_s` to the moment its first byte was handed to the kernel, less by how much it
     thought longer than it should have (http_tfo.py --think); None where no byte was. `answer` is the identity of the
     recorded transaction that was sent, the same for exact answers and stand-ins (harness.mirror.transactions), "-"
-    where there is none. `early`: the request came in early data (0-RTT: RFC 8446, section 2.3; RFC 9001, section 4.6),
-    before the handshake's end. `resumed`: the connection took up the TLS session of an earlier one.
+    where there is none. `early` is whether the request came before the TLS handshake was over (`Early`); `resumed`: its
+    connection began with a ticket of an earlier one's.
     """
 
     host: str
@@ -77,7 +90,7 @@ class ServerRequest:
     protocol: str = "-"
     own_ms: float | None = None
     answer: str = "-"
-    early: bool = False
+    early: str = "-"
     resumed: bool = False
 
     @property
@@ -119,7 +132,7 @@ def format_request(request: ServerRequest) -> str:
     return (f"{request.time_s:.6f}\t{request.connection}\t{request.request}\t{_column(request.method)}\t"
             f"{_column(request.path)}\t{request.status}\t{request.bytes}\t{request.found}\t{request.syn_data:d}\t"
             f"{request.scheme}\t{request.protocol}\t{'-' if request.own_ms is None else f'{request.own_ms:.3f}'}\t"
-            f"{request.answer}\t{request.early:d}\t{request.resumed:d}\n")
+            f"{request.answer}\t{request.early}\t{request.resumed:d}\n")
 
 
 def read_server_log(path: Path, problems: list[str] | None = None, *, since: int = 0) -> list[ServerRequest]:
@@ -165,19 +178,21 @@ def ends_of_logs(directory: Path) -> dict[Path, int]:
 def _parse(host: str, line: str) -> ServerRequest:
     """Return a line of a log. Raises ValueError for one that cannot be right."""
     fields = line.split("\t")
+    if len(fields) == len(COLUMNS) - OLDER:
+        fields += [Early.NO, "0"]
     if len(fields) != len(COLUMNS):
         raise ValueError(f"{len(fields)} columns instead of {len(COLUMNS)}")
-    (time_s, connection, request, method, path, status, size, found, syn_data, scheme, protocol, own_ms, answer,
-     early, resumed) = fields
-    if found not in FOUND or scheme not in ("http", "https") or not {syn_data, early, resumed} <= {"0", "1"}:
-        raise ValueError(f"found {found!r}, scheme {scheme!r}, syn_data {syn_data!r}, early {early!r}, "
-                         f"resumed {resumed!r}")
+    time_s, connection, request, method, path, status, size, found, syn_data, scheme, protocol, own_ms, answer, \
+        early, resumed = fields
+    if found not in FOUND or {syn_data, resumed} - {"0", "1"} or scheme not in ("http", "https") \
+            or early not in (Early.NO, Early.DATA, Early.SYN):
+        raise ValueError(f"found {found!r}, syn_data {syn_data!r}, scheme {scheme!r}, early {early!r}, {resumed!r}")
     code = _number(status)
     if code and not 100 <= code <= 599:
         raise ValueError(f"status {status[:20]!r}")
     return ServerRequest(host, _time(time_s), _number(connection), _number(request), method, path, code, _number(size),
                          found, syn_data == "1", scheme, protocol, None if own_ms == "-" else _time(own_ms), answer,
-                         early == "1", resumed == "1")
+                         early, resumed == "1")
 
 
 def _number(digits: str) -> int:

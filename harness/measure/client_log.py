@@ -149,6 +149,8 @@ def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
     """Return the connections that carried a request; times in ms from the start of the load."""
     return [{"id": connection.id, "address": connection.address, "start_ms": connection.start - start_tick,
              "connect_ms": connection.connect_ms, "requests": connection.requests}
+            | ({"quic": True, "early": connection.early, "sent_again": connection.sent_again}
+               if connection.quic else {})
             for connection in netlog.connections if connection.requests]
 
 

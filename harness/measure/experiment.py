@@ -24,7 +24,7 @@ from harness.measure.loads import cell_of, record_of, write_record
 from harness.measure.plan import Load
 from harness.measure.reason import Blame, Reason
 from harness.measure.resume import EMPTY, Earlier, recording_digest
-from harness.measure.series import Measured, Series, failed_by_accident, last_tries
+from harness.measure.series import Measured, Series, failed_by_accident, last_tries, next_load
 from harness.measure.stages import Stage
 from harness.measure.version import program_digest
 from harness.mirror.live import live_left_out
@@ -77,30 +77,25 @@ class Experiment:
         return series.judged
 
     def _load_all(self, series: Series, progress: Steps) -> None:
-        loads, goal = self.to_do, self.goal
-        if goal:
-            progress.expect(first_guess(loads, goal) + self.later)
-        while loads:
-            for run in dict.fromkeys(load.run for load in loads):
-                for load in (load for load in loads if load.run == run):
-                    self._load(load, series, progress)
-                self._load_again(series, progress)
-            loads = more_loads(series.judged, goal, self.lab.settings.seed, self.pages) if goal else []
-            if goal:
-                progress.expect(expected_loads(series.judged, goal) + self.later)
+        """Do all loads, and more for the goal; `beyond` is how many the goal may ask for besides those that are due."""
+        to_do, begun = [*self.to_do], len(series.done)
+        goal, retries = self.goal, self.lab.settings.retries
+        beyond = first_guess(to_do, goal) - len(to_do) if goal and to_do else 0
+        while to_do:
+            while load := next_load(to_do, series.judged, begun, retries):
+                before = series.judged
+                self._load(load, series)
+                done = {measured.load for measured in series.judged[begun:]}
+                left = sum(load not in done for load in to_do) + len(failed_by_accident(series.judged, retries))
+                _tell(before, series.judged, progress, left + beyond + self.later, is_guess=goal is not None)
+            more = more_loads(series.judged, goal, self.lab.settings.seed, self.pages) if goal else []
+            if not (goal and more):
+                return
+            to_do += more
+            beyond = max(0, expected_loads(series.judged, goal) - len(more))
 
-    def _load_again(self, series: Series, progress: Steps) -> None:
-        """At the end of a run, measure again what failed by accident in it, each load `retries` times at most."""
-        retries = self.lab.settings.retries
-        while failed := failed_by_accident(series.judged, retries):
-            for load in [measured.load for measured in failed]:
-                # Another load's new try may have shown that this one was good: then it counts.
-                if any(measured.load == load for measured in failed_by_accident(series.judged, retries)):
-                    progress.begin_again()
-                    self._load(load, series, progress)
-
-    def _load(self, load: Load, series: Series, progress: Steps) -> None:
-        """Load a page once; write and print its record, and those of earlier loads whose verdict has changed by it.
+    def _load(self, load: Load, series: Series) -> None:
+        """Load a page once; write its record, and those of earlier loads whose verdict has changed by it.
 
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
@@ -118,8 +113,6 @@ class Experiment:
         self._describe(series.done)
         if ended:
             raise ended
-        progress.expect_again(len(failed_by_accident(series.judged, self.lab.settings.retries)))
-        _tell(before, series.judged, progress)
 
     def _loaded(self, load: Load, series: Series) -> LoadRecord:
         """Load a page once, and set aside what another try has left; return the record, which is not judged yet."""
@@ -149,9 +142,10 @@ class Experiment:
             write_load_tables(self.lab.client_dir)
 
 
-def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Steps) -> None:
+def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Steps, left: int, *,
+          is_guess: bool) -> None:
     """Print the last load, and the earlier ones of which it showed that they are no good."""
-    progress.done(judged[-1].in_words())
+    progress.done(judged[-1].in_words(), left, is_guess=is_guess)
     for known, now in zip(before, judged, strict=False):
         if now.why_not and not known.why_not:
             progress.say(f"looked at again: {now.in_words()}")

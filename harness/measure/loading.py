@@ -23,7 +23,7 @@ from harness.browser.completion import Idle, network_silent
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.initiators import read_initiators
 from harness.errors import ExperimentError, printable
-from harness.files.hack_dns import read_hack_dns, resolver_rules
+from harness.files.hack_dns import origins, read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.page_load import PageLoad
@@ -131,14 +131,15 @@ def load_page(wanted: PageLoad) -> int:
         browser = program.find_browser()
     # Read all that Chrome's user might not be allowed to: the project may lie in a directory closed to others.
     shim = Path(wanted.shim) if wanted.shim else program.require_shim()
-    rules = resolver_rules(read_hack_dns(Path(wanted.hack_dns)))
+    remaps = read_hack_dns(Path(wanted.hack_dns))
     chrome.deterministic_script()
     become(User("", wanted.uid, wanted.gid))
     settings, work_dir, limit = wanted.settings, Path(wanted.work_dir), None
     if wanted.socket_limits is not None:
         limit = ConnectionLimit(settings.connections_per_host, wanted.socket_limits)
-    how = chrome.ChromeSettings(work_dir, rules, shim, predict=settings.predict,
+    how = chrome.ChromeSettings(work_dir, resolver_rules(remaps), shim, predict=settings.predict,
                                 trusted_key=wanted.trusted_key, key_shares=wanted.key_shares,
+                                quic_origins=origins(remaps, "https") if settings.http == "h3" else (),
                                 connection_limit=limit, initiators=wanted.initiators,
                                 loopback_tfo=wanted.loopback_tfo, user_agent=wanted.user_agent or None)
     try:

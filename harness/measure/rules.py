@@ -88,7 +88,7 @@ NETWORK: tuple[Rule, ...] = (
          measured="SYNs sent again, but for those that a full buffer of user's narrow link lost",
          source="after 1 s, RFC 6298, section 2.1"),
     Rule(kind=ReasonKind.FULL_QUEUE, section=Section.NETWORK, check=validity.network,
-         words="{name} at {where}: {count}", measured="listen queues that were full"),
+         words="{name} at {where}: {count}", measured="queues that were full: listening sockets', and UDP's"),
     Rule(kind=ReasonKind.DROPPED_PACKETS, section=Section.NETWORK, check=validity.network,
          words="packets dropped by the delay line: {count}", measured="packets that the delay line dropped"),
     Rule(kind=ReasonKind.DATA_WITHOUT_TFO, section=Section.NETWORK, check=validity.fastopen,

@@ -21,13 +21,15 @@ order of arrival, so they count as the same answer.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from operator import itemgetter
 from statistics import median
 from urllib.parse import urlsplit
 
 from harness.analysis.answers import PARTS
+from harness.files.exchange import UNFINISHED
 from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
@@ -48,25 +50,10 @@ EXAMPLE_LENGTH = 80
 MOST_MASKED = 2**14
 """So many URLs are remembered without their volatile values: all loads of a page ask for the same ones."""
 
-
-@dataclass(frozen=True)
-class Got:
-    """How one recorded answer came: `outcome` is its status, bytes and error, `part` whether the page needs it.
-
-    `no_matter`: it is not compared, since it came after the load event, or the page cancelled it, or it was cut, or
-    Chrome asked for it on its own.
-    """
-
-    outcome: tuple[int, int, str]
-    part: bool
-    critical: bool
-    url: str
-    no_matter: bool
-    late: bool = False
-    """Only after the load event."""
-
-
-FROM_CACHE = Got((0, 0, ""), part=False, critical=False, url="", no_matter=True)
+Outcome = tuple[int, int, str]
+"""An answer's status, bytes and error."""
+FROM_CACHE = ReceivedAnswer(url="", kind="exact", error=UNFINISHED)
+"""As one that was cut: it is not compared."""
 
 
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Found]]:
@@ -76,7 +63,7 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
     reason against them. A single load is the page. When there are two, the page is all that either of them got: if
     they differ, the one that got less is not the page.
     """
-    all_got = [answers_by_identity(load) for load in loads]
+    all_got = [_by_identity(load) for load in loads]
     counted = [got for got, good in zip(all_got, are_good, strict=True) if got and good]
     if not counted:
         return [[] for _ in loads]
@@ -105,29 +92,44 @@ def _came_soon(load: LoadRecord, others: Sequence[LoadRecord]) -> bool:
     return bool(plts_ms) and (load.plt_ms or 0.0) < EARLY_RATIO * median(plts_ms)
 
 
-def answers_by_identity(load: LoadRecord) -> dict[str, Got]:
+def _by_identity(load: LoadRecord) -> dict[str, ReceivedAnswer]:
     """Return what the load got, by the identity of the recorded answer; by host and error where nothing is recorded.
 
     If an answer came several times, the worst one before the load event counts, and the page needs it if it needed it
     once. A page that loads itself again takes some answers from Chrome's cache, and chance decides which: these are in
     the result as FROM_CACHE. The result is empty when it is not known what the load got.
     """
-    found: dict[str, Got] = {}
+    came: dict[str, list[ReceivedAnswer]] = defaultdict(list)
     for answer in load.answers.each if load.answers else ():
-        got = Got((answer.status, answer.bytes, answer.error), answer.purpose in PARTS, bool(answer.critical),
-                  answer.url, late=answer.late,
-                  no_matter=not answer.is_one_of(COMPARED))
-        key = answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)
-        known = found.get(key)
-        if known is None or (known.no_matter and not got.no_matter):
-            found[key] = got
-        elif not got.no_matter:
-            worst = got if got.outcome[2] and not known.outcome[2] else known
-            found[key] = replace(worst, part=known.part or got.part, critical=known.critical or got.critical)
-    for identity in load.answers.from_cache if load.answers else ():
-        if identity:
-            found.setdefault(identity, FROM_CACHE)
-    return found
+        came[answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)].append(answer)
+    for identity in filter(None, load.answers.from_cache if load.answers else ()):
+        came[identity] = came[identity] or [FROM_CACHE]
+    return {key: _worst([answer for answer in answers if _matters(answer)] or answers[:1])
+            for key, answers in came.items()}
+
+
+def _worst(answers: Sequence[ReceivedAnswer]) -> ReceivedAnswer:
+    """Return the answer that failed, if one did, as one that the page needs, if it needs one of them."""
+    worst = next((answer for answer in answers if answer.error), answers[0])
+    return _as_needed(worst, answers, critical=any(answer.critical for answer in answers))
+
+
+def _as_needed(answer: ReceivedAnswer, alike: Iterable[ReceivedAnswer], *, critical: bool) -> ReceivedAnswer:
+    """Return `answer` as one that was asked for as what one of those `alike` was that the page is made of."""
+    part = next((each.purpose for each in alike if each.purpose in PARTS), answer.purpose)
+    return replace(answer, purpose=part, critical=critical)
+
+
+def _matters(answer: ReceivedAnswer) -> bool:
+    return answer.is_one_of(COMPARED)
+
+
+def _is_needed(answer: ReceivedAnswer) -> bool:
+    return answer.purpose in PARTS or bool(answer.critical)
+
+
+def _outcome(answer: ReceivedAnswer) -> Outcome:
+    return answer.status, answer.bytes, answer.error
 
 
 def _unrecorded(answer: ReceivedAnswer) -> str:
@@ -135,78 +137,70 @@ def _unrecorded(answer: ReceivedAnswer) -> str:
     return f"{parts.scheme}://{parts.netloc} {answer.status} {answer.error}"
 
 
-def _usual(loads: Sequence[dict[str, Got]]) -> dict[str, Got]:
+def _usual(loads: Sequence[Mapping[str, ReceivedAnswer]]) -> dict[str, ReceivedAnswer]:
     """Return each answer that at least half of the loads got, with its most frequent outcome.
 
     It is a part if it was one in any load. An answer that failed in every load that has it must have failed in more
     than half of the loads: so of two loads, the one with the failure is not the page.
     """
-    ways: dict[str, list[Got]] = defaultdict(list)
+    ways: dict[str, list[ReceivedAnswer]] = defaultdict(list)
     for got in loads:
         for key, answer in got.items():
-            if not answer.no_matter:
+            if _matters(answer):
                 ways[key].append(answer)
     usual = {}
     for key, seen in ways.items():
-        worked = any(not answer.outcome[2] for answer in seen)
+        worked = any(not answer.error for answer in seen)
         if 2 * len(seen) >= len(loads) + (not worked):
-            outcomes = Counter(answer.outcome for answer in seen)
-            outcome = max(outcomes, key=lambda outcome: (outcomes[outcome], _rank(outcome)))
-            critical = 2 * sum(answer.critical for answer in seen) > len(seen)
-            usual[key] = Got(outcome, any(answer.part for answer in seen), critical, seen[0].url, no_matter=False)
+            outcomes = Counter(map(_outcome, seen))
+            best = max(seen, key=lambda answer: (outcomes[_outcome(answer)], _rank(answer)))
+            usual[key] = _as_needed(best, seen, critical=2 * sum(bool(answer.critical) for answer in seen) > len(seen))
     return usual
 
 
-def _rank(outcome: tuple[int, int, str]) -> tuple[bool, bool, int]:
+def _rank(answer: ReceivedAnswer) -> tuple[bool, bool, int]:
     """Return how good an outcome is: of two that are equally frequent, the better one is taken for the usual one."""
-    status, size, error = outcome
-    return not error, 0 < status < 400, size
+    return not answer.error, 0 < answer.status < 400, answer.bytes
 
 
-def _compare(got: dict[str, Got], usual: dict[str, Got], common: Collection[str], *, came_soon: bool) -> list[Found]:
+def _compare(got: Mapping[str, ReceivedAnswer], usual: Mapping[str, ReceivedAnswer], common: Collection[str], *,
+             came_soon: bool) -> list[Found]:
     """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time.
 
     `came_soon`: its load event came much earlier than theirs.
     """
-    alike = {_alike(answer) for answer in got.values()}
-    missing = [answer for key, answer in usual.items() if key not in got and _alike(answer) not in alike]
-    other = [key for key, answer in got.items()
-             if key in usual and not answer.no_matter and answer.outcome != usual[key].outcome]
-    usually = {_alike(answer) for answer in usual.values()}
-    more = [answer for key, answer in got.items() if key not in usual and key not in common and not answer.no_matter
-            and _alike(answer) not in usually]
-    needed = [*(f"no {_short(answer)}" for answer in missing if answer.part or answer.critical),
-              *(_told(got[key], usual[key]) for key in other if usual[key].part or usual[key].critical)]
-    rest = len(missing) + len(other) + len(more)
-    allowed = max(REST_LEAST, REST_RATIO * len(usual))
     late = [answer for key, answer in usual.items() if key in got and got[key].late]
     if came_soon and len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
         return [Found(ReasonKind.EARLY_LOAD_EVENT, {"late": len(late), "usual": len(usual), "one": _short(late[0])})]
-    if not needed and rest <= allowed:
+    alike, usually = (set(map(_alike, answers.values())) for answers in (got, usual))
+    missing = [answer for key, answer in usual.items() if key not in got and _alike(answer) not in alike]
+    other = [(answer, usual[key]) for key, answer in got.items()
+             if key in usual and _matters(answer) and _outcome(answer) != _outcome(usual[key])]
+    more = [answer for key, answer in got.items() if key not in usual and key not in common and _matters(answer)
+            and _alike(answer) not in usually]
+    told = [*((f"no {_short(answer)}", _is_needed(answer)) for answer in missing),
+            *((_told(answer, wanted), _is_needed(wanted)) for answer, wanted in other),
+            *((f"also {_short(answer)}", False) for answer in more)]
+    if not any(needed for _, needed in told) and len(told) <= max(REST_LEAST, REST_RATIO * len(usual)):
         return []
-    examples = [*needed, *(f"no {_short(answer)}" for answer in missing),
-                *(f"also {_short(answer)}" for answer in more), *(_told(got[key], usual[key]) for key in other)]
+    example, _ = max(told, key=itemgetter(1))       # the first that the page needs
     return [Found(ReasonKind.OTHER_ANSWERS, {"missing": len(missing), "other": len(other), "more": len(more),
-                                             "one": examples[0]})]
+                                             "one": example})]
 
 
 _masked = lru_cache(MOST_MASKED)(mask_target)
 
 
-def _alike(answer: Got) -> tuple[str, tuple[int, int, str]]:
+def _alike(answer: ReceivedAnswer) -> tuple[str, Outcome]:
     """Return what answers have in common that differ in volatile values only."""
-    return _masked(answer.url), answer.outcome
+    return _masked(answer.url), _outcome(answer)
 
 
-def _short(answer: Got) -> str:
+def _short(answer: ReceivedAnswer) -> str:
     return answer.url[:EXAMPLE_LENGTH]
 
 
-def _told(answer: Got, usual: Got) -> str:
-    return f"{_short(answer)}: {_outcome(answer)} instead of {_outcome(usual)}"
-
-
-def _outcome(answer: Got) -> str:
-    status, size, error = answer.outcome
-    return error.removeprefix("net::") if error else f"{status} with {size} bytes"
-
+def _told(answer: ReceivedAnswer, usual: ReceivedAnswer) -> str:
+    came, wanted = (each.error.removeprefix("net::") or f"{each.status} with {each.bytes} bytes"
+                    for each in (answer, usual))
+    return f"{_short(answer)}: {came} instead of {wanted}"

@@ -83,6 +83,20 @@ def failed_by_accident(judged: Sequence[Measured], retries: int) -> list[Measure
             if worth_another_try(measured.why_not) and tries[measured.load] <= retries]
 
 
+def next_load(to_do: Sequence[Load], judged: Sequence[Measured], begun: int, retries: int) -> Load | None:
+    """Return which load comes next: those `to_do` in order but, at the end of a run, first what failed by accident.
+
+    `judged` are all loads so far, `begun` of which were done before. Of several that failed the one that was tried
+    least comes first. None when nothing is left.
+    """
+    done = {measured.load for measured in judged[begun:]}
+    missing = next((load for load in to_do if load not in done), None)
+    failed = failed_by_accident(judged, retries)
+    if failed and (missing is None or (done and missing.run > judged[-1].load.run)):
+        return min(failed, key=lambda measured: measured.attempt).load
+    return missing
+
+
 def valid_pairs_ms(judged: Sequence[Measured], page: Page) -> tuple[list[float], list[float]]:
     """Return the page load times (ms) without and with TFO, of those measured runs of `page` that are valid in both.
 

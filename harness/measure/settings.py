@@ -131,7 +131,7 @@ class Settings:
     bw_net_mbit: float = option("--bwnet", RATE_MBIT, 4.0, "bandwidth of each server's link, Mbit/s", "MBIT")
     delays_ms: Sequence[float] = option(
         "--delays", Several(DELAY_MS), (10.0, 50.0, 100.0), "one-way delays of the servers' links in ms, one after the "
-        "other; the RTT is twice that", '"10 50 100"', numbers=False, swept=False, others=(
+        "other; the RTT is twice that", '"10 50 100"', numbers=False, others=(
             Another(flag="--delaynet", how={"type": Several(DELAY_MS), "dest": "delays_ms", "metavar": "MS",
                                             "help": "the same for one"}),
             Another(flag="--sweep-rtt", how={

@@ -9,6 +9,7 @@ from harness.measure.rule import Found
 from harness.measure.timekeeping import is_too_late
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.network.cookies import DOMAIN, WARM
+from harness.system.fastopen import OF_UDP
 
 SYN_DATA_SHARE = 0.99
 """With TFO on and warm cookies at least this share of the connections that carried a request carried it in the SYN."""
@@ -69,8 +70,8 @@ def network(load: LoadRecord) -> Iterable[Found]:
         again = counters["TCPSynRetrans"] - (dropped if where == "user" else 0)
         if again > 0 and not _is_lossy(load):
             yield Found(ReasonKind.SYN_AGAIN, {"where": where, "count": again})
-        for name in ("ListenOverflows", "TCPFastOpenListenOverflow"):
-            if counters[name]:
+        for name in ("ListenOverflows", "TCPFastOpenListenOverflow", OF_UDP):
+            if counters.get(name):
                 yield Found(ReasonKind.FULL_QUEUE, {"name": name, "where": where, "count": counters[name]})
     if load.delay_line_drops:
         yield Found(ReasonKind.DROPPED_PACKETS, {"count": load.delay_line_drops})

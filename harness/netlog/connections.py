@@ -34,10 +34,11 @@ class NameResolution:
 
 @dataclass
 class Connection:
-    """One TCP socket. Ticks in ms of Chrome's clock.
+    """One TCP socket, or one QUIC session (harness.netlog.quic). Ticks in ms of Chrome's clock.
 
-    `connect_ms` runs from connect() to its success, None when it failed or never ended. `requests` counts the requests
-    sent on it; `jobs` are the stream jobs it was handed to. `backup` marks the second try Chrome makes after 250 ms.
+    `connect_ms` runs from connect() to its success, None when it failed or never ended; over QUIC that is the whole
+    handshake, `ssl`, too, as far as requests had to wait for it. `requests` counts the requests sent on it; `jobs` are
+    the stream jobs it was handed to. `backup` marks the second try Chrome makes after 250 ms.
     `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake, `received` when bytes came,
     `sent` when they went.
     """
@@ -60,6 +61,11 @@ class Connection:
     closed: int | None = None
     """When Chrome closed it, None where the log does not say."""
     ssl_start: int | None = None
+    quic: bool = False
+    early: bool | None = None
+    """Whether the server took the early data (0-RTT) that Chrome sent; None where it sent none."""
+    sent_again: int = 0
+    """Packets of QUIC whose content Chrome had sent before: they were lost, or seemed so."""
 
     @property
     def connected(self) -> int | None:

@@ -34,6 +34,7 @@ from harness.netlog.connections import (
     read_carriers,
 )
 from harness.netlog.file import Subscriber, read_netlog_file
+from harness.netlog.quic import Quic
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, Requests, load_flag
 from harness.netlog.transactions import make_transactions
 
@@ -85,20 +86,21 @@ def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
 
     Raises ExperimentError when there is no such file.
     """
-    requests, jobs, sockets, sessions = Requests(), ConnectJobs(), Sockets(), Http2Sessions()
-    log = read_netlog_file(path, requests, jobs, sockets, sessions, *others)
+    requests, jobs, sockets, sessions, quic = Requests(), ConnectJobs(), Sockets(), Http2Sessions(), Quic()
+    log = read_netlog_file(path, requests, jobs, sockets, sessions, *quic.subscribers, *others)
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
                     browser_version=str(client.get("version", "")), problems=log.problems)
     rules = _mapped_names(str(client.get("command_line", "")))
     kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), rules, netlog.left_out)
-    connections = sockets.connections(jobs)
+    connections = sorted((*sockets.connections(jobs), *quic.connections()), key=lambda each: each.start)
     carriers = read_carriers(sessions, connections)
     _count_requests(kept, carriers)
     netlog.connections = [connection for connection in connections
                           if connection.requests or not left_out_jobs.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in kept}
-    netlog.look_ups = [look_up for look_up in jobs.look_ups() if look_up.name in names]
+    netlog.look_ups = [look_up for look_up in (*jobs.look_ups(), *quic.look_ups())
+                       if look_up.name in names]
     netlog.transactions = make_transactions(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
     return netlog
 

@@ -71,6 +71,7 @@ class Hop:
     goes_out: int | None = None
     """When Chrome wanted a connection for it, also where it got none."""
     http2: bool = False
+    http3: bool = False
     job: int = 0
 
     @property
@@ -174,7 +175,8 @@ def _sending(hop: Hop, event: Event) -> None:
 
 
 def _request_head(hop: Hop, event: Event) -> None:
-    hop.http2 = False       # also where it is sent again since the server wants HTTP/1.1 for it (HTTP_1_1_REQUIRED)
+    # Also where it is sent again since the server wants HTTP/1.1 for it (HTTP_1_1_REQUIRED).
+    hop.http2 = hop.http3 = False
     hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
     hop.request_headers = _headers(event)
 
@@ -182,6 +184,11 @@ def _request_head(hop: Hop, event: Event) -> None:
 def _request_head_http2(hop: Hop, event: Event) -> None:
     _request_head(hop, event)
     hop.http2 = True
+
+
+def _request_head_http3(hop: Hop, event: Event) -> None:
+    _request_head(hop, event)
+    hop.http3 = True
 
 
 def _response_head(hop: Hop, event: Event) -> None:
@@ -230,6 +237,7 @@ _HOP_READERS: Readers[Hop] = {
     ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sending,
     ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", POINT): _request_head,
     ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", POINT): _request_head_http2,
+    ("HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS", POINT): _request_head_http3,
     ("HTTP_TRANSACTION_SEND_REQUEST", END): noting("send_end"),
     ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", POINT): _response_head,
     ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", POINT): _early_hints,

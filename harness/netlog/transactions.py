@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from harness.files.exchange import Phases
+from harness.files.har import H3
 from harness.files.transactions import NOT_APPLICABLE, HttpTransaction
 from harness.netlog.connections import Carriers, Connection, NameResolution
 from harness.netlog.requests import NO_ORIGIN, Hop, load_flag, mime_type_and_charset
@@ -56,6 +57,7 @@ def _transaction(hop: Hop, connection: Connection | None, phases: Phases, errors
                  awaited: int) -> HttpTransaction:
     """Return a hop of a request as a transaction. `awaited` is the flag of requests for which the page stands still."""
     status, status_text, http_version = hop.status()
+    http_version = H3 if hop.http3 else http_version
     mime_type, charset = mime_type_and_charset(hop.response_headers)
     from_network = bool(hop.sends) and status != 304
     return HttpTransaction(

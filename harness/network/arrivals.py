@@ -41,8 +41,8 @@ STAMPS_S, LOOK_S = 5.0, 0.001
 class Said(Enum):
     """What a packet says."""
 
-    NOTHING = "a bare acknowledgement, or no TCP"
-    ANSWER = "payload"
+    NOTHING = "a bare acknowledgement, or neither TCP nor UDP"
+    ANSWER = "payload, or any datagram: an acknowledgement of QUIC's comes from the server's program, too"
     CONNECTED = "a SYN-ACK"
     COOKIE = "a SYN-ACK with a TFO cookie: no request came with the SYN, it is sent only now"
 
@@ -132,9 +132,11 @@ def _stamp_s(data: bytes) -> float:
 
 def read_packet(headers: bytes) -> tuple[str, Said]:
     """Return who sent a packet and what it says, by its first bytes from the IP header on."""
-    if len(headers) < 40 or headers[0] >> 4 != 4 or headers[9] != socket.IPPROTO_TCP:
+    if len(headers) < 28 or headers[0] >> 4 != 4 or headers[9] not in (socket.IPPROTO_TCP, socket.IPPROTO_UDP):
         return "", Said.NOTHING
     address = socket.inet_ntoa(headers[12:16])
+    if headers[9] == socket.IPPROTO_UDP:
+        return address, Said.ANSWER
     ip_bytes, packet_bytes = (headers[0] & 0x0F) * 4, int.from_bytes(headers[2:4], "big")
     tcp = headers[ip_bytes:]
     if len(tcp) < 14:

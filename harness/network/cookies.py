@@ -16,18 +16,14 @@ Such a SYN is like one with a cookie, but that its header lacks the 12 bytes of 
 A server of several sites (harness.files.layout) gives its cookie for all of them, so sites that share a server are one.
 """
 
-import heapq
-import os
-import select
 import socket
 import threading
-import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from ctypes import addressof, create_string_buffer
 from dataclasses import dataclass, field
 from struct import pack
+from typing import Any
 
 from harness.errors import ExperimentError
 from harness.files.layout import joined
@@ -40,9 +36,9 @@ from harness.system.commands import run
 from harness.system.netns import inside
 
 WARM: CookieMode = "warm"
-COLD: CookieMode = "cold"
 DOMAIN: CookieMode = "domain"
-CHOICES = (WARM, COLD, DOMAIN)
+LOOK_S = 0.05
+"""How often it is looked whether the load is over."""
 SO_ATTACH_FILTER = 26
 """asm-generic/socket.h; Python has no name for it."""
 SYNS_ONLY = ((0x30, 0, 0, 9), (0x15, 0, 4, socket.IPPROTO_TCP),     # the IP header's protocol, or skip 4
@@ -60,7 +56,7 @@ def forget_cookies(user: Host) -> None:
 @contextmanager
 def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float],
                        names: Mapping[str, Sequence[str]]) -> Iterator[None]:
-    """Let `user` know of cookies what `mode`, one of CHOICES, says, for as long as one load with TFO lasts.
+    """Let `user` know of cookies what `mode` says, for as long as one load with TFO lasts.
 
     `held_ms`: for how long packets that have reached it are held, by their sender (harness.network.links.Delay).
     `names` are the hosts that each server answers for. Raises ExperimentError.
@@ -77,13 +73,15 @@ def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float
 @contextmanager
 def _sharing(star: Star, held_ms: Mapping[str, float], names: Mapping[str, Sequence[str]]) -> Iterator[None]:
     """Share each site's first cookie among its servers while this lasts; afterwards all is as before."""
+    sharing, ended = _Sharing(star, sites_of_servers(names), held_ms), threading.Event()
     with _syns_at(star.user) as packets:
-        sharing = _Sharing(star.user, _sites(star, sites_of_servers(names)), packets, held_ms)
-        sharing.start()
+        thread = threading.Thread(target=sharing.noting_problems(sharing.listen), args=(packets, ended), name="cookies")
+        thread.start()
         try:
             yield
         finally:
-            sharing.end()
+            ended.set()
+            thread.join()
             sharing.undo()
     if sharing.problem is not None:
         raise ExperimentError(f"sharing TFO cookies: {sharing.problem}")
@@ -95,21 +93,14 @@ def sites_of_servers(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {server: one_of[site_of(hosts[0])] for server, hosts in names.items()}
 
 
-def _sites(star: Star, site_by_server: Mapping[str, str]) -> dict[str, list[Host]]:
-    """Return the servers by the site that they are of."""
-    sites: dict[str, list[Host]] = defaultdict(list)
-    for name, host in star.servers.items():
-        sites[site_by_server[name]].append(host)
-    return sites
-
-
 @contextmanager
 def _syns_at(user: Host) -> Iterator[socket.socket]:
     """Give a socket that receives the headers of the SYN-ACKs that reach `user`."""
     program = create_string_buffer(b"".join(pack("HBBI", *instruction) for instruction in SYNS_ONLY))
     with inside(user.pid):
-        packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
     with packets:
+        packets.settimeout(LOOK_S)
         packets.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, pack("HP", len(SYNS_ONLY), addressof(program)))
         packets.bind((user.interface, ETH_P_IP))
         yield packets
@@ -117,62 +108,48 @@ def _syns_at(user: Host) -> Iterator[socket.socket]:
 
 @dataclass
 class _Sharing:
-    """Waits for each site's first cookie, and makes those of its other servers known when that has reached `user`."""
+    """Makes the cookies of a site's other servers known when its first one has reached `user`."""
 
-    user: Host
-    sites: dict[str, list[Host]]
-    packets: socket.socket
+    star: Star
+    site_of: Mapping[str, str]
     held_ms: Mapping[str, float]
     problem: Exception | None = None
-    _known: set[str] = field(default_factory=set)
+    _due: list[threading.Timer] = field(default_factory=list)
     _shared: list[Host] = field(default_factory=list)
 
-    def start(self) -> None:
-        """Begin."""
-        self._site_of = {server.address: site for site, servers in self.sites.items() for server in servers}
-        self._stop, self._stopping = os.pipe()
-        self._thread = threading.Thread(target=self._run, name="cookies", daemon=True)
-        self._thread.start()
+    def noting_problems(self, work: Callable[..., None]) -> Callable[..., None]:
+        """Return `work` as a thread does it, whose end nobody would see otherwise, and the load would count."""
+        def careful(*arguments: Any) -> None:
+            try:
+                work(*arguments)
+            except Exception as error:  # noqa: BLE001 (whatever it is)
+                self.problem = error
+        return careful
 
-    def end(self) -> None:
-        """End."""
-        os.close(self._stopping)
-        self._thread.join()
-        os.close(self._stop)
+    def listen(self, packets: socket.socket, ended: threading.Event) -> None:
+        """Until it has `ended`, wait for the cookies that come in, which are held before `user` gets them."""
+        names, known = {host.address: name for name, host in self.star.servers.items()}, set()
+        while not ended.is_set():
+            try:
+                address, said = read_packet(packets.recv(HEADERS_BYTES))
+            except TimeoutError:
+                continue
+            site = self.site_of.get(names.get(address, ""))
+            if said is Said.COOKIE and site and site not in known:
+                known.add(site)
+                others = [host for name, host in self.star.servers.items()
+                          if self.site_of[name] == site and host.address != address]
+                self._due.append(threading.Timer(self.held_ms[address] / 1000,
+                                                 self.noting_problems(self._make_known), [others]))
+                self._due[-1].start()
 
     def undo(self) -> None:
         """Take the routes back, and the servers' settings."""
+        for timer in self._due:
+            timer.cancel()
+            timer.join()
         fastopen.set_fastopen([server.pid for server in self._shared], fastopen.ON)
         self._route("delete", self._shared)
-
-    def _run(self) -> None:
-        try:
-            self._share()
-        except Exception as error:  # noqa: BLE001 (a thread's end is seen by nobody, and the load would count)
-            self.problem = error
-
-    def _share(self) -> None:
-        """Until told to stop, make each site's first cookie known to its other servers, once it has reached `user`."""
-        due: list[tuple[float, str, str]] = []
-        packets, poll = self.packets.fileno(), select.poll()    # select() takes no descriptor over 1023
-        poll.register(packets, select.POLLIN)
-        poll.register(self._stop, select.POLLHUP)
-        while True:
-            wait_ms = None if not due else max(0.0, due[0][0] - time.monotonic()) * 1000
-            # In whole ms, rounded down: less than the last one is spent asking, so that no cookie is known late.
-            ready = [descriptor for descriptor, _ in poll.poll(None if wait_ms is None else int(wait_ms))]
-            if self._stop in ready:
-                return
-            while due and due[0][0] <= time.monotonic():
-                _, site, address = heapq.heappop(due)
-                self._make_known([server for server in self.sites[site] if server.address != address])
-            with suppress(BlockingIOError):
-                while packets in ready:
-                    address, said = read_packet(self.packets.recv(HEADERS_BYTES))
-                    site = self._site_of.get(address, "")
-                    if said is Said.COOKIE and site and site not in self._known:
-                        self._known.add(site)
-                        heapq.heappush(due, (time.monotonic() + self.held_ms[address] / 1000, site, address))
 
     def _make_known(self, servers: Sequence[Host]) -> None:
         fastopen.set_fastopen([server.pid for server in servers], fastopen.ON | fastopen.NO_COOKIE_NEEDED)
@@ -182,8 +159,8 @@ class _Sharing:
     def _route(self, what: str, servers: Sequence[Host]) -> None:
         """Replace or delete the routes to single servers that need no cookie."""
         no_cookie = " fastopen_no_cookie 1" if what == "replace" else ""
-        commands = [f"route {what} {server.address}/32 dev {self.user.interface} scope link{no_cookie}"
+        commands = [f"route {what} {server.address}/32 dev {self.star.user.interface} scope link{no_cookie}"
                     for server in servers]
         if commands:
-            with inside(self.user.pid):
+            with inside(self.star.user.pid):
                 run(["ip", "-batch", "-"], "sharing TFO cookies", given="\n".join(commands) + "\n")

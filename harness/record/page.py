@@ -1,82 +1,90 @@
-"""One visit turned into a recording: each request with its answer and body, and the text log.
-
-harness.record.archive makes the HAR of it.
-"""
+"""One visit turned into a recording: each request with its answer and body, as HAR and as text log."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
-from harness.files.exchange import Exchange
-from harness.files.headers import BODILESS, WITHOUT_BODY, header_in
+from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Body, Exchange, Message, Phases, Request, fate_of
+from harness.files.har import H2, har_log, moment_at, to_har
+from harness.files.headers import BODILESS, WITHOUT_BODY
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.importing import status_code
+from harness.mirror.store import Store
 from harness.netlog.bodies import Bodies, ResponseBody
-from harness.netlog.load import (
-    SLACK_MS,
-    HttpTransaction,
-    NetLog,
-    cut_off,
-    first_word,
-    of_load,
-    page_log,
-    read_netlog,
-)
+from harness.netlog.har import exchanges
+from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, first_word, of_load, page_log, read_netlog
 from harness.netlog.pauses import Pieces, server_pieces
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
 from harness.record.sources.brought import Missing, same_name
-from harness.record.store import Store
 from harness.record.visit import Visit
 
 NUMBER = re.compile("[0-9]{1,18}")
+STEP_MS = 5.0
+"""Times of arrivals that are closer together are one."""
 
 
 @dataclass
-class CapturedExchange:
-    """One request and what came of it. `note` says in words what is special, for the log."""
+class Seen:
+    """A request of a visit: the `transaction` that Chrome logged, in ticks, and the `exchange` that is kept of it.
+
+    The exchange's `content` is the body as on the wire, still encoded, None when there is none to keep; `partial` is
+    whether not all of it came, and its note says in words what is special, for the log. Its `error` is "" where all
+    came.
+    """
 
     transaction: HttpTransaction
-    over: bool
-    """Whether it was over, well or not, when the recording ended."""
-    body: bytes | None = None
-    """As on the wire, still encoded; None when there is none to keep."""
-    whole: bool = True
+    exchange: Exchange
     is_part: bool = False
     """Whether it is the part of something that the request asked for, and all of that came."""
-    sent: bytes = b""
-    """The request's body."""
-    head_bytes: int = 0
-    """Of the answer's head over HTTP/2, as it came; 0 where that is not known."""
+    is_stream: bool = False
+    """Whether its arrivals are those of an answer that stays open; of others they show pauses of the server."""
     is_lacking: bool = False
     """Whether the source that the page comes from has no answer to it."""
     lost: Missing | None = None
     """Why that is, where the source lists the answer, without its body."""
     archived: Exchange | None = None
     """What a source has written down of it, where it did not come from the Internet."""
-    arrivals: Pieces = ()
-    """Of an answer that stays open: how long after its head, in ms, how many bytes of the body had come."""
-    pieces: Pieces = ()
-    """Of one that had an end, and that its server sent with pauses: when, in ms since its head, it had how much."""
-    note: str = ""
-    file: str = ""
 
     @property
     def status(self) -> int:
         """The status code, 0 without an answer."""
-        return self.transaction.status
+        return self.exchange.answer.status
+
+    @property
+    def over(self) -> bool:
+        """Whether it was over, well or not, when the recording ended."""
+        return self.exchange.error != UNFINISHED
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of the answer came."""
+        return not self.exchange.answer.partial
 
     @property
     def endless(self) -> bool:
         """Whether it had no end, and does not say that it has one: of a video a player takes what it needs."""
-        length = header_in(self.transaction.response_headers, "content-length")
-        return bool(self.status) and not self.over and not length
+        return bool(self.status) and not self.over and not self.exchange.answer.header("content-length")
+
+    @property
+    def stays_open(self) -> bool:
+        """Whether it is a stream that every replay sends again."""
+        return self.is_stream and bool(self.exchange.answer.arrivals)
+
+    @property
+    def body_bytes(self) -> int:
+        """How much of the answer's body crossed the network."""
+        return max(0, self.exchange.answer.body_bytes)
 
     @property
     def stands_in(self) -> bool:
@@ -88,17 +96,22 @@ class CapturedExchange:
         """The URL without its fragment."""
         return without_fragment(self.transaction.url)
 
+    def has(self, **answer: Any) -> None:
+        """Change the answer."""
+        self.exchange = replace(self.exchange, answer=replace(self.exchange.answer, **answer))
+
 
 @dataclass
 class PageRecording:
-    """All of one visit. Ticks as in harness.netlog.load."""
+    """All of one visit. Ticks as in harness.netlog.load; `clock_shift_ms` is what Chrome's clock was ahead."""
 
     url: str
     visit: Visit
     netlog: NetLog
     start_tick: float
-    exchanges: list[CapturedExchange]
+    requests: list[Seen]
     websockets: list[WebSocket] = field(default_factory=list)
+    clock_shift_ms: float = 0.0
     brought_from: str = ""
     """The source that others recorded, whose times nobody knows; "" for the Internet."""
     source_remarks: Sequence[str] = ()
@@ -114,60 +127,61 @@ class PageRecording:
         origin_ms = self.visit.time_origin_ms
         return load_event_of(self.visit.timing, began_ms=self.netlog.tick(origin_ms)) if origin_ms else None
 
-    def is_late(self, exchange: CapturedExchange) -> bool:
-        """Tell whether the load event did not wait for a request."""
-        return self.load_event is not None and self.load_event.is_late(exchange.transaction.start,
-                                                                       exchange.transaction.end)
-
-    def is_of_replaced(self, exchange: CapturedExchange) -> bool:
-        """Tell whether a request is of a document of the page's that the one that is shown took the place of.
-
-        A load begins with the navigation to the document that is shown, so it does not get what came before.
-        """
-        since, head_tick = self._shown
-        return exchange.transaction.start < (since if exchange.transaction.main_frame else head_tick)
-
     @property
     def navigated_tick(self) -> float:
         """When the navigation to the document that is shown began, at the earliest; 0 where it is not known."""
         origin_ms = self.visit.time_origin_ms
         return self.netlog.tick(origin_ms) - SLACK_MS if origin_ms else 0.0
 
-    @cached_property
+    def set_fates(self) -> None:
+        """Say of each exchange what became of it, and whether a document asked for it that another took the place of.
+
+        A load begins with the navigation to the document that is shown, so it does not get what came before.
+        """
+        since, head_tick = self._shown()
+        for seen in self.requests:
+            started, ended = seen.transaction.start, seen.transaction.end
+            late = self.load_event is not None and self.load_event.is_late(started, ended)
+            exchange = seen.exchange
+            seen.exchange = replace(
+                exchange, fate=fate_of(exchange.request.url, exchange.error, answered=bool(seen.status), late=late),
+                before_document=started < (since if seen.transaction.main_frame else head_tick))
+
     def _shown(self) -> tuple[float, float]:
         """When the navigation to the document that is shown began, and when its head came, in ticks; 0 where it is the
         only one.
         """
         since = self.navigated_tick
-        documents = [exchange.transaction for exchange in self.documents()]
+        documents = [seen.transaction for seen in self.documents()]
         shown = next((document for document in documents if document.start >= since), None)
         if shown is None or shown is documents[0]:
             return 0.0, 0.0
         return since, first_word(shown) - SLACK_MS
 
-    def documents(self) -> list[CapturedExchange]:
+    def documents(self) -> list[Seen]:
         """Return the answers that the main frame showed, in order: a later one without a body leaves the page there."""
-        answers = [exchange for exchange in self.exchanges
-                   if exchange.transaction.main_frame and exchange.transaction.redirect_url is None]
-        return [exchange for exchange in answers if exchange.status not in WITHOUT_BODY] or answers
+        answers = [seen for seen in self.requests
+                   if seen.transaction.main_frame and not seen.exchange.answer.redirect_url]
+        return [seen for seen in answers if seen.status not in WITHOUT_BODY] or answers
 
     def write(self, store: Store, name: str) -> None:
         """Put the bodies and the text log into `store`; `name` is the page's file name.
 
         Raises OSError when the disk is full or broken; a body whose URL makes no file is only noted.
         """
-        whole = {exchange.url for exchange in self.exchanges if exchange.whole}
-        best_first = sorted(self.exchanges, key=_rank, reverse=True)
+        whole = {seen.url for seen in self.requests if seen.whole}
+        best_first = sorted(self.requests, key=_rank, reverse=True)
         # By URL, so that of two which cannot both have their plain name (/a, /a/b) always the same one has it.
-        for exchange in sorted(best_first, key=lambda exchange: exchange.url.partition("//")[2]):
-            given_up = not exchange.whole and exchange.url in whole     # before its first byte: another time is better
-            if exchange.body or (exchange.body is not None and exchange.status == 200 and not given_up):
+        for seen in sorted(best_first, key=lambda seen: seen.url.partition("//")[2]):
+            content = seen.exchange.answer.content
+            given_up = not seen.whole and seen.url in whole     # before its first byte: another time is better
+            if content or (content is not None and seen.status == 200 and not given_up):
                 try:
-                    exchange.file = store.put(exchange.url, exchange.transaction.method, exchange.body)
+                    seen.has(body=Body(store.put(seen.url, seen.transaction.method, content)))
                 except (ValueError, OSError) as error:
                     if isinstance(error, OSError) and error.errno in DISK_FAILURES:
                         raise       # the page would look whole without its bodies
-                    exchange.note = f"its body cannot be kept: {error}"
+                    seen.exchange = replace(seen.exchange, note=f"its body cannot be kept: {error}")
         (store.fetchlog / name).write_text(self.text(), encoding="utf-8")
 
     def text(self) -> str:
@@ -175,16 +189,63 @@ class PageRecording:
 
         Where the times are unknown it has no sections that are made of them.
         """
-        log = page_log(self.netlog, self.start_tick, self.visit.end_tick)
-        if self.brought_from:
-            log = PageLog()
-        log.responses = [_response(exchange) for exchange in _in_log_order(self.exchanges)]
+        log = PageLog() if self.brought_from else page_log(self.netlog, self.start_tick, self.visit.end_tick)
+        log.responses = [_response(seen) for seen in _in_log_order(self.requests)]
         return format_log(PageLog(log.resolves, log.transactions, log.responses, log.transactions_seen)) + "".join(
-            f"note: {exchange.transaction.method} {exchange.url}: {exchange.note}\n"
-            for exchange in self.exchanges if exchange.note)
+            f"note: {seen.transaction.method} {seen.url}: {seen.exchange.note}\n"
+            for seen in self.requests if seen.exchange.note)
+
+    def har(self) -> dict[str, Any]:
+        """Return the HAR; after `write` it says where bodies are. Of a page that others recorded times are unknown:
+        only when each answer came, and how long the handshake and the wait took, where the source has that.
+        """
+        visit, timing = self.visit, self.visit.timing
+        comment, entries, started = f"recorded by fetch.py as {visit.user_agent}", self._exchanges(), self.start_tick
+        shift_ms = self.netlog.tick(visit.time_origin_ms) - started if visit.time_origin_ms else 0.0
+        content_load_ms, load_ms = (shift_ms + timing[name] if timing.get(name) else UNKNOWN
+                                    for name in ("domContentLoadedEventEnd", "loadEventEnd"))
+        moment = self._moment(started)
+        if self.brought_from:
+            comment = f"brought by fetch.py from {self.brought_from}; how long anything took is unknown"
+            content_load_ms = load_ms = UNKNOWN
+            moment = min((seen.archived.started for seen in self.requests
+                          if seen.archived is not None and seen.archived.started is not None), default=moment)
+            entries = self._as_brought(moment)
+        return har_log(self.url, [to_har(exchange) for exchange in (*entries, *map(self._live, self.websockets))],
+                       started=moment, comment=comment, on_content_load_ms=content_load_ms, on_load_ms=load_ms,
+                       browser=self.netlog.browser_version)
+
+    def _exchanges(self) -> Iterator[Exchange]:
+        return (replace(seen.exchange, answer=replace(seen.exchange.answer, content=None)) for seen in self.requests)
+
+    def _as_brought(self, first: datetime) -> Iterator[Exchange]:
+        """Give the exchanges of a page that others recorded, `first` the moment of those without one."""
+        told_tick = min((message.tick for websocket in self.websockets for message in websocket.messages
+                         if message.received), default=None)
+        for seen, exchange in zip(self.requests, self._exchanges(), strict=True):
+            there = seen.archived or Exchange(request=exchange.request)
+            yield replace(
+                exchange, started=there.started or first, time_ms=0.0, phases=Phases(wait=there.phases.wait),
+                handshake_ms=there.handshake_ms, connection="", address="",
+                after_message=None if told_tick is None else seen.transaction.start > told_tick,
+                answer=replace(exchange.answer, head_bytes=0,
+                               protocol=there.answer.protocol or exchange.answer.protocol))
+
+    def _moment(self, tick: float) -> datetime:
+        return moment_at(self.netlog.unix_ms(tick) - self.clock_shift_ms)
+
+    def _live(self, websocket: WebSocket) -> Exchange:
+        messages = tuple(Message(message.received, self._moment(message.tick).timestamp(), message.opcode, message.data)
+                         for message in websocket.messages)
+        wait_ms = float(websocket.opened_tick - websocket.asked_tick)
+        return Exchange(
+            request=Request("GET", websocket.url, websocket.request_headers), phases=Phases(send=0, wait=wait_ms),
+            answer=Answer(websocket.status, protocol="HTTP/1.1", headers=websocket.response_headers, content_bytes=0,
+                          body_bytes=0, messages=messages),
+            started=self._moment(websocket.asked_tick))
 
 
-def evaluate(url: str, visit: Visit, netlog_file: Path) -> PageRecording:
+def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 0.0) -> PageRecording:
     """Read what a visit left behind. Raises ExperimentError."""
     answered, sockets = Bodies(), Sockets()
     netlog = read_netlog(netlog_file, answered, sockets)
@@ -193,100 +254,138 @@ def evaluate(url: str, visit: Visit, netlog_file: Path) -> PageRecording:
     documents = [transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]
     start_tick = float(documents[0]) if documents else visit.start_tick
-    exchanges = [_captured(transaction, bodies.get((transaction.source, transaction.hop)), visit.end_tick)
-                 for transaction in of_load(netlog, start_tick, visit.end_tick)]
-    for exchange in exchanges:
-        if exchange.whole and not exchange.arrivals:
-            exchange.pieces = pieces.get((exchange.transaction.source, exchange.transaction.hop), ())
-    _add_sent_bodies(exchanges, read_sent_bodies(sockets.found.values()))
-    return PageRecording(url, visit, netlog, start_tick, exchanges,
-                         read_websockets(sockets.found.values(), visit.end_tick))
+    connect_ms = {connection.id: connection.connect_ms for connection in netlog.connections}
+    transactions = of_load(netlog, start_tick, visit.end_tick)
+    asked = exchanges(netlog, start_tick, visit.end_tick, clock_shift_ms=clock_shift_ms)
+    requests = []
+    for transaction, exchange in zip(transactions, asked, strict=True):
+        key = transaction.source, transaction.hop
+        known = replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0))
+        requests.append(_seen(transaction, known, bodies.get(key), pieces.get(key, ())))
+    _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
+    _name_protocols(requests)
+    recording = PageRecording(url, visit, netlog, start_tick, requests,
+                              read_websockets(sockets.found.values(), visit.end_tick), clock_shift_ms)
+    recording.set_fates()
+    return recording
 
 
-def _add_sent_bodies(exchanges: list[CapturedExchange], bodies: dict[tuple[str, str], list[Sent]]) -> None:
+def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Sent]]) -> None:
     """Give each request that was sent its body, and the size of its answer's head.
 
     Several with one method and URL on its connection are in the order of sending. Requests over other connections may
     overtake it, or be its own first try on one that was dead.
     """
-    sent = [exchange for exchange in exchanges if exchange.transaction.sends]
-    for exchange in sorted(sent, key=lambda exchange: (exchange.transaction.connection is None, _send_tick(exchange))):
-        waiting = bodies.get((exchange.transaction.method, exchange.url), [])
-        found = next((sent for sent in waiting if exchange.transaction.connection in (None, sent.connection)), None)
+    sent = [seen for seen in requests if seen.transaction.sends]
+    for seen in sorted(sent, key=lambda seen: (seen.transaction.connection is None, _send_tick(seen))):
+        waiting = bodies.get((seen.transaction.method, seen.url), [])
+        found = next((sent for sent in waiting if seen.transaction.connection in (None, sent.connection)), None)
         if found is not None:
             waiting.remove(found)
-            exchange.sent, exchange.head_bytes = found.body, found.head_bytes
+            exchange = seen.exchange
+            seen.exchange = replace(exchange, request=replace(exchange.request, body=found.body))
+            seen.has(head_bytes=found.head_bytes if seen.status else 0)
 
 
-def _send_tick(exchange: CapturedExchange) -> float:
+def _send_tick(seen: Seen) -> float:
     """Return when the request was sent."""
-    phases = exchange.transaction.phases
-    return exchange.transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
+    phases = seen.transaction.phases
+    return seen.transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
 
 
-def _captured(transaction: HttpTransaction, body: ResponseBody | None, end_tick: float | None) -> CapturedExchange:
-    exchange = CapturedExchange(transaction, over=not cut_off(transaction, end_tick))
-    if not transaction.status:
-        exchange.whole = False
-        exchange.note = transaction.error if exchange.over else "no answer when the recording ended"
-    elif (transaction.redirect_url is None and transaction.status not in BODILESS
-          and transaction.method != "HEAD"):
-        exchange.body = body.wire if body else b""
-        length = header_in(transaction.response_headers, "content-length")
-        told = NUMBER.fullmatch(length)
-        all_came = int(length) == len(exchange.body) if told else not transaction.error
-        exchange.whole = exchange.over and all_came and _is_all(transaction)
-        exchange.is_part = exchange.over and all_came and not exchange.whole
-        if exchange.whole and transaction.error:
-            exchange.note = f"{transaction.error} after its last byte"
-        elif not exchange.over:
-            exchange.note = f"still arriving when the recording ended; {len(exchange.body)} bytes are kept"
-        elif not exchange.whole:
-            exchange.note = f"{transaction.error or 'incomplete'}; {len(exchange.body)} bytes are kept"
-        if body and transaction.is_stream(over=exchange.over):
+def _name_protocols(requests: list[Seen]) -> None:
+    """Say of all answers of a server that spoke HTTP/2 that it did: of one from the cache the net-log does not."""
+    spoken = {_tls_host(seen) for seen in requests if seen.exchange.answer.protocol == H2}
+    for seen in requests:
+        if seen.status and _tls_host(seen) in spoken:
+            seen.has(protocol=H2)
+
+
+def _tls_host(seen: Seen) -> str:
+    """Return host and port of an https URL, "" for http."""
+    return seen.url.split("/", 3)[2] if seen.url.startswith("https:") else ""
+
+
+def _seen(transaction: HttpTransaction, exchange: Exchange, body: ResponseBody | None, pieces: Pieces) -> Seen:
+    seen, answer = Seen(transaction, exchange), exchange.answer
+    if not answer.status:
+        seen.exchange = replace(exchange, note=exchange.error if seen.over else "no answer when the recording ended",
+                                answer=replace(answer, partial=True))
+        return seen
+    if transaction.redirect_url is None and answer.status not in BODILESS and transaction.method != "HEAD":
+        content = body.wire if body else b""
+        length = answer.header("content-length")
+        all_came = int(length) == len(content) if NUMBER.fullmatch(length) else not transaction.error
+        whole = seen.over and all_came and _is_all(answer)
+        seen.is_part = seen.over and all_came and not whole
+        note = ""
+        if whole and transaction.error:
+            note = f"{transaction.error} after its last byte"
+        elif not seen.over:
+            note = f"still arriving when the recording ended; {len(content)} bytes are kept"
+        elif not whole:
+            note = f"{transaction.error or 'incomplete'}; {len(content)} bytes are kept"
+        seen.exchange = replace(exchange, note=note)
+        seen.has(content=content, partial=not whole)
+        if body and transaction.is_stream(over=seen.over):
             head_tick = transaction.start + transaction.phases.until_head
-            exchange.arrivals = tuple((max(0.0, tick - head_tick), size) for tick, size in body.arrivals)
-    return exchange
+            seen.is_stream = bool(body.arrivals)
+            seen.has(arrivals=_in_steps([(max(0.0, tick - head_tick), size) for tick, size in body.arrivals]))
+    if seen.whole:
+        seen.exchange = replace(seen.exchange, error="" if seen.over else UNFINISHED)
+        if not seen.exchange.answer.arrivals:
+            seen.has(arrivals=_in_steps(pieces))
+    return seen
 
 
-def _is_all(transaction: HttpTransaction) -> bool:
+def _in_steps(arrivals: Sequence[tuple[float, int]]) -> tuple[tuple[float, int], ...]:
+    """Return when how much of an answer had come, in steps of STEP_MS."""
+    steps: list[tuple[float, int]] = []
+    for time_ms, size in arrivals:
+        if steps and time_ms - steps[-1][0] < STEP_MS:
+            steps[-1] = steps[-1][0], size
+        else:
+            steps.append((time_ms, size))
+    return tuple(steps)
+
+
+def _is_all(answer: Answer) -> bool:
     """Say whether the answer is not a part of something: 206 is, unless the part is all of it (RFC 9110, 14.4)."""
-    if transaction.status != 206:
+    if answer.status != 206:
         return True
-    unit, _, part = header_in(transaction.response_headers, "content-range").partition(" ")
+    unit, _, part = answer.header("content-range").partition(" ")
     where, _, total = part.partition("/")
     return unit == "bytes" and NUMBER.fullmatch(total) is not None and where == f"0-{int(total) - 1}"
 
 
-def _in_log_order(exchanges: list[CapturedExchange]) -> list[CapturedExchange]:
+def _in_log_order(requests: list[Seen]) -> list[Seen]:
     """Return the answers with a head in order of completion; a URL's GET last, and a page last of these, since readers
     go by the last.
 
     Without 304: the body that it stands for was answered, and is logged, before.
     """
-    heard = [exchange for exchange in exchanges if exchange.status and exchange.transaction.status != 304]
-    return sorted(heard, key=lambda exchange: (exchange.transaction.method == "GET", exchange.transaction.main_frame,
-                                           _end(exchange)))
+    heard = [seen for seen in requests if seen.status not in (0, 304)]
+    return sorted(heard, key=lambda seen: (seen.transaction.method == "GET", seen.transaction.main_frame, _end(seen)))
 
 
-def _rank(exchange: CapturedExchange) -> tuple[bool, bool, bool, bool, float, bytes]:
+def _rank(seen: Seen) -> tuple[bool, bool, bool, bool, float, bytes]:
     """Order bodies by how well they stand for their URL: GET, whole, a page's own document, https, late.
 
     Of several answers to POSTs, which often race each other, none is better: always the same one comes first.
     """
-    is_get = exchange.transaction.method == "GET"
-    return (is_get, exchange.whole, exchange.transaction.main_frame, exchange.url.startswith("https:"),
-            _end(exchange) if is_get else 0.0, exchange.body or b"")
+    is_get = seen.transaction.method == "GET"
+    return (is_get, seen.whole, seen.transaction.main_frame, seen.url.startswith("https:"),
+            _end(seen) if is_get else 0.0, seen.exchange.answer.content or b"")
 
 
-def _end(exchange: CapturedExchange) -> float:
-    return exchange.transaction.end if exchange.over and exchange.transaction.end is not None else float("inf")
+def _end(seen: Seen) -> float:
+    return seen.transaction.end if seen.over and seen.transaction.end is not None else float("inf")
 
 
-def _response(exchange: CapturedExchange) -> Response:
-    transaction = exchange.transaction
-    return Response(_words(transaction.status, transaction.status_text, transaction.redirect_url),
-                    transaction.mime_type, transaction.charset, transaction.url, transaction.redirect_url)
+def _response(seen: Seen) -> Response:
+    transaction, answer = seen.transaction, seen.exchange.answer
+    return Response(_words(answer.status, answer.reason, transaction.redirect_url), transaction.mime_type,
+                    transaction.charset, transaction.url, transaction.redirect_url)
 
 
 def _words(status: int, text: str, redirect_url: str | None) -> str:

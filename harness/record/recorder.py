@@ -14,17 +14,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from harness.bootstrap import ROOT
-from harness.browser.program import NET_LOG
+from harness.browser.program import CLOCK_SHIFT_MS, NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
 from harness.files.urls import names_port
 from harness.mirror.manifest import MANIFEST
+from harness.mirror.store import Store
 from harness.netlog.file import LARGEST_NETLOG_BYTES
-from harness.record.archive import to_har
 from harness.record.page import PageRecording, evaluate
 from harness.record.sources.restored import restore
 from harness.record.sources.source import Source
-from harness.record.store import Store
 from harness.record.verdict import Verdict, judge
 from harness.record.visit import VISIT, Visit, VisitSettings
 from harness.system.privileges import User, browsing_user, give, invoking_user
@@ -140,7 +139,8 @@ def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store
         _require_room(work_dir)
         try:
             _require_own_file(work_dir / NET_LOG, user)
-            recording = evaluate(page.url, visit, work_dir / NET_LOG)
+            shift_ms = CLOCK_SHIFT_MS if plan.source is not None else 0.0
+            recording = evaluate(page.url, visit, work_dir / NET_LOG, shift_ms)
         except ExperimentError as error:
             return Verdict(reasons=[*visit.errors, str(error)]), visit
     if plan.source is not None:
@@ -151,14 +151,14 @@ def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store
     if verdict.fit:
         _keep(recording, page, verdict, store)
     else:
-        failed = {"url": page.url, "visit": asdict(visit), "har": to_har(recording)} | _figures(verdict)
+        failed = {"url": page.url, "visit": asdict(visit), "har": recording.har()} | _figures(verdict)
         (store.fetchlog / f"{page.name}.failed.json").write_text(json.dumps(failed), encoding="utf-8")
     return verdict, visit
 
 
 def _keep(recording: PageRecording, page: Page, verdict: Verdict, store: Store) -> None:
     recording.write(store, page.name)
-    (store.fetchlog / f"{page.name}.har").write_text(json.dumps(to_har(recording)), encoding="utf-8")
+    (store.fetchlog / f"{page.name}.har").write_text(json.dumps(recording.har()), encoding="utf-8")
     (store.fetchlog / f"{page.name}.failed.json").unlink(missing_ok=True)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     visit = recording.visit

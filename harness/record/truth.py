@@ -6,15 +6,15 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from harness.errors import first_few
-from harness.files.exchange import ABORTED
+from harness.files.exchange import Fate
 from harness.files.headers import EVENT_STREAM
 from harness.files.transactions import HttpTransaction
-from harness.files.urls import document_url, is_asked_by_browser
+from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.websockets import MOST_BYTES
-from harness.record.page import CapturedExchange, PageRecording
+from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import mask
 from harness.record.words import size
 
@@ -26,6 +26,8 @@ FEWEST_RECORDED = 10
 TEXTS = ("text/html", "text/css", "text/javascript", "application/javascript", "application/json")
 MANY_TEXTS_BYTES = 100_000
 """From here on hardly any site leaves all of them as they are; of small ones many do."""
+ENDLESS = "answer without an end"
+NOT_COUNTED = (Fate.AFTER_LOAD, Fate.CANCELLED, Fate.BROWSERS_OWN)
 TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
 
 
@@ -34,21 +36,21 @@ def hollowness(recording: PageRecording) -> str:
 
     They will fail in every load of the replay, too, and a page without its parts is a fast page.
     """
-    asked = [exchange for exchange in recording.exchanges if exchange.over and _counts(exchange, recording)]
-    failed = [exchange for exchange in asked if not exchange.status]
+    asked = [seen for seen in recording.requests if seen.over and _counts(seen)]
+    failed = [seen for seen in asked if not seen.status]
     if len(failed) <= FAILED_RATIO * len(asked):
         return _lost(asked, failed)
-    errors = Counter(exchange.transaction.error.removeprefix("net::") for exchange in failed)
-    hosts = [host for host, _ in Counter(urlsplit(exchange.url).hostname or "" for exchange in failed).most_common()]
+    errors = Counter(seen.exchange.error.removeprefix("net::") for seen in failed)
+    hosts = [host for host, _ in Counter(urlsplit(seen.url).hostname or "" for seen in failed).most_common()]
     said = ", ".join(f"{count} x {error}" for error, count in errors.most_common())
     return f"{len(failed)} of {len(asked)} requests failed: {said} ({first_few(hosts)})"
 
 
-def _lost(asked: Sequence[CapturedExchange], failed: Sequence[CapturedExchange]) -> str:
+def _lost(asked: Sequence[Seen], failed: Sequence[Seen]) -> str:
     """Return in words that too much of a page's bytes is missing where it comes from, "" when not."""
-    lost = {exchange.url: exchange.lost.bytes for exchange in failed if exchange.lost and exchange.lost.bytes}
-    missing = sum(exchange.lost.bytes for exchange in failed if exchange.lost)
-    total = missing + sum(exchange.transaction.body_bytes for exchange in asked)
+    lost = {seen.url: seen.lost.bytes for seen in failed if seen.lost and seen.lost.bytes}
+    missing = sum(seen.lost.bytes for seen in failed if seen.lost)
+    total = missing + sum(seen.body_bytes for seen in asked)
     if missing <= FAILED_RATIO * total:
         return ""
     return (f"{size(missing)} of its {size(total)} are missing where it comes from "
@@ -61,7 +63,7 @@ def strayed(recording: PageRecording) -> str:
     A page whose first script does not work any more fails no request: it makes none.
     """
     recorded = recording.recorded_urls
-    got = {mask(document_url(exchange.url)) for exchange in recording.exchanges if exchange.status}
+    got = {mask(document_url(seen.url)) for seen in recording.requests if seen.status}
     again = len(recorded & got)
     if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
         return ""
@@ -70,17 +72,17 @@ def strayed(recording: PageRecording) -> str:
 
 def missing_code(recording: PageRecording) -> list[str]:
     """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page."""
-    lost = (exchange.transaction for exchange in recording.exchanges if exchange.is_lacking)
+    lost = (seen.transaction for seen in recording.requests if seen.is_lacking)
     return list(dict.fromkeys(transaction.url for transaction in lost if _is_code(transaction)))
 
 
 def decoded_texts(recording: PageRecording) -> int:
     """Return how many bytes the texts of a page of others' have if there are many and none is compressed; else 0."""
-    texts = [exchange for exchange in recording.exchanges if exchange.archived is not None
-             and exchange.transaction.mime_type.startswith(TEXTS)]
-    if any(exchange.archived and exchange.archived.answer.header("content-encoding") for exchange in texts):
+    texts = [seen for seen in recording.requests if seen.archived is not None
+             and seen.exchange.answer.mime_type.lower().startswith(TEXTS)]
+    if any(seen.archived and seen.archived.answer.header("content-encoding") for seen in texts):
         return 0
-    total = sum(exchange.transaction.body_bytes for exchange in texts)
+    total = sum(seen.body_bytes for seen in texts)
     return total if total >= MANY_TEXTS_BYTES else 0
 
 
@@ -109,13 +111,11 @@ def live_connections(recording: PageRecording) -> Counter[str]:
     asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
     found = Counter({"WebSocket": asked - len(recording.websockets),
                      TOO_MUCH: sum(not websocket.whole for websocket in recording.websockets)})
-    for exchange in recording.exchanges:
-        if exchange.arrivals:
-            continue
-        if exchange.transaction.mime_type == EVENT_STREAM:
+    for seen in recording.requests:
+        if _is_event_stream(seen) and not seen.stays_open:
             found["EventSource"] += 1
-        elif exchange.endless:
-            found["answer without an end"] += 1
+        elif seen.endless and not seen.stays_open:
+            found[ENDLESS] += 1
     return +found
 
 
@@ -123,10 +123,8 @@ def replayed_connections(recording: PageRecording) -> Counter[str]:
     """Return what a page keeps open for what the site sends later, and every replay sends again, by kind."""
     found = Counter({"WebSocket": sum(websocket.whole and websocket.status == HTTPStatus.SWITCHING_PROTOCOLS
                                       for websocket in recording.websockets)})
-    for exchange in recording.exchanges:
-        if exchange.arrivals:
-            kind = "EventSource" if exchange.transaction.mime_type == EVENT_STREAM else "answer without an end"
-            found[kind] += 1
+    found.update("EventSource" if _is_event_stream(seen) else ENDLESS
+                 for seen in recording.requests if seen.stays_open)
     return +found
 
 
@@ -136,16 +134,19 @@ def is_mostly_late(recording: PageRecording) -> bool:
         return False
     came = [(float(message.tick), len(message.data)) for websocket in recording.websockets if websocket.whole
             for message in websocket.messages if message.received]
-    for exchange in recording.exchanges:
-        head_tick, before = exchange.transaction.start + exchange.transaction.phases.until_head, 0
-        for time_ms, size_so_far in exchange.arrivals:
+    for seen in filter(lambda seen: seen.stays_open, recording.requests):
+        head_tick, before = seen.transaction.start + seen.transaction.phases.until_head, 0
+        for time_ms, size_so_far in seen.exchange.answer.arrivals:
             came.append((head_tick + time_ms, size_so_far - before))
             before = size_so_far
     late = sum(count for tick, count in came if tick > recording.load_event.end_ms)
     return 2 * late > sum(count for _, count in came)
 
 
-def _counts(exchange: CapturedExchange, recording: PageRecording) -> bool:
+def _is_event_stream(seen: Seen) -> bool:
+    return seen.exchange.answer.mime_type.lower().startswith(EVENT_STREAM)
+
+
+def _counts(seen: Seen) -> bool:
     """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
-    of_the_page = exchange.transaction.error != ABORTED and not is_asked_by_browser(exchange.url)
-    return of_the_page and not recording.is_late(exchange) and not recording.is_of_replaced(exchange)
+    return seen.exchange.fate not in NOT_COUNTED and not seen.exchange.before_document

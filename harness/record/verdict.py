@@ -7,6 +7,7 @@ from itertools import pairwise
 from urllib.parse import urlsplit
 
 from harness.errors import first_few, many
+from harness.files.exchange import Fate
 from harness.files.hack_dns import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
@@ -61,11 +62,10 @@ class Verdict:
 
 def judge(recording: PageRecording) -> Verdict:
     """Judge one page. `seconds` is left to the caller."""
-    exchanges = recording.exchanges
     verdict = Verdict(
-        requests=sum(not exchange.transaction.from_cache for exchange in exchanges),
-        hosts=len({urlsplit(exchange.url).hostname for exchange in exchanges if exchange.status}),
-        bytes=sum(exchange.transaction.body_bytes for exchange in exchanges))
+        requests=sum(not seen.exchange.from_cache for seen in recording.requests),
+        hosts=len({urlsplit(seen.url).hostname for seen in recording.requests if seen.status}),
+        bytes=sum(seen.body_bytes for seen in recording.requests))
     _find_reasons(recording, verdict)
     _find_failures(recording, verdict)
     _find_not_recordable(recording, verdict)
@@ -89,7 +89,7 @@ def _no_page(recording: PageRecording) -> list[str]:
     if circle := _circle(recording):
         return [circle]
     documents = recording.documents()
-    bad = [exchange for exchange in documents if exchange.status and exchange.status not in DOCUMENT_IS_GOOD]
+    bad = [seen for seen in documents if seen.status and seen.status not in DOCUMENT_IS_GOOD]
     if bad:
         status = bad[-1].status
         words = "asks for a login" if status == 401 else "does not give the page to us"
@@ -102,10 +102,10 @@ def _no_page(recording: PageRecording) -> list[str]:
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
         reasons.append("Chrome shows an error page")
-    most = max(Counter(exchange.url for exchange in documents).values(), default=0)
+    most = max(Counter(seen.url for seen in documents).values(), default=0)
     if most > MOST_RELOADS:
         reasons.insert(0, f"it keeps loading itself anew, {most} times until the limit")     # why the others are
-    if not reasons and not any(exchange.body or (exchange.file and exchange.body is None) for exchange in documents):
+    if not reasons and not any(seen.exchange.answer.content for seen in documents):
         reasons.append("the page itself never arrived")
     return reasons
 
@@ -114,7 +114,7 @@ def _circle(recording: PageRecording) -> str:
     """Return in words that the page redirects without an end, "" when it does not."""
     if not any(TOO_MANY_REDIRECTS in error for error in recording.visit.errors):
         return ""
-    hops = [exchange.url for exchange in recording.exchanges if exchange.transaction.main_frame]
+    hops = [seen.url for seen in recording.requests if seen.transaction.main_frame]
     urls = list(dict.fromkeys(hops))
     how = "in a circle" if len(urls) < len(hops) else f"more than {len(hops) - 1} times"
     return f"it redirects {how}: {first_few(urls)}"
@@ -122,18 +122,18 @@ def _circle(recording: PageRecording) -> str:
 
 def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
     """Count by error the requests that were not answered; one whose URL answered another time did not fail."""
-    answered = {exchange.url for exchange in recording.exchanges if exchange.status}
-    failed = [exchange for exchange in recording.exchanges
-              if exchange.over and not exchange.status and exchange.url not in answered]
+    answered = {seen.url for seen in recording.requests if seen.status}
+    failed = [seen for seen in recording.requests
+              if seen.over and not seen.status and seen.url not in answered]
     verdict.failures = len(failed)
     if failed:
         whose = "" if recording.brought_from else ", as they do for a visitor"
-        late = sum(recording.is_late(exchange) for exchange in failed)
-        why = Counter(exchange.transaction.error for exchange in failed)
+        late = sum(seen.exchange.fate is Fate.AFTER_LOAD for seen in failed)
+        why = Counter(seen.exchange.error for seen in failed)
         after = f", {late} of them after the load event, where they make no difference" if late else ""
         verdict.remarks.append(f"{len(failed)} failed{whose}: {counted(why)}{after}")
-    errors = Counter(f"{exchange.status} {client.responses.get(exchange.status, '')}".strip()
-                     for exchange in recording.exchanges if exchange.status >= 400)
+    errors = Counter(f"{seen.status} {client.responses.get(seen.status, '')}".strip()
+                     for seen in recording.requests if seen.status >= 400)
     if errors:
         verdict.remarks.append(f"{errors.total()} answered with an error, which is recorded: {counted(errors)}")
 
@@ -144,15 +144,15 @@ def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
         opened = sum(websocket.url.startswith(scheme) for websocket in recording.websockets)
         if recording.netlog.left_out[scheme] > opened:
             found[words] += recording.netlog.left_out[scheme] - opened
-    for exchange in recording.exchanges:
-        if exchange.arrivals:
+    for seen in recording.requests:
+        if seen.stays_open:
             continue
-        if exchange.endless:
+        if seen.endless:
             found["streaming (the answer had no end)"] += 1
-        elif not exchange.over:
-            found["still arriving at the end" if exchange.status else "hanging (no answer came)"] += 1
-        elif exchange.status and not exchange.whole:
-            found["the rest of what the page asked for a part of" if exchange.is_part else "given up half way"] += 1
+        elif not seen.over:
+            found["still arriving at the end" if seen.status else "hanging (no answer came)"] += 1
+        elif seen.status and not seen.whole:
+            found["the rest of what the page asked for a part of" if seen.is_part else "given up half way"] += 1
     verdict.not_recordable = dict(found)
 
 
@@ -168,13 +168,13 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
                 if truth.is_mostly_late(recording) else "")
         verdict.remarks.append(f"live connections ({counted(replayed)}): what came over them is replayed, with its "
                                f"times up to the load event{late}")
-    if any(recording.is_of_replaced(exchange) for exchange in recording.exchanges):
+    if any(seen.exchange.before_document for seen in recording.requests):
         verdict.remarks.append("another document came before the one that is shown (a question for consent, say): its "
                                "loads are timed from there, and some connections stand by then")
-    if paused := [exchange for exchange in recording.exchanges if exchange.pieces]:
-        longest_ms = max(later - earlier for exchange in paused
-                         for (earlier, _), (later, _) in pairwise(exchange.pieces))
-        named = first_few([exchange.url for exchange in paused])
+    if paused := [seen for seen in recording.requests if seen.exchange.answer.arrivals and not seen.is_stream]:
+        longest_ms = max(later - earlier for seen in paused
+                         for (earlier, _), (later, _) in pairwise(seen.exchange.answer.arrivals))
+        named = first_few([seen.url for seen in paused])
         verdict.remarks.append(f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to "
                                f"{longest_ms:.0f} ms, which are replayed: {named}")
     inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
@@ -182,8 +182,8 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
     if recording.brought_from:
         _describe_source(recording, verdict)
-    ports = {urlsplit(exchange.url).netloc for exchange in recording.exchanges
-             if urlsplit(exchange.url).port not in (None, *PORTS.values())}
+    ports = {urlsplit(seen.url).netloc for seen in recording.requests
+             if urlsplit(seen.url).port not in (None, *PORTS.values())}
     if ports:
         verdict.remarks.append(f"on a port of their own, which is not replayed: {', '.join(sorted(ports))}")
     if visit.popups:
@@ -194,7 +194,7 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
 
 def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     """Say from where and when the answers are, and what stands in for what."""
-    answers = [exchange.archived for exchange in recording.exchanges if exchange.archived is not None]
+    answers = [seen.archived for seen in recording.requests if seen.archived is not None]
     days = sorted(answer.started.date() for answer in answers if answer.started is not None)
     when = ""
     if days:
@@ -208,7 +208,7 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
                                f"load otherwise: {len(lost)} ({first_few(lost)})")
     if notes := Counter(answer.note for answer in answers if answer.note):
         verdict.remarks.append(f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}")
-    if stand_ins := sum(exchange.stands_in for exchange in recording.exchanges):
+    if stand_ins := sum(seen.stands_in for seen in recording.requests):
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")
     if texts := truth.decoded_texts(recording):
         verdict.remarks.append(f"none of its texts ({size(texts)}) is compressed: whoever recorded them may have "

@@ -11,7 +11,7 @@ from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING
 
 from harness.files.har import H2
-from harness.files.server_log import FoundAs, RequestLog, ServerRequest
+from harness.files.server_log import Early, FoundAs, RequestLog, ServerRequest
 from harness.replay.held import HeldConnection
 from harness.replay.site import Site, Sites
 from harness.system.options import TIMEOUT_S
@@ -67,7 +67,7 @@ class Connection:
         return self.requests
 
     def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
-             found: str, begun_s: float | None = None, answer: str = "-", early: bool = False) -> None:
+             found: str, begun_s: float | None = None, answer: str = "-", early: str = Early.NO) -> None:
         """Write a request of `site` into its log, see harness.files.server_log. `begun_s` is when its answer began,
         `answer` the identity of what was answered.
         """

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
 
-from harness.files.server_log import FoundAs
+from harness.files.server_log import Early, FoundAs
 from harness.mirror.asked import Asked, BodyHasher, headers_of
 from harness.mirror.headers import TOKEN
 from harness.mirror.live import LiveConnection
@@ -120,7 +120,7 @@ class Http1Connection(Answering):
         self._closes = True
         self._unsent += b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
-    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: bool = False) -> None:
+    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: str = Early.NO) -> None:
         live = None
         if request.method == "GET" and request.asked.headers.get("upgrade", "").lower() == "websocket":
             live = site.live_connection(request.target)

@@ -2,7 +2,7 @@
 
 The h2 package reads frames and keeps what HTTP/2 remembers of each stream; here is what it leaves open: which answer's
 bytes go next, and when. Heads and bodies are put into frames here, and h2 is told what they change: it took half of the
-time of an answer for that (benchmarks/streams.py).
+time of an answer for that (benchmarks/streams.py of dad5ab0).
 
 Browsers say how urgent each answer is (RFC 9218): style sheets before images. What lies in the kernel's send buffer can
 no longer be overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we; Cloudflare and h2o hand

@@ -25,6 +25,7 @@ from aioquic.quic.events import (
 from aioquic.quic.recovery import QuicPacketPacer
 
 from harness.files.har import H3
+from harness.files.server_log import Early
 from harness.mirror.asked import BodyHasher
 from harness.replay.connection import LARGEST_UPLOAD, Connection
 from harness.replay.heads import Field
@@ -108,7 +109,8 @@ class Http3Connection(QuicConnectionProtocol, Turns):
             upload_of = self._uploads.pop(event.stream_id, None)
             if upload_of is not None:
                 site, request = request_of(self._connection, upload_of.headers, upload_of.hasher)
-                self._answer(event.stream_id, site, request, time.time(), early=not self._handshaken)
+                self._answer(event.stream_id, site, request, time.time(),
+                             early=Early.NO if self._handshaken else Early.DATA)
 
     def _think(self, answer: Outgoing) -> None:
         self._loop.call_at(answer.head_s, self._begin_late, answer)

@@ -9,6 +9,7 @@ import re
 import time
 from dataclasses import dataclass, field
 
+from harness.files.server_log import Early
 from harness.replay.connection import Connection
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
@@ -34,8 +35,7 @@ class Outgoing:
     left: int
     urgency: int = DEFAULT_URGENCY
     incremental: bool = False
-    early: bool = False
-    """Whether it was asked for in early data."""
+    early: str = Early.NO
     sent: int = 0
     turns: int = 0
     begun_s: float | None = None
@@ -148,13 +148,13 @@ class Turns:
 
     # What all do.
 
-    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: bool = False) -> None:
-        """Begin the answer to a request that is complete since `received_s`, and came in `early` data or not."""
+    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: str = Early.NO) -> None:
+        """Begin the answer to a request that is complete since `received_s`, as `early` as one of Early says."""
         self._reply(stream, site, request, received_s, reply_to(site, self._connection.directories, request),
                     early=early)
 
     def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply, *,
-               early: bool = False) -> None:
+               early: str = Early.NO) -> None:
         answer = self._answers[stream] = outgoing(self._connection, stream, site, request, reply,
                                                    received_s=received_s)
         answer.early = early

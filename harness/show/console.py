@@ -1,10 +1,10 @@
 """What plot.py prints: the table, and at most ten lines: what was measured, what is not sure, where the rest is."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from harness.analysis.improvement import improvements
-from harness.analysis.selection import METRICS, Selection
+from harness.analysis.cell import METRICS
+from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
 from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import printable
@@ -12,12 +12,14 @@ from harness.files.experiment import ExperimentRecord
 from harness.files.layout import HOST
 from harness.files.result_names import CLIENT
 from harness.files.results import Results
-from harness.show.answers import MARK
+from harness.show.columns import MARK, texts
 from harness.show.labels import is_of_loopback, span
 from harness.show.notes import NoteKind, notes_on, too_few_runs
 from harness.show.paper import paper_lines
-from harness.show.table import table_lines
 
+COLUMNS = {"RTT(ms)": "rtt", "PLT: no TFO (s)": "median_off_ms", "PLT: TFO (s)": "median_on_ms",
+           "Improv.": "improvement, marked"}
+HEADER = "\t".join(["Page", *COLUMNS])
 MOST_LINES = 10
 NAMED = 3
 """So many rows or cells are named in a line; the report names all."""
@@ -25,34 +27,42 @@ REPORT = "report.html"
 RUN_LOG = f"{CLIENT}/run.log"
 
 
-def format_console(results: Results, selection: Selection) -> str:
+def format_console(selection: Selection) -> str:
     """Return table and answer as they are printed, ending in a line break."""
-    beside = list(paper_lines(results, selection))
-    return "\n".join([*table_lines(results, selection), "", *beside, *([""] if beside else []),
-                      *map(printable, summary_lines(results, selection)), ""])
+    beside = [*paper_lines(selection)]
+    return "\n".join([*main_table(selection), "", *beside, *([""] if beside else []),
+                      *map(printable, summary_lines(selection)), ""])
 
 
-def summary_lines(results: Results, selection: Selection) -> Iterator[str]:
+def main_table(selection: Selection) -> Iterator[str]:
+    """Give the table as students know it, tab-separated: PLT in seconds, a slow-down with a minus sign."""
+    yield HEADER
+    for page in selection.results.urls:
+        yield printable(page)
+        yield from ("\t" + "\t".join(texts(row, COLUMNS)) for row in selection.of_page(page))
+
+
+def summary_lines(selection: Selection) -> Iterator[str]:
     """Give at most MOST_LINES lines: what the numbers are, what is not sure, what failed, where the rest is."""
-    yield f"PLT: {METRICS[selection.metric]}.{_number_of_loads(selection)}"
+    results = selection.results
+    yield f"PLT: {METRICS[selection.metric]}.{_number_of_loads(selection.counts)}"
     if words := _conditions(results):
         yield f"Measured: {words}."
     if selection.metric != selection.asked_metric:
         yield f'These are logs of the 2013 tool: metric "{selection.metric}", not "{selection.asked_metric}".'
-    yield from _doubts(results, selection)
-    yield from too_few_runs(improvements(results, selection))
+    yield from _doubts(selection)
+    yield from too_few_runs(selection.rows)
     if causes := {experiment.busy for experiment in results.experiments if experiment.busy}:
         yield f"Careful: the machine was busy before the loads ({_first(sorted(causes))})."
     yield from _made_again(results)
-    if missing := selection.missing(results.tfos):
-        yield f"Not measured: {_first([selection.cell_name(cell) for cell in missing])}."
-    if left_out := list(_left_out(results, selection)):
+    if missing := selection.missing:
+        yield f"Not measured: {_first([cell.name for cell in missing])}."
+    if left_out := [*_left_out(selection)]:
         yield f"Left out: {', '.join(left_out)}."
     yield f"The rest: {REPORT} beside the figures (all notes and reasons), {RUN_LOG} (each try), {CLIENT}/loads.csv."
 
 
-def _number_of_loads(selection: Selection) -> str:
-    counts = [len(loads) for loads in selection.cells.values() if loads]
+def _number_of_loads(counts: Sequence[int]) -> str:
     if not counts:
         return ""
     if max(counts) == 1:
@@ -89,15 +99,15 @@ def _conditions_of(experiment: ExperimentRecord) -> Iterator[str]:
         yield "--paper"
 
 
-def _doubts(results: Results, selection: Selection) -> Iterator[str]:
+def _doubts(selection: Selection) -> Iterator[str]:
     """Name the rows of which a kind of note says that they are not what they look like."""
     rows: dict[NoteKind, list[str]] = defaultdict(list)
-    for row in improvements(results, selection):
-        for note in notes_on(results, selection, row):
+    for row in selection.rows:
+        for note in notes_on(row):
             if note.kind.on_console:
-                rows[note.kind].append(f"{row.page} at {row.rtt_name} ms")
-    words = [f"{_first(names)} ({kind.value})" for kind, names in rows.items()]
-    if any(MARK in line for line in table_lines(results, selection)):
+                rows[note.kind].append(row.title)
+    words = [f"{_first(list(dict.fromkeys(names)))} ({kind.value})" for kind, names in rows.items()]
+    if any(urls for row in selection.rows for urls in row.doubtful.values()):
         words.append(f"{MARK} an answer on the critical path is not the recorded one")
     if words:
         yield f"Not sure: {'; '.join(words)}."
@@ -112,8 +122,9 @@ def _made_again(results: Results) -> Iterator[str]:
               f"{' (the machine was busy)' if busy else ''}: {RUN_LOG}"
 
 
-def _left_out(results: Results, selection: Selection) -> Iterator[str]:
-    problems = len([*results.problems, *file_problems(selection)])
+def _left_out(selection: Selection) -> Iterator[str]:
+    results = selection.results
+    problems = len([*results.problems, *file_problems(selection.cells)])
     for count, one, many in ((len(selection.left_out), "load that does not count", "loads that do not count"),
                              (len(results.others), "load of another experiment", "loads of another experiment"),
                              (problems, "problem in files", "problems in files")):
@@ -121,7 +132,6 @@ def _left_out(results: Results, selection: Selection) -> Iterator[str]:
             yield f"{count} {one if count == 1 else many}"
 
 
-def _first(names: Iterable[str]) -> str:
-    found: Sequence[str] = list(names)
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    return f"{', '.join(found[:NAMED])}{more}"
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"

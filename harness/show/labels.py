@@ -8,7 +8,6 @@ from harness.files.experiment import ExperimentRecord
 from harness.files.pages import sanitise
 from harness.files.results import Results
 
-TFO_NAMES = ("TFO off", "TFO on")
 LONGEST_NAME = 44
 """Characters of a page's name in a figure."""
 NOT_KNOWN = "-"
@@ -18,6 +17,11 @@ NOT_KNOWN = "-"
 def seconds(ms: float | None) -> str:
     """Return a time in ms as seconds to 1 ms, NOT_KNOWN for None."""
     return NOT_KNOWN if ms is None else f"{ms / 1000:.3f}"
+
+
+def number(value: float | None, form: str = "{:,.0f}") -> str:
+    """Return `value` as `form` writes it, NOT_KNOWN for None."""
+    return NOT_KNOWN if value is None else form.format(value)
 
 
 def percent(value: float | None) -> str:

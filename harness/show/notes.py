@@ -1,16 +1,13 @@
 """Notes on single rows of the table: loads that do not count, a wide spread, more saved than handshakes took."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from harness.analysis.improvement import Improvement, improvements
 from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.plausible import awaited_answers, unexplained_saving
-from harness.analysis.selection import Cell, Selection
+from harness.analysis.row import Row
 from harness.analysis.stats import coefficient_of_variation, median_confidence
-from harness.files.results import Results
 from harness.show.labels import NOT_KNOWN, seconds, share_of
 
 WIDE_SPREAD = 0.05
@@ -22,6 +19,7 @@ class NoteKind(Enum):
     """What a note on a row says."""
 
     LEFT_OUT = "some of its loads do not count"
+    COLD = "only the first load of 2013's tool, against a warm one that is no fair comparison"
     SINGLE_LOAD = "one side has a single load, where others have more"
     WIDE_SPREAD = "its loads differ by much"
     TWO_KINDS = "its loads are of two kinds, so that no improvement is given"
@@ -50,57 +48,35 @@ class Note:
     words: str
 
 
-def note_lines(results: Results, selection: Selection) -> Iterator[str]:
-    """Give a line for each row of the table that needs a note, and a line on how reliable the intervals are."""
-    rows = improvements(results, selection)
-    notes = [(row, notes_on(results, selection, row)) for row in rows]
-    if any(of_row for _, of_row in notes):
-        yield "Rows to be careful with:"
-        yield from (_line(row, of_row) for row, of_row in notes if of_row)
-    yield from too_few_runs(rows)
-
-
-def doubt_lines(results: Results, selection: Selection, kinds: Collection[NoteKind] = DOUBTS) -> Iterator[str]:
+def doubt_lines(rows: Iterable[Row], kinds: Collection[NoteKind] = DOUBTS) -> Iterator[str]:
     """Give a line for each row with a note of these kinds, for the foot of tables that have no other notes."""
-    for row in improvements(results, selection):
-        if found := [note for note in notes_on(results, selection, row) if note.kind in kinds]:
-            yield _line(row, found)
+    for row in rows:
+        if found := [note.words for note in notes_on(row) if note.kind in kinds]:
+            yield f"{row.title}: {'; '.join(found)}"
 
 
-def _line(row: Improvement, notes: Iterable[Note]) -> str:
-    return f"  {row.page} at {row.rtt_name} ms: {'; '.join(note.words for note in notes)}"
-
-
-def is_wide(spread: float | None) -> bool:
-    """Whether a coefficient of variation is so large that the cell gets a note."""
-    return spread is not None and spread > WIDE_SPREAD
-
-
-def notes_on(results: Results, selection: Selection, row: Improvement) -> list[Note]:
+def notes_on(row: Row) -> list[Note]:
     """Return what to know before one believes a row."""
     return [Note(kind, words) for kind, words in (
-        *_of_loads(selection, row), *_of_the_improvement(selection, row), *_of_the_recording(results, row))]
+        *_of_loads(row), *_of_the_improvement(row), *_of_the_recording(row))]
 
 
-def _of_loads(selection: Selection, row: Improvement) -> Iterator[tuple[NoteKind, str]]:
-    left_out = Counter(Cell(load.page, load.rtt_ms, load.tfo) for load, _ in selection.left_out)
-    for tfo, words in WORDS.items():
-        cell = Cell(row.page, row.rtt_ms, tfo)
-        counted = len(selection.cells[cell])
-        if counted and left_out[cell]:
-            yield NoteKind.LEFT_OUT, f"{counted} of {counted + left_out[cell]} loads {words} valid"
-    counts = [len(loads) for loads in selection.cells.values()]
-    for tfo, words in WORDS.items():
-        if len(selection.cells[Cell(row.page, row.rtt_ms, tfo)]) == 1 < max(counts):
+def _of_loads(row: Row) -> Iterator[tuple[NoteKind, str]]:
+    for cell in row.cells:
+        words, counted = WORDS[cell.tfo], len(cell.loads)
+        if counted and cell.left_out:
+            yield NoteKind.LEFT_OUT, f"{counted} of {counted + len(cell.left_out)} loads {words} valid"
+        if counted and cell.cold:
+            yield NoteKind.COLD, f"cold: run 0 is all there is {words}"
+        if counted == 1 and row.most_loads > 1:
             yield (NoteKind.SINGLE_LOAD,
                    f"a single load {words} (n = 1): nothing tells whether something disturbed it")
-    for tfo, words in WORDS.items():
-        spread = coefficient_of_variation(selection.plts_ms(Cell(row.page, row.rtt_ms, tfo)))
-        if is_wide(spread):
+        spread = coefficient_of_variation(cell.plts_ms)
+        if spread is not None and spread > WIDE_SPREAD:
             yield NoteKind.WIDE_SPREAD, f"spread {spread:.2%} {words}"
 
 
-def _of_the_improvement(selection: Selection, row: Improvement) -> Iterator[tuple[NoteKind, str]]:
+def _of_the_improvement(row: Row) -> Iterator[tuple[NoteKind, str]]:
     if row.waited:
         worst = max(row.waited, key=lambda waited: waited.waited_ms / waited.plt_ms)
         which = f"{len(row.waited)} of its loads" if len(row.waited) > 1 else "one of its loads"
@@ -116,20 +92,19 @@ def _of_the_improvement(selection: Selection, row: Improvement) -> Iterator[tupl
     if row.interval and not row.interval.excludes_zero:
         yield (NoteKind.NOT_SIGNIFICANT, "not significant: the improvement's 95% interval, "
                f"{row.interval.low_percent:.2f}% to {row.interval.high_percent:.2f}%, contains 0")
-    awaited = awaited_answers(selection, row)
+    awaited = awaited_answers(row)
     if awaited:
         yield (NoteKind.RACE, f"its load event waited for {awaited[0]:g} answers without TFO and for {awaited[1]:g} "
                "with it, a race in the page: the improvement need not be TFO's")
-    saving = unexplained_saving(selection, row)
+    saving = unexplained_saving(row)
     if saving:
         yield (NoteKind.UNEXPLAINED, f"{seconds(saving[0])} s saved, of which handshakes explain "
                f"{seconds(saving[1])} s: the rest need not be TFO's; load the page more often (--until-ci 3)")
 
 
-def _of_the_recording(results: Results, row: Improvement) -> Iterator[tuple[NoteKind, str]]:
-    url = results.urls[row.page]
-    for experiment in results.experiments:
-        left_out = experiment.live_left_out.get(url)
+def _of_the_recording(row: Row) -> Iterator[tuple[NoteKind, str]]:
+    for experiment in row.results.experiments:
+        left_out = experiment.live_left_out.get(row.url)
         if left_out and experiment.rtt_ms == row.rtt_ms:
             yield (NoteKind.LIVE_LEFT_OUT, f"{share_of(left_out.late_bytes / left_out.bytes)} of what its live "
                    f"connections said when it was recorded came after the load event, as did {left_out.late_requests} "
@@ -137,7 +112,7 @@ def _of_the_recording(results: Results, row: Improvement) -> Iterator[tuple[Note
                    "TFO's share of it larger")
 
 
-def too_few_runs(rows: Iterable[Improvement]) -> Iterator[str]:
+def too_few_runs(rows: Iterable[Row]) -> Iterator[str]:
     """Say how reliable the intervals are, if that is less than 95%; nothing otherwise."""
     few = sorted({row.interval.pairs for row in rows if row.interval and not row.interval.enough})
     if few:

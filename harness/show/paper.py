@@ -4,9 +4,9 @@ Source: S. Radhakrishnan, Y. Cheng, J. Chu, A. Jain, B. Raghavan: TCP Fast Open,
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 from urllib.parse import urlsplit
 
-from harness.analysis.improvement import improvement
 from harness.analysis.selection import Selection
 from harness.analysis.stats import improvement_percent
 from harness.browser.connection_limit import CHROMES_OWN
@@ -14,7 +14,8 @@ from harness.errors import printable
 from harness.files.layout import HOST
 from harness.files.results import Results
 from harness.files.sites import site_of
-from harness.show.labels import percent, seconds
+from harness.show.columns import texts
+from harness.show.labels import NOT_KNOWN, span
 
 PATHS = {"wikipedia.org": "/wiki/Transmission_Control_Protocol"}
 """Which page of a site the paper measured; of the others the front page."""
@@ -27,29 +28,27 @@ TABLE_1: dict[str, dict[float, tuple[float, float]]] = {
 """PLT in s without and with TFO, by the page's site and the RTT in ms."""
 LOADS = 10
 """Loads of each page in the paper."""
-HEADER = "Page\tRTT(ms)\tPaper: no TFO (s)\tTFO (s)\tImprov.\tOurs: no TFO (s)\tTFO (s)\tImprov.\tpoints more"
+COLUMNS = {"Ours: no TFO (s)": "median_off_ms", "TFO (s)": "median_on_ms", "Improv.": "improvement_percent"}
+HEADER = "\t".join(["Page", "RTT(ms)", "Paper: no TFO (s)", "TFO (s)", "Improv.", *COLUMNS, "points more"])
 
 
-def paper_lines(results: Results, selection: Selection) -> Iterator[str]:
+def paper_lines(selection: Selection) -> Iterator[str]:
     """Give the comparison, row by row, if all experiments were made in the paper's network; else nothing."""
-    rows = [(page, rtt_ms, *found) for page, url in results.urls.items() for rtt_ms in results.rtts_ms
-            if rtt_ms not in results.rtt_names
-            and (found := TABLE_1.get(_site_in_paper(url), {}).get(rtt_ms))]
+    results = selection.results
+    rows = [(row, *found) for row in selection.rows if row.rtt_ms not in results.rtt_names
+            and (found := TABLE_1.get(_site_in_paper(row.url), {}).get(row.rtt_ms))]
     if not rows or not results.experiments or not all(experiment.paper for experiment in results.experiments):
         return
     yield "Table 1 of the paper beside ours:"
     yield HEADER
-    shown = None
-    for page, rtt_ms, off_s, on_s in rows:
-        if page != shown:
-            yield printable(page)
-            shown = page
-        theirs, ours = improvement_percent(off_s, on_s), improvement(selection, page, rtt_ms)
-        points = "-" if ours.percent is None else f"{ours.percent - theirs:+.1f}"
-        yield "\t".join(["", f"{rtt_ms:g}", f"{off_s:.2f}", f"{on_s:.2f}", f"{theirs:.0f}%", seconds(ours.off_ms),
-                         seconds(ours.on_ms), percent(ours.percent), points])
-    counts = sorted({len(loads) for loads in selection.cells.values() if loads})
-    n = " to ".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]])))
+    for page, of_page in groupby(rows, key=lambda found: found[0].page):
+        yield printable(page)
+        for row, off_s, on_s in of_page:
+            theirs = improvement_percent(off_s, on_s)
+            points = NOT_KNOWN if row.percent is None else f"{row.percent - theirs:+.1f}"
+            yield "\t".join(["", row.rtt_name, f"{off_s:.2f}", f"{on_s:.2f}", f"{theirs:.0f}%", *texts(row, COLUMNS),
+                             points])
+    n = span(min(selection.counts, default=0), max(selection.counts, default=0))
     pages = "synthetic pages" if results.synthetic else "pages of another year"
     differs = [pages, "another Chrome", *_options_in_words(results)]
     if n != f"{LOADS}":

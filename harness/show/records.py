@@ -1,66 +1,60 @@
-"""Reads what is beside a load's text log: its .json and .har. Either may be missing or unreadable."""
+"""The requests of a load that is shown, from its text log, with what its HAR and its record know of each."""
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any
 
 from harness.analysis.shown import ShownLoad
-from harness.files.exchange import UNFINISHED
+from harness.files.exchange import UNFINISHED, Exchange
+from harness.files.har import NO_ENTRY, from_har
 from harness.files.load_har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import Transaction, read_log
 from harness.system.untrusted import UnreadableFileError
 
-PHASES = ("blocked", "dns", "connect", "tls", "send", "wait", "receive")
-"""In the order a request goes through them. As HAR 1.2, but TLS is not counted as part of connect."""
+PHASES = {"blocked": "blocked", "dns": "dns", "connect": "connect", "tls": "ssl", "send": "send", "wait": "wait",
+          "receive": "receive"}
+"""In the order a request goes through them, and what HAR 1.2 calls them. TLS is not counted as part of connect."""
 ANSWERS = {"stand-in": "answered by a stand-in", "missing": "not recorded: 404", "failed": "failed"}
 """Kinds of answers that were not recorded for their request, in words."""
-TIMINGS = {"blocked": "blocked", "dns": "dns", "connect": "connect", "tls": "ssl", "send": "send", "wait": "wait",
-           "receive": "receive"}
+LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
 class ShownRequest:
-    """One request of a load. Times in ms from the start of the load; `phases_ms` in the order of PHASES, None without
-    a HAR. `status` is "200 OK" or what of it is known, `bytes` what came over the network, None when unknown.
-    `answer` is the kind of answer it got when that was not the recorded one: stand-in, missing, failed. `entry` is its
-    place in the HAR, -1 without one.
+    """One request of a load. Times in ms from the start of the load.
+
+    `exchange` is what the HAR says of it, None without one, and `entry` its place in the HAR, -1 without one.
+    `logged_status` is what the text log says came. `answer` is the kind of answer it got when that was not the
+    recorded one: stand-in, missing, failed.
     """
 
     url: str
     start_ms: float
     end_ms: float
-    phases_ms: tuple[float, ...] | None = None
-    status: str = ""
-    bytes: int | None = None
-    connection: str = ""
-    error: str = ""
-    answer: str = ""
+    exchange: Exchange | None = None
     entry: int = -1
+    logged_status: str = ""
+    answer: str = ""
 
+    @property
+    def phases_ms(self) -> dict[str, float] | None:
+        """Lengths of PHASES by name, None without a HAR."""
+        if self.exchange is None:
+            return None
+        known = {name: max(0.0, getattr(self.exchange.phases, phase)) for name, phase in PHASES.items()}
+        return known | {"connect": max(0.0, known["connect"] - known["tls"])}       # HAR 1.2: connect includes ssl
 
-def read_entries(load: LoadResult) -> list[dict[str, Any]]:
-    """Return the entries of the load's HAR, in order of their start; [] without a HAR that can be read."""
-    try:
-        return list(read_har(load)["entries"])
-    except UnreadableFileError:
-        return []
-
-
-def entry_url(entry: dict[str, Any]) -> str:
-    """Return the URL a HAR's entry asked for, "" if it says none."""
-    return _text(entry, "request", "url")
-
-
-def finite(value: object) -> float | None:
-    """Return `value` from JSON as a number, None if it is not a number."""
-    return float(value) if isinstance(value, int | float) else None
-
-
-def dictionary(value: object) -> dict[str, Any]:
-    """Return `value` if it is a dictionary, else an empty one."""
-    return value if isinstance(value, dict) else {}
+    @property
+    def status(self) -> str:
+        """What is known of its answer: "200 OK", and what was wrong with it."""
+        found = self.exchange
+        if found is None:
+            return ", ".join(filter(None, (self.logged_status, ANSWERS.get(self.answer))))
+        line = f"{found.answer.status} {found.answer.reason}".strip() if found.answer.status else ""
+        problem = found.error or ("from cache" if found.from_cache else "")
+        return ", ".join(filter(None, (line, problem, ANSWERS.get(self.answer))))
 
 
 def shown_requests(shown: ShownLoad) -> list[ShownRequest]:
@@ -69,51 +63,48 @@ def shown_requests(shown: ShownLoad) -> list[ShownRequest]:
     A HAR's entry belongs to the text log's transaction of the same URL. If there are several, they are paired in order
     of their start. The log has none of what was not over when the load ended.
     """
-    entries: dict[str, list[tuple[int, dict[str, Any] | None]]] = defaultdict(list)
-    for place, entry in sorted(enumerate(read_entries(shown.load)), key=lambda found: _started(found[1])):
-        if entry.get("_error") != UNFINISHED:
-            entries[entry_url(entry)].append((place, entry))
-    statuses = _logged_statuses(shown.load)
-    kinds = _answer_kinds(shown.load)
-    rows = []
-    for transaction in shown.requests:
-        of_url, kinds_of_url = entries[transaction.url], kinds[transaction.url]
-        place, own = of_url.pop(0) if of_url else (-1, None)
-        row = _request(transaction, own, statuses.get(transaction.url, ""))
-        of_a_server = own is None or "_fromCache" not in own    # what Chrome's cache gave stands in no list of answers
-        kind = kinds_of_url.pop(0) if of_a_server and kinds_of_url else ""
-        rows.append(replace(row, answer=kind, entry=place))
-    return rows
+    exchanges, statuses, kinds = _exchanges(shown.load), _logged_statuses(shown.load), _answer_kinds(shown.load)
+    return [_request(transaction, exchanges[transaction.url], kinds[transaction.url],
+                     statuses.get(transaction.url, "")) for transaction in shown.requests]
+
+
+def _request(transaction: Transaction, exchanges: list[tuple[int, Exchange]], kinds: list[str], logged_status: str,
+             ) -> ShownRequest:
+    """Return a transaction's request; its entry of the HAR, and kind of answer, are taken from those of its URL."""
+    entry, exchange = exchanges.pop(0) if exchanges else (-1, None)
+    of_a_server = exchange is None or not exchange.from_cache      # what the cache gave stands in no list of answers
+    kind = kinds.pop(0) if of_a_server and kinds else ""
+    return ShownRequest(transaction.url, transaction.start_ms, transaction.end_ms, exchange, entry, logged_status, kind)
+
+
+def _exchanges(load: LoadResult) -> dict[str, list[tuple[int, Exchange]]]:
+    """Return by URL what the load's HAR says of requests that ended, in order of start, each with its place in it."""
+    try:
+        entries = read_har(load)["entries"]
+    except UnreadableFileError:
+        entries = []
+    found = [(place, exchange) for place, entry in enumerate(entries)
+             if (exchange := _exchange(entry)) and exchange.error != UNFINISHED]
+    by_url: dict[str, list[tuple[int, Exchange]]] = defaultdict(list)
+    for place, exchange in sorted(found, key=lambda each: (each[1].started or LONG_AGO, each[0])):
+        by_url[exchange.request.url].append((place, exchange))
+    return by_url
+
+
+def _exchange(entry: dict[str, Any]) -> Exchange | None:
+    try:
+        return from_har(entry)
+    except NO_ENTRY:
+        return None
 
 
 def _answer_kinds(load: LoadResult) -> dict[str, list[str]]:
     """Return for each URL how its requests were answered that ended, in their order; "" for the recorded answer."""
     kinds: dict[str, list[str]] = defaultdict(list)
     for answer in load.record.answers.each if load.record and load.record.answers else ():
-        if answer.error == UNFINISHED:
-            continue
-        kinds[answer.url].append("" if answer.kind == "exact" else answer.kind)
+        if answer.error != UNFINISHED:
+            kinds[answer.url].append("" if answer.kind == "exact" else answer.kind)
     return kinds
-
-
-def _request(transaction: Transaction, entry: dict[str, Any] | None, logged_status: str) -> ShownRequest:
-    if entry is None:
-        return ShownRequest(transaction.url, transaction.start_ms, transaction.end_ms, status=logged_status)
-    error = _text(entry, "_error") or ("from cache" if "_fromCache" in entry else "")
-    status = " ".join(_text(entry, "response", key) for key in ("status", "statusText")).strip()
-    size = dictionary(entry.get("response")).get("bodySize")
-    return ShownRequest(
-        transaction.url, transaction.start_ms, transaction.end_ms, _phases(dictionary(entry.get("timings"))),
-        "" if status.startswith("0") else status, size if isinstance(size, int) and size >= 0 else None,
-        _text(entry, "connection"), error)
-
-
-def _phases(timings: dict[str, Any]) -> tuple[float, ...]:
-    """Lengths in the order of PHASES, in ms. HAR 1.2, 4.2.16: -1 is "does not apply", and connect includes ssl."""
-    known = {name: timings.get(timing) for name, timing in TIMINGS.items()}
-    lengths = {name: max(finite(value) or 0.0, 0.0) for name, value in known.items()}
-    lengths["connect"] = max(lengths["connect"] - lengths["tls"], 0.0)
-    return tuple(lengths[name] for name in PHASES)
 
 
 def _logged_statuses(load: LoadResult) -> dict[str, str]:
@@ -121,17 +112,3 @@ def _logged_statuses(load: LoadResult) -> dict[str, str]:
         return {response.url: response.status for response in read_log(load.log).responses}
     except UnreadableFileError:
         return {}
-
-
-def _started(entry: dict[str, Any]) -> float:
-    try:
-        return datetime.fromisoformat(_text(entry, "startedDateTime")).timestamp()
-    except ValueError:
-        return 0.0
-
-
-def _text(entry: dict[str, Any], *keys: str) -> str:
-    value: object = entry
-    for key in keys:
-        value = dictionary(value).get(key)
-    return "" if value is None else str(value)

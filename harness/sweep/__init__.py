@@ -1,6 +1,6 @@
 """Many sites on many machines: which units there are, who measures them (Dask), and statistics over all sites.
 
-    options.py      the command line, and what a sweep was asked for;  commands.py  status, stop, report
+    options.py      the command line, and what a sweep was asked for;  commands.py  status, stop
     plan.py         the units of a sweep: a site's recording under one combination of settings, with its key
     recordings.py   a site's own recording: found among those installed, or made by fetch.py
     folder.py       sweep-NAME/: what is done, kept so that nothing is lost when a process or a machine dies

@@ -7,7 +7,6 @@
 The first two make credentials for this sweep alone (Security.temporary): whoever lacks them cannot connect.
 """
 
-import argparse
 import contextlib
 import importlib.util
 import logging
@@ -23,7 +22,8 @@ CONNECT_S = 30
 """How long a scheduler may take to answer."""
 IDLE_S = 60
 """A scheduler that has had no task for so long ends itself and its workers: its driver was killed."""
-ROLES = ("client", "scheduler", "worker")
+DASHBOARD = "127.0.0.1:0"
+"""Where Dask's dashboard listens: any port, for this machine only."""
 SETTINGS = {
     "distributed.admin.large-graph-warning-threshold": "1GB",       # a unit brings its recording along
     # Of each connection's last 1000 messages Dask keeps those of less than 1 MB, for debugging: recordings, here.
@@ -45,57 +45,61 @@ def require_packages() -> None:
 
 
 @contextlib.contextmanager
-def connected(asked: SweepSettings, options: argparse.Namespace) -> Iterator[Any]:
+def connected(asked: SweepSettings) -> Iterator[Any]:
     """Give Dask's client for the cluster that was asked for. Raises ExperimentError when there is none."""
     import dask
-    from distributed import Client, LocalCluster, Security, SSHCluster
+    from distributed import Client, Security
 
     dask.config.set(SETTINGS)
     last_words = _LastWords()
-    dashboard = f"127.0.0.1:{options.dashboard}"
     with contextlib.ExitStack() as stack:
         try:
-            if asked.scheduler:
-                cluster: Any = asked.scheduler
+            if isinstance(asked.where, str) and asked.where:
+                cluster: Any = asked.where
                 security = Security()       # as Dask's configuration says: distributed.comm.tls
-            elif asked.hosts:
-                security = Security.temporary()
-                dask.config.set(_on_all_hosts(security))
-                users, hosts = zip(*(_user_and_host(name) for name in (asked.hosts[0], *asked.hosts)), strict=True)
-                cluster = stack.enter_context(SSHCluster(
-                    [*hosts], connect_options=[*users], worker_options=WORKER, security=security,
-                    scheduler_options={"dashboard_address": dashboard, "idle_timeout": f"{IDLE_S}s"},
-                    remote_python=f"env --chdir={asked.remote} {asked.remote}/.venv/bin/python"))
             else:
                 security = Security.temporary()
-                folder = stack.enter_context(temporary_directory())
-                dask.config.set({"temporary-directory": str(folder)})
-                with as_root():         # the worker starts tfo.py
-                    cluster = stack.enter_context(LocalCluster(
-                        n_workers=1, threads_per_worker=1, security=security, dashboard_address=dashboard,
-                        memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL))
+                cluster = stack.enter_context(_on_hosts(asked.where, asked.remote, security) if asked.where else
+                                              _on_this_machine(security))
                 print(f"Dask's dashboard: {cluster.dashboard_link}", flush=True)
             client = stack.enter_context(Client(cluster, security=security, timeout=CONNECT_S))
         except (OSError, RuntimeError, ValueError) as error:
-            raise ExperimentError(f"{asked.where}: no cluster of Dask's there ({last_words.line or error}); mend that "
-                                  "and go on with ./sweep.py --resume") from None
+            where = asked.where if isinstance(asked.where, str) else ", ".join(asked.where)
+            raise ExperimentError(f"{where or 'this machine'}: no cluster of Dask's there ({last_words.line or error})"
+                                  "; mend that and go on with ./sweep.py --resume") from None
         yield client
 
 
-def _user_and_host(name: str) -> tuple[dict[str, str], str]:
-    """Return what asyncssh is to know of the user in ``user@host``, and the host."""
-    user, at, host = name.rpartition("@")
-    return {"username": user} if at else {}, host
+@contextlib.contextmanager
+def _on_this_machine(security: Any) -> Iterator[Any]:
+    import dask
+    from distributed import LocalCluster
+
+    with temporary_directory() as folder:
+        dask.config.set({"temporary-directory": str(folder)})
+        with as_root():         # the worker starts tfo.py
+            cluster = LocalCluster(n_workers=1, threads_per_worker=1, security=security, dashboard_address=DASHBOARD,
+                                   memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL)
+        with cluster:
+            yield cluster
 
 
-def _on_all_hosts(security: Any) -> dict[str, Any]:
-    """Return the part of Dask's configuration by which what starts on the hosts gets this sweep's credentials."""
+def _on_hosts(names: tuple[str, ...], remote: str, security: Any) -> Any:
+    """Return a cluster of workers on the hosts ``[user@]host``; what starts there gets this sweep's credentials."""
+    import dask
+    from distributed import SSHCluster
+
     comm = "distributed.comm"
-    found = {f"{comm}.default-scheme": "tls", f"{comm}.require-encryption": True,
-             f"{comm}.tls.ca-file": security.tls_ca_file}
-    for role in ROLES:
-        found |= {f"{comm}.tls.{role}.{what}": getattr(security, f"tls_{role}_{what}") for what in ("cert", "key")}
-    return found
+    credentials = {f"{comm}.tls.{role}.{what}": getattr(security, f"tls_{role}_{what}")
+                   for role in ("client", "scheduler", "worker") for what in ("cert", "key")}
+    dask.config.set({f"{comm}.default-scheme": "tls", f"{comm}.require-encryption": True,
+                     f"{comm}.tls.ca-file": security.tls_ca_file, **credentials})
+    pairs = [name.rpartition("@") for name in (names[0], *names)]
+    return SSHCluster([host for _, _, host in pairs],
+                      connect_options=[{"username": user} if user else {} for user, _, _ in pairs],
+                      worker_options=WORKER, security=security,
+                      scheduler_options={"dashboard_address": DASHBOARD, "idle_timeout": f"{IDLE_S}s"},
+                      remote_python=f"env --chdir={remote} {remote}/.venv/bin/python")
 
 
 class _LastWords(logging.Handler):

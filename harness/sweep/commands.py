@@ -1,4 +1,4 @@
-"""What sweep.py does besides sweeping: status, stop, report; and the lines at a sweep's end."""
+"""What sweep.py does besides sweeping: status, stop; and the lines at a sweep's end."""
 
 import argparse
 import os
@@ -6,27 +6,14 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from harness.errors import ExitStatus, ExperimentError, InputError, printable
-from harness.files.pages import read_pages
-from harness.sweep.options import asked_for, named
-from harness.sweep.recordings import SiteRecording, not_tried, planned, recorded
-from harness.sweep.report import write_outputs
-from harness.system.privileges import leave_root
-from harness.system.progress import duration
+from harness.sweep.folder import SweepFolder, sweeps
+from harness.sweep.recordings import SiteRecording
 
 ENDING_S = 90.0
 """How long a sweep may take to end: its worker's tfo.py cleans up."""
-
-
-def chosen(options: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
-    """Return the command that was asked for instead of a sweep, None if a sweep was."""
-    if options.status is not None:
-        return status
-    if options.report:
-        return report
-    return halt if options.stop is not None else None
 
 
 def status(options: argparse.Namespace) -> int:
@@ -37,8 +24,7 @@ def status(options: argparse.Namespace) -> int:
     far = (f"recordings of {found['recorded']} of {found['pages']} pages done, no site is measured yet"
            if found["pages"] else f"{found['done']} of {found['sites']} sites done, {found['failed']} of them failed, "
            f"{found['partly']} partly measured")
-    left = f", {duration(found['left_s'])} left" if driver and found["left_s"] else ""
-    print(printable(f"sweep-{folder.name}: {state}; {far}{left}"))
+    print(printable(f"sweep-{folder.name}: {state}; {far}"))
     return ExitStatus.DONE if found["sites"] and found["done"] == found["sites"] else ExitStatus.INCOMPLETE
 
 
@@ -63,15 +49,15 @@ def halt(options: argparse.Namespace) -> int:
     return ExitStatus.DONE
 
 
-def report(options: argparse.Namespace) -> int:
-    """Make the tables and the report of the results that a sweep has so far."""
-    leave_root()
-    asked, folder = asked_for(options)
-    folder.make()
-    sites = [recorded(folder, page) or not_tried(folder, page) for page in read_pages(asked.pages)]
-    for path in write_outputs(folder, asked, sites, [job.unit for job in planned(sites, asked)]):
-        print(path)
-    return ExitStatus.DONE
+def named(options: argparse.Namespace, name: str | bool) -> SweepFolder:
+    """Return the sweep that --status or --stop means: without a name the one that was begun last.
+
+    Raises InputError when there is none.
+    """
+    names = sweeps(options.dir)
+    if not names or (name and name not in names):
+        raise InputError(f"{options.dir}: no such sweep there; those there are: {', '.join(names) or 'none'}")
+    return SweepFolder(options.dir, str(name or names[-1]))
 
 
 def summarise(counts: Counter[str], sites: Sequence[SiteRecording]) -> int:

@@ -6,7 +6,6 @@ to another one, or to the one that Dask starts in its place.
 """
 
 import asyncio
-import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -16,16 +15,9 @@ from typing import Any
 
 from harness.errors import ExperimentError, printable
 from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import (
-    Contents,
-    NotMeasuredError,
-    Patience,
-    UnfitError,
-    measure,
-    take_part,
-)
+from harness.sweep.measuring import Contents, NotMeasuredError, Patience, measure
 from harness.sweep.outcome import UnitOutcome, of_unit
-from harness.sweep.plan import Versions, in_words
+from harness.sweep.plan import in_words
 from harness.sweep.recordings import Job
 
 LOOK_S = 1.0
@@ -35,7 +27,9 @@ RETRIES = 1
 AHEAD = 2
 """Units that are handed out for each worker: one is measured, and its next one is there when it is done."""
 NOBODY_S = 120.0
-"""How long a sweep goes on without a worker that can measure."""
+"""How long a sweep goes on without a worker."""
+RESTART_S = 20.0
+"""How long, when those that were there were sent away: by then Dask has started one that died anew."""
 RESULT_S = 120.0
 """How long a result may take to come. Dask waits for ever when its worker has died meanwhile."""
 LOST = (TimeoutError, asyncio.TimeoutError, CancelledError)
@@ -46,95 +40,60 @@ Say = Callable[[str], None]
 class Driver:
     """One run of a sweep on a cluster of Dask's."""
 
-    def __init__(self, client: Any, folder: SweepFolder, versions: Versions, patience: Patience, *, say: Say,
-                 done: Say, counts: Counter[str]) -> None:
+    def __init__(self, client: Any, folder: SweepFolder, patience: Patience, *, say: Say, done: Say,
+                 counts: Counter[str]) -> None:
         """Hand out nothing yet. `say` prints a line, `done` prints the line for a site that is finished.
 
         `counts` has the sites that were finished before by their status, and in the end all.
         """
-        self._client, self._folder, self._versions, self._patience = client, folder, versions, patience
-        self._say, self._done = say, done
+        self._client, self._folder, self._patience = client, folder, patience
+        self._say, self._done, self._counts = say, done, counts
         self._waiting: deque[Job] = deque()
         self._running: dict[Any, Job] = {}      # by Dask's future
-        self._workers: set[str] = set()         # addresses of those that can measure
-        self._unfit: set[str] = set()
-        self.counts = counts
-        self._began_s, self._new = time.monotonic(), 0
+        self._unfit: set[str] = set()           # addresses of workers that were sent away
         self._nobody_since_s: float | None = None
-        self._noted_s = -math.inf
 
     def run(self, jobs: Iterable[Job]) -> None:
         """Have all jobs measured.
 
-        Raises ExperimentError when the scheduler is gone, or no worker that can measure is there for NOBODY_S.
+        Raises ExperimentError when the scheduler is gone, no worker came for NOBODY_S, or none is left that can
+        measure.
         """
         self._waiting.extend(jobs)
         try:
             while self._waiting or self._running:
-                self._turn()
+                self._hand_out(self._count_workers())
+                for future in self._ended():
+                    self._take(future, self._running.pop(future))
         except (OSError, RuntimeError):
             self._check_scheduler()
             raise
 
-    def _turn(self) -> None:
-        self._check_scheduler()
-        self._look_at_workers()
-        self._check_somebody_works()
-        self._hand_out()
-        for future in self._ended():
-            self._take(future, self._running.pop(future))
-        self._note()
-
     def _check_scheduler(self) -> None:
-        """Raise ExperimentError when the scheduler is gone."""
         if self._client.status != "running":
-            raise ExperimentError(f"the scheduler is gone; go on with ./sweep.py --resume {self._folder.name}")
+            raise self._ended_by("the scheduler is gone")
 
-    def _look_at_workers(self) -> None:
-        """See who has come and who has left. A worker gets units once it has shown that it can measure them."""
-        there = set(self._client.scheduler_info(n_workers=-1)["workers"])
-        for address in self._workers - there:
-            self._say(f"{address} has left")
-        self._workers &= there
-        new = there - self._workers - self._unfit
-        if not new:
-            return
-        answers = self._client.run(take_part, self._versions, workers=list(new), on_error="return")
-        for address, why in answers.items():
-            if why:
-                self._dismiss(address, str(why))
-            else:
-                self._workers.add(address)
-                self._say(f"{address} works")
+    def _ended_by(self, why: str) -> ExperimentError:
+        return ExperimentError(f"{why}; go on with ./sweep.py --resume {self._folder.name}")
 
-    def _check_somebody_works(self) -> None:
-        """Say at once when no worker can measure.
-
-        Raises ExperimentError when none could for NOBODY_S, and at once when those that were there are all dismissed.
-        """
-        if self._workers:
+    def _count_workers(self) -> int:
+        """Return how many workers there are. Without any, say so at once, and wait no longer than NOBODY_S."""
+        self._check_scheduler()
+        count = len({*self._client.scheduler_info(n_workers=-1)["workers"]} - self._unfit)
+        if count:
             self._nobody_since_s = None
-        elif self._unfit:
-            raise ExperimentError("no worker is left that can measure; mend one and go on with ./sweep.py --resume "
-                                  f"{self._folder.name}")
-        elif self._nobody_since_s is None:
+            return count
+        limit_s = RESTART_S if self._unfit else NOBODY_S
+        if self._nobody_since_s is None:
             self._nobody_since_s = time.monotonic()
-            self._say(f"no worker that can measure is there; waiting for one, {NOBODY_S:g} s at most")
-        elif time.monotonic() > self._nobody_since_s + NOBODY_S:
-            raise ExperimentError(f"no worker that can measure came within {NOBODY_S:g} s; start one and go on with "
-                                  f"./sweep.py --resume {self._folder.name}")
+            self._say(f"no worker that can measure is there; waiting for one, {limit_s:g} s at most")
+        elif time.monotonic() > self._nobody_since_s + limit_s:
+            raise self._ended_by(f"no worker that can measure came within {limit_s:g} s; start or mend one")
+        return count
 
-    def _dismiss(self, address: str, why: str) -> None:
-        """Send a worker away whose machine cannot measure, and say so."""
-        self._unfit.add(address)
-        self._workers.discard(address)
-        self._say(printable(f"{address} is dismissed: {why}"))
-        self._client.retire_workers([address], close_workers=True)
-
-    def _hand_out(self) -> None:
+    def _hand_out(self, workers: int) -> None:
         """Give Dask some units for each worker, but not all: each brings its recording along."""
-        while self._waiting and len(self._running) < AHEAD * len(self._workers):
-            self._folder.check_room()
+        while self._waiting and len(self._running) < AHEAD * workers:
             job = self._waiting.popleft()
             try:
                 files = job.site.files()
@@ -164,35 +123,32 @@ class Driver:
             result = None if error else future.result(timeout=RESULT_S)
         except (*LOST, OSError):
             error = None
-        if isinstance(error, UnfitError):
-            if error.args[0] not in self._unfit:
-                self._dismiss(*error.args)
-        elif isinstance(error, NotMeasuredError):
+        future.release()        # else Dask would answer the next try with what came of this one
+        if isinstance(error, NotMeasuredError):
             result = error.args[0]
         elif isinstance(error, Exception) and not isinstance(error, CancelledError):
             result = of_unit(job.unit, "failed", f"the machine: {error!r}"), {}
-        if result:
+        if result and result[0].status != "unfit":
             self._finished(*result)
-        else:
-            self._waiting.appendleft(job)
+            return
+        self._waiting.appendleft(job)
+        if result and result[0].worker not in self._unfit:
+            self._dismiss(result[0])
+
+    def _dismiss(self, outcome: UnitOutcome) -> None:
+        """Send a worker away whose machine cannot measure, and say so."""
+        self._unfit.add(outcome.worker)
+        self._say(printable(f"{outcome.machine} ({outcome.worker}) is dismissed: {outcome.why[0]}"))
+        self._client.retire_workers([outcome.worker], close_workers=True)
 
     def _finished(self, outcome: UnitOutcome, files: Contents) -> None:
         self._folder.store(outcome, files)
-        self.counts[outcome.status] += 1
-        self._new += 1
-        settings = f" ({in_words(outcome.options)})" if outcome.options else ""
-        where = f" on {outcome.machine.name} in {outcome.took_s:.0f} s" if outcome.machine.name else ""
-        why = f": {outcome.why[0]}" if outcome.why else ""
-        failed = f"; {self.counts['failed']} failed so far" if self.counts["failed"] else ""
-        self._done(printable(f"{outcome.url}{settings}: {outcome.status}{where}{why}{failed}"))
-
-    def _note(self) -> None:
-        """Note how far the sweep is, for --status."""
-        if time.monotonic() < self._noted_s + LOOK_S and (self._waiting or self._running):
-            return
-        self._noted_s = time.monotonic()
+        self._counts[outcome.status] += 1
         left = len(self._waiting) + len(self._running)
-        left_s = round((time.monotonic() - self._began_s) / self._new * left) if self._new else None
-        self._folder.write("progress.json", {
-            "sites": self.counts.total() + left, "done": self.counts.total(), **self.counts, "left_s": left_s,
-            "workers": sorted(self._workers)})
+        self._folder.write("progress.json", {"sites": self._counts.total() + left, "done": self._counts.total(),
+                                             **self._counts})
+        settings = f" ({in_words(outcome.options)})" if outcome.options else ""
+        where = f" on {outcome.machine} in {outcome.took_s:.0f} s" if outcome.machine else ""
+        why = f": {outcome.why[0]}" if outcome.why else ""
+        failed = f"; {self._counts['failed']} failed so far" if self._counts["failed"] else ""
+        self._done(printable(f"{outcome.url}{settings}: {outcome.status}{where}{why}{failed}"))

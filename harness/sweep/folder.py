@@ -1,6 +1,6 @@
 """``sweep-NAME/``: all that a sweep has. It is on disk at every moment: nothing is lost when a process dies.
 
-    sweep.json                  what was asked for last
+    sweep.json                  what was typed when it was begun
     progress.json               how far it is (--status)
     driver.lock                 held by the driver while it lives: two drivers would do everything twice
     recordings/PAGE/            a site's own recording: site.pages, site/, site.fetchlog/, or failed.json
@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError
-from harness.files.pages import Page
 from harness.sweep.measuring import Contents, write_files
 from harness.sweep.outcome import FILE, UnitOutcome, read_outcome
 from harness.system.atomic import write_atomically
@@ -32,8 +31,6 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted, read_u
 
 PREFIX = "sweep-"
 STAGING = "."
-MARGIN_BYTES = 10**9
-"""Room on the disk under which a sweep takes no more results."""
 
 
 class SweepFolder:
@@ -96,10 +93,6 @@ class SweepFolder:
             os.close(descriptor)
         return None
 
-    def recording(self, page: Page) -> Path:
-        """Return where a page's own recording is, or will be."""
-        return self.recordings / page.name
-
     def results(self, key: str) -> Path:
         """Return where a unit's results are, or will be."""
         return self.sites / key
@@ -148,15 +141,9 @@ class SweepFolder:
                 folder.rename(staging / folder.name)
         return len(failed)
 
-    def check_room(self) -> None:
-        """Raise InputError when the disk has no room for more."""
-        if shutil.disk_usage(self.path).free < MARGIN_BYTES:
-            raise InputError(f"{self.path}: less than {MARGIN_BYTES // 10**9} GB free on this disk; make room and go "
-                             f"on with ./sweep.py --resume {self.name}")
-
     def write(self, name: str, content: Mapping[str, Any]) -> None:
         """Write ``sweep.json`` or ``progress.json``."""
-        write_atomically(self.path / name, json.dumps({"format": 1, **content}, indent=1) + "\n")
+        write_atomically(self.path / name, json.dumps({"format": 2, **content}, indent=1) + "\n")
 
     def read(self, name: str) -> dict[str, Any]:
         """Return what stands in such a file, {} where there is none."""

@@ -5,7 +5,6 @@ sudo, whatever links lie there.
 """
 
 import os
-import platform
 import socket
 import subprocess
 import sys
@@ -15,22 +14,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from harness.analysis.improvement import improvement
 from harness.analysis.selection import select
 from harness.bootstrap import ROOT
-from harness.errors import BusyError, ExitStatus, ExperimentError, InputError
+from harness.errors import ExitStatus, ExperimentError, InputError
 from harness.files.pages import PageFiles
 from harness.files.result_names import CLIENT, SERVER_LOGS
-from harness.files.results import Results, has_loads, read_results
-from harness.measure.preflight import check_browser, check_room
+from harness.files.results import has_loads, read_results
 from harness.mirror.paths import list_files
-from harness.network.links import delays_by_netem
-from harness.network.needs import check_programs
-from harness.sweep.outcome import Machine, Status, UnitOutcome, of_unit
+from harness.sweep.outcome import Status, UnitOutcome, of_unit
 from harness.sweep.plan import Unit, Versions, own_versions
-from harness.system.lock import INHERITED_FD, lent_lock
 from harness.system.options import plain
-from harness.system.privileges import act_as, as_root, invoking_user, passable_temp_root, require_root
+from harness.system.privileges import act_as, as_root, invoking_user, require_root
 from harness.system.processes import stop
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import ANY_SIZE, UnreadableFileError, open_untrusted
@@ -44,8 +38,10 @@ RESULTS = (CLIENT, SERVER_LOGS)
 """What tfo.py makes in its folder."""
 LARGEST = 2**29
 """Bytes of a recording, or of a unit's results."""
-LONGEST_S = 6 * 3600.0
-"""How long one delay may take. tfo.py bounds every load itself, so this is for what nobody thought of."""
+LONGEST_S = 24 * 3600.0
+"""How long one site may take. tfo.py bounds every load itself, so this is for what nobody thought of."""
+BUSY_S = 10.0
+"""How often it is tried again while another experiment runs on the machine."""
 ENDING_S = 20.0
 """What tfo.py may take to clean up."""
 MOST_REASONS = 3
@@ -70,75 +66,64 @@ class NotMeasuredError(Exception):
         return "; ".join(self.args[0][0].why)
 
 
-class UnfitError(Exception):
-    """This machine can measure no page. Its arguments: the worker's address, and why."""
-
-
-def take_part(versions: Versions) -> str:
-    """Check that this machine can measure, with these `versions`; return why it cannot, "" when it can."""
-    try:
-        require_root("./sweep.py (a worker)")
-        check_programs()
-        check_browser()
-        check_room(passable_temp_root())
-        delays_by_netem()
-    except InputError as error:
-        return str(error)
-    return "" if own_versions() == versions else f"it has {own_versions()}, and the sweep {versions}"
-
-
 def measure(unit: Unit, recording: Contents, patience: Patience) -> tuple[UnitOutcome, Contents]:
-    """Measure a unit, one delay after the other; return its outcome, and its files. This is a task of Dask's.
+    """Measure a unit; return its outcome, and its files. This is a task of Dask's.
 
-    Raises NotMeasuredError where another try may succeed, and UnfitError.
+    Raises NotMeasuredError where another try may succeed.
     """
-    if why := take_part(unit.versions):     # it may have changed since it was asked
-        raise UnfitError(own_address(), why)
-    act_as(invoking_user())
-    with temporary_directory() as scratch:
-        work_dir = scratch / "unit"
-        write_files(work_dir, recording)
-        final = False
-        try:
-            with lent_lock(patience.wait_s) as lock_fd:
-                outcome, final = _measured(unit, work_dir, patience, lock_fd)
-        except (BusyError, ExperimentError, OSError) as error:
-            outcome = of_unit(unit, "failed", f"the machine: {error}")
-        files = read_files(work_dir, RESULTS)
-        files |= read_files(scratch, (CONSOLE,))
-    result = replace(outcome, machine=this_machine()), files
-    if outcome.status == "failed" and not final:
+    status, files = 0, dict[str, bytes]()
+    if why := _why_unfit(unit.versions):
+        outcome = of_unit(unit, "unfit", why)
+    else:
+        act_as(invoking_user())
+        began_s = time.monotonic()
+        with temporary_directory() as scratch:
+            work_dir = scratch / "unit"
+            write_files(work_dir, recording)
+            try:
+                status = run_tfo(unit, work_dir, patience)
+                outcome = judge(unit, work_dir, status)
+            except (ExperimentError, OSError) as error:
+                outcome = of_unit(unit, "failed", f"the machine: {error}")
+            files = read_files(work_dir, RESULTS) | read_files(scratch, (CONSOLE,))
+        outcome = replace(outcome, took_s=round(time.monotonic() - began_s, 1))
+    result = replace(outcome, machine=socket.gethostname(), worker=_own_address()), files
+    if outcome.status == "failed" and status != ExitStatus.WRONG_INPUT:
         raise NotMeasuredError(result)
     return result
 
 
-def _measured(unit: Unit, work_dir: Path, patience: Patience, lock_fd: int) -> tuple[UnitOutcome, bool]:
-    """Measure a unit in `work_dir`; return its outcome, and whether another try can give no other one."""
-    began_s, statuses = time.time(), []
-    for delay in unit.delays:
-        statuses.append(run_tfo(work_dir, ("--delaynet", plain(delay), "--patience", plain(patience.patience_s),
-                                           *unit.options), lock_fd))
-        if statuses[-1] == ExitStatus.UNAVAILABLE:
-            raise UnfitError(own_address(), last_line(work_dir.parent / CONSOLE))
-        if statuses[-1] not in (ExitStatus.DONE, ExitStatus.INCOMPLETE):
-            break
-    outcome = judge(unit, work_dir, whole=len(statuses) == len(unit.delays) and not any(statuses))
-    return (replace(outcome, began_s=began_s, took_s=round(time.time() - began_s, 1)),
-            statuses[-1] == ExitStatus.WRONG_INPUT)
+def _why_unfit(versions: Versions) -> str:
+    """Return why this worker can measure nothing with these `versions`, "" when it can.
+
+    What else may be missing on the machine, tfo.py says by its exit status.
+    """
+    try:
+        require_root("./sweep.py (a worker)")
+        found = own_versions()
+    except InputError as error:
+        return str(error)
+    return "" if found == versions else f"it has {found}, and the sweep {versions}"
 
 
-def run_tfo(work_dir: Path, words: Iterable[str], lock_fd: int) -> int:
-    """Run tfo.py on the recording in `work_dir`; return its exit status.
+def run_tfo(unit: Unit, work_dir: Path, patience: Patience) -> int:
+    """Run tfo.py on the recording in `work_dir`, after the end of another experiment; return its exit status.
 
     If this process is killed, tfo.py ends as it does on Ctrl-C, and cleans up.
     """
     command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, str(ROOT / "tfo.py"), "--name", SITE,
-               "--dir", str(work_dir), *words]
-    environment = {**os.environ, INHERITED_FD: str(lock_fd), "PYTHONUNBUFFERED": "1"}
-    with (work_dir.parent / CONSOLE).open("ab") as log:
+               "--dir", str(work_dir), "--patience", plain(patience.patience_s), *unit.options]
+    deadline_s = time.monotonic() + patience.wait_s
+    while (status := _run(command, work_dir.parent / CONSOLE)) == ExitStatus.BUSY and time.monotonic() < deadline_s:
+        time.sleep(BUSY_S)
+    return status
+
+
+def _run(command: list[str], console: Path) -> int:
+    with console.open("wb") as log:
         with as_root():
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment,
-                                       pass_fds=(lock_fd,), cwd=ROOT)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
+                                       env={**os.environ, "PYTHONUNBUFFERED": "1"})
         try:
             return process.wait(LONGEST_S)
         except subprocess.TimeoutExpired:
@@ -147,33 +132,26 @@ def run_tfo(work_dir: Path, words: Iterable[str], lock_fd: int) -> int:
             stop(process, ENDING_S)
 
 
-def judge(unit: Unit, work_dir: Path, *, whole: bool) -> UnitOutcome:
-    """Return the unit's outcome by what is in ``client/``. `whole`: tfo.py has measured every load at every delay."""
+def judge(unit: Unit, work_dir: Path, exit_status: int) -> UnitOutcome:
+    """Return the unit's outcome by what is in ``client/``, and by tfo.py's exit status."""
     last = last_line(work_dir.parent / CONSOLE)
+    if exit_status == ExitStatus.UNAVAILABLE:
+        return of_unit(unit, "unfit", last)
     if not has_loads(work_dir / CLIENT):
         return of_unit(unit, "failed", last)
     results = read_results(work_dir / CLIENT)
-    _require_versions(results, unit.versions)
+    for name, wanted in asdict(unit.versions).items():      # Chrome was updated meanwhile, say
+        for experiment in results.experiments:
+            if (found := experiment.settings.get(name, wanted)) != wanted:
+                return of_unit(unit, "unfit", f"it has {found}, and the sweep {wanted}")
     selection = select(results, "load")
-    usable = [improvement(selection, page, rtt_ms).percent is not None
-              for page in results.urls for rtt_ms in results.rtts_ms]
-    status: Status = "measured" if whole and all(usable) else "partly" if any(usable) else "failed"
-    return of_unit(unit, status, *(() if status == "measured" else _reasons(results) or (last,)))
-
-
-def _require_versions(results: Results, wanted: Versions) -> None:
-    """Raise UnfitError when others than the `wanted` versions have measured: Chrome was updated meanwhile, say."""
-    for experiment in results.experiments:
-        found = Versions(**{name: str(experiment.settings.get(name) or own) for name, own in asdict(wanted).items()})
-        if found != wanted:
-            raise UnfitError(own_address(), f"it has {found}, and the sweep {wanted}")
-
-
-def _reasons(results: Results) -> tuple[str, ...]:
-    """Return the most frequent reasons why loads do not count, each with how many loads it holds for."""
+    usable = [row.percent is not None for row in selection.rows]
+    whole = exit_status == ExitStatus.DONE and all(usable)
+    status: Status = "measured" if whole else "partly" if any(usable) else "failed"
     counted = Counter(reason for load in results.loads if not load.valid for reason in load.why_not)
-    return tuple(f"{count} of {len(results.loads)} loads: {reason}" for reason, count
-                 in counted.most_common(MOST_REASONS))
+    reasons = [f"{count} of {len(results.loads)} loads: {reason}"
+               for reason, count in counted.most_common(MOST_REASONS)]
+    return of_unit(unit, status, *([] if whole else reasons or [last]))
 
 
 def last_line(log: Path) -> str:
@@ -214,7 +192,7 @@ def write_files(folder: Path, contents: Contents) -> None:
         (folder / name).write_bytes(content)
 
 
-def own_address() -> str:
+def _own_address() -> str:
     """Return the address of the worker that runs this task, "" outside of one."""
     from distributed import get_worker
 
@@ -222,11 +200,3 @@ def own_address() -> str:
         return str(get_worker().address)
     except ValueError:
         return ""
-
-
-def this_machine() -> Machine:
-    """Return what this machine is."""
-    cpu = next((line for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-                if line.startswith("model name")), "")
-    return Machine(socket.gethostname(), platform.release(), os.cpu_count() or 0,
-                   " ".join(cpu.partition(":")[2].split()), own_versions().browser)

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -10,22 +10,11 @@ from harness.files.load_record import format_version, in_words
 from harness.sweep.plan import Unit
 from harness.system.untrusted import parse_json
 
-FORMAT = 2
+FORMAT = 3
 FILE = "site.json"
-Status = Literal["measured", "partly", "failed"]
+Status = Literal["measured", "partly", "failed", "unfit"]
 LONGEST_WHY = 1000
 """Characters of a reason."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Which machine it was: its host name, the release of its kernel, its processors, its Chrome."""
-
-    name: str = ""
-    kernel: str = ""
-    cpus: int = 0
-    processor: str = ""
-    browser: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,7 +22,8 @@ class UnitOutcome:
     """The outcome of one unit. `why` says in words what went wrong.
 
     `status` is "measured" when every load counts, "partly" when some loads count and give an improvement, "failed" when
-    no improvement is known. Times in s: `began_s` since 1970, `took_s` from the first to the last load.
+    no improvement is known; "unfit" when the machine can measure no page, which is kept nowhere. `machine` is its host
+    name, and `worker` its address in Dask. `took_s`: from the first to the last load, in s.
     """
 
     key: str
@@ -41,8 +31,8 @@ class UnitOutcome:
     status: Status
     why: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
-    machine: Machine = Machine()
-    began_s: float = 0.0
+    machine: str = ""
+    worker: str = ""
     took_s: float = 0.0
 
     def to_json(self) -> str:
@@ -50,9 +40,9 @@ class UnitOutcome:
         return json.dumps({"format": FORMAT, **asdict(self)}, indent=1) + "\n"
 
 
-def of_unit(unit: Unit, status: Status, *why: str, **more: Any) -> UnitOutcome:
+def of_unit(unit: Unit, status: Status, *why: str) -> UnitOutcome:
     """Return the outcome of `unit`."""
-    return UnitOutcome(unit.key, unit.url, status, tuple(text[:LONGEST_WHY] for text in why), unit.options, **more)
+    return UnitOutcome(unit.key, unit.url, status, tuple(text[:LONGEST_WHY] for text in why), unit.options)
 
 
 def read_outcome(text: str | bytes) -> UnitOutcome:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from harness.analysis.intervals import RESAMPLES
 from harness.analysis.stats import CONFIDENCE
-from harness.sweep.site_rows import AtRtt, SiteRow
+from harness.sweep.site_rows import AtRtt
 
 LIMITS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 FEWEST = 5
@@ -48,53 +48,55 @@ class Distribution:
     sites: int
 
 
-def median_improvement(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Estimate | None:
-    """Return the median of the sites' improvements at an RTT, in percent; None without a site."""
-    values = improvements(rows, rtt_ms)
-    return _estimate(values, lambda sample: float(np.median(sample)), seed) if values.size else None
+def median_improvement(found: Sequence[AtRtt], seed: int = 1) -> Estimate:
+    """Return the median of the sites' improvements at one RTT, in percent."""
+    return _estimate(_percents(found), lambda sample: float(np.median(sample)), seed)
 
 
-def share_faster(rows: Sequence[SiteRow], rtt_ms: float) -> Estimate | None:
+def share_faster(found: Sequence[AtRtt]) -> Estimate | None:
     """Return the share of sites (0 to 1) that are faster with TFO: all of the site's interval lies above 0.
 
     Sites without an interval do not count; None when no site has one.
     """
-    found = [at.verdict == "faster" for row in rows if (at := row.at_rtt(rtt_ms)) and at.verdict != "unknown"]
-    return _share(sum(found), len(found)) if found else None
+    from scipy import stats  # half a second to import
 
-
-def distribution(rows: Sequence[SiteRow], rtt_ms: float, seed: int = 1) -> Distribution | None:
-    """Return how the improvement at an RTT is distributed over sites; None without a site."""
-    values = np.sort(improvements(rows, rtt_ms))
-    if not values.size:
+    known = [at.helps for at in found if at.interval]
+    if not known:
         return None
-    x: Floats = values
-    if values.size > MOST_POINTS:
-        x = np.asarray(np.quantile(values, np.linspace(0, 1, MOST_POINTS)), float)
-    share = np.searchsorted(values, x, side="right") / values.size
-    empty = np.array([])
-    if values.size < FEWEST:
-        return Distribution(x, share, empty, empty, values.size)
-    shares = [np.searchsorted(np.sort(draw), x, side="right") / values.size for draw in _draws(values, seed)]
-    low, high = np.quantile(shares, LIMITS, axis=0)
-    return Distribution(x, share, low, high, values.size)
+    count, sites = sum(known), len(known)
+    if sites < FEWEST:
+        return Estimate(count / sites, None, None, sites)
+    interval = stats.binomtest(count, sites).proportion_ci(CONFIDENCE, "exact")
+    return Estimate(count / sites, float(interval.low), float(interval.high), sites)
 
 
-def improvements(rows: Sequence[SiteRow], rtt_ms: float) -> Floats:
-    """Return the improvement of every site at an RTT, in percent."""
-    return np.array([at.percent for row in rows if (at := row.at_rtt(rtt_ms))], float)
+def distribution(found: Sequence[AtRtt], seed: int = 1) -> Distribution:
+    """Return how the improvement at one RTT is distributed over sites."""
+    values = np.sort(_percents(found))
+    x = values if values.size <= MOST_POINTS else np.asarray(np.quantile(values, np.linspace(0, 1, MOST_POINTS)), float)
+
+    def shares(sample: Floats) -> Floats:
+        return np.asarray(np.searchsorted(np.sort(sample), x, side="right") / sample.size, float)
+
+    low, high = np.quantile([shares(draw) for draw in _draws(values, seed)], LIMITS, axis=0) \
+        if values.size >= FEWEST else (np.array([]), np.array([]))
+    return Distribution(x, shares(values), low, high, values.size)
 
 
-def theory_slope(points: Sequence[AtRtt], seed: int = 1) -> Estimate | None:
+def theory_slope(found: Sequence[AtRtt], seed: int = 1) -> Estimate | None:
     """Return the slope of the line through the origin of improvement against handshakes x RTT / PLT (least squares).
 
     Theory says 1: each handshake on the critical path that is saved makes the load event come one RTT earlier. None
-    without a point that has handshakes.
+    without a site that has handshakes.
     """
-    pairs = np.array([(point.theory_percent, point.percent) for point in points if point.theory_percent], float)
+    pairs = np.array([(at.theory_percent, at.percent) for at in found if at.theory_percent], float)
     if not pairs.size:
         return None
     return _estimate(pairs, lambda sample: float((sample[:, 0] * sample[:, 1]).sum() / (sample[:, 0] ** 2).sum()), seed)
+
+
+def _percents(found: Sequence[AtRtt]) -> Floats:
+    return np.array([at.percent for at in found], float)
 
 
 def _draws(values: Floats, seed: int) -> Iterator[Floats]:
@@ -102,16 +104,6 @@ def _draws(values: Floats, seed: int) -> Iterator[Floats]:
     rng = np.random.default_rng(seed)
     for _ in range(RESAMPLES):
         yield values[rng.integers(0, len(values), len(values))]
-
-
-def _share(count: int, sites: int) -> Estimate:
-    """Return the share of sites of which something holds, with its exact interval."""
-    from scipy import stats  # half a second to import
-
-    if sites < FEWEST:
-        return Estimate(count / sites, None, None, sites)
-    interval = stats.binomtest(count, sites).proportion_ci(CONFIDENCE, "exact")
-    return Estimate(count / sites, float(interval.low), float(interval.high), sites)
 
 
 def _estimate(values: Floats, statistic: Callable[[Floats], float], seed: int) -> Estimate:

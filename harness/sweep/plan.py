@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -19,9 +19,8 @@ from harness.files import layout
 from harness.measure.command_line import parse_arguments
 from harness.measure.settings import SWEPT
 from harness.measure.version import program_digest
-from harness.system.options import plain
 
-FORMAT = 2
+FORMAT = 3
 """The version of a unit's description; another one makes other keys."""
 MOST_COMBINATIONS = 1000
 """How many the values of a --grid file may give."""
@@ -38,14 +37,10 @@ class Versions:
 
 @dataclass(frozen=True)
 class Unit:
-    """One site to be measured, at which one-way `delays` in ms, with which other `options` of tfo.py.
-
-    `recording` is the SHA-256 of its recording (harness.measure.resume.recording_digest).
-    """
+    """One site to be measured, with which `options` of tfo.py; `recording` is its SHA-256 (measure.resume)."""
 
     url: str
     recording: str
-    delays: tuple[float, ...]
     options: tuple[str, ...]
     versions: Versions
 
@@ -60,11 +55,11 @@ def in_words(options: Sequence[str]) -> str:
     return " ".join(options) or "as by default"
 
 
-def check_options(words: Sequence[str], delays_ms: Iterable[float] = (1.0,)) -> tuple[str, ...]:
+def check_options(words: Sequence[str]) -> tuple[str, ...]:
     """Return tfo.py's options as ``--name=value``, in order of their names.
 
     Raises InputError for those that are none of a sweep; ends the program with a line and status 2 for what tfo.py
-    refuses with one of these delays (one way).
+    refuses, so that no site fails of it later.
     """
     found: dict[str, str] = {}
     waiting = list(words)
@@ -81,8 +76,7 @@ def check_options(words: Sequence[str], delays_ms: Iterable[float] = (1.0,)) -> 
                              "another")
         found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
     options = tuple(found[name] for name in sorted(found))
-    for delay_ms in delays_ms:
-        parse_arguments("", (f"--delaynet={plain(delay_ms)}", *options))
+    parse_arguments("", options)
     return options
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +25,7 @@ from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts, write_rtts
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import PARTS, SITE, Contents, last_line, read_files
-from harness.sweep.options import SweepSettings
-from harness.sweep.plan import Unit
+from harness.sweep.plan import Unit, Versions
 from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json, read_untrusted_text
 
@@ -81,43 +81,32 @@ def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]
 
 def _is_real(files: PageFiles) -> bool:
     """Tell whether it is a recording of real pages; one that a newer program made is nothing to prefer."""
-    try:
+    with suppress(InputError):
         return not read_manifest(files.fetchlog, []).synthetic
-    except InputError:
-        return False
+    return False
 
 
 def _pages_of(files: PageFiles) -> list[Page]:
-    try:
+    with suppress(InputError):
         return read_pages(files.pages)
-    except InputError:
-        return []           # somebody else's list, which this sweep need not read
+    return []           # somebody else's list, which this sweep need not read
 
 
-def recorded(sweep: SweepFolder, page: Page) -> SiteRecording | None:
-    """Return what the sweep has already: a page's recording, or why there is none; None when it was not tried yet.
+def recorded(sweep: SweepFolder, page: Page) -> SiteRecording:
+    """Return what the sweep has already: a page's recording, why there is none, or that it was not tried yet.
 
     Two URLs may have one file name (/a/b and /ab): what is there of one that the list named before is not this page's.
     """
-    folder = sweep.recording(page)
-    if (folder / FAILED).exists():
-        try:
-            failed = read_untrusted_json(folder / FAILED)
-            why_not = str(failed["why"])
-        except (UnreadableFileError, KeyError, TypeError):
-            return SiteRecording(page, folder, why_not="not known any more; try again with --again")
-        return SiteRecording(page, folder, why_not=why_not) if failed.get("url", page.url) == page.url else None
-    files = PageFiles(folder, SITE)
+    folder = sweep.recordings / page.name
     try:
-        is_of_it = read_untrusted_text(files.pages).strip() == page.url
-    except UnreadableFileError:
-        return None
-    return SiteRecording(page, folder, recording_digest(files)) if is_of_it else None
-
-
-def not_tried(sweep: SweepFolder, page: Page) -> SiteRecording:
-    """Return what stands for a page that the sweep has not come to yet."""
-    return SiteRecording(page, sweep.recording(page), why_not=NOT_TRIED)
+        failed = read_untrusted_json(folder / FAILED) if (folder / FAILED).exists() else None
+        of = failed["url"] if failed else read_untrusted_text(PageFiles(folder, SITE).pages).strip()
+        why_not = str(failed["why"]) if failed else ""
+    except (UnreadableFileError, KeyError, TypeError):
+        of, why_not = "", ""
+    if of != page.url:
+        return SiteRecording(page, folder, why_not=NOT_TRIED)
+    return SiteRecording(page, folder, "" if failed else recording_digest(PageFiles(folder, SITE)), why_not)
 
 
 def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> SiteRecording:
@@ -131,36 +120,30 @@ def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Sit
             made = staging / "failed"
             made.mkdir()
             (made / FAILED).write_text(json.dumps({"format": 1, "url": page.url, "why": why}) + "\n")
-        shutil.rmtree(sweep.recording(page), ignore_errors=True)
-        made.rename(sweep.recording(page))
-    done = recorded(sweep, page)
-    assert done is not None     # it has just been put there
-    return done
+        shutil.rmtree(sweep.recordings / page.name, ignore_errors=True)
+        made.rename(sweep.recordings / page.name)
+    return recorded(sweep, page)
 
 
 def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     """Copy one page's logs, hosts and RTTs out of a recording; return why that is not possible, "" when it was."""
     try:
         return _cut(source, page, target)
-    except shutil.Error as error:       # of several files; each with where it was to go, and why not
-        path, _, why = error.args[0][0]
-        return f"{path}: cannot be copied ({why})"
-    except OSError as error:
-        return f"{error.filename or source.mirror}: cannot be copied ({error.strerror or error})"
+    except InputError as error:
+        return str(error)
+    except OSError as error:        # shutil.Error has several files, each with its target, and why not
+        path, _, why = error.args[0][0] if isinstance(error, shutil.Error) else (error.filename, "", error.strerror)
+        return f"{path or source.mirror}: cannot be copied ({why or error})"
 
 
 def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
-    """Copy a page's part of a recording into `target`; return why that is not possible, "" if it was."""
     target.fetchlog.mkdir()
     target.mirror.mkdir()
     for name in (page.name, f"{page.name}.har", MANIFEST):
         if (source.fetchlog / name).is_file():
             shutil.copyfile(source.fetchlog / name, target.fetchlog / name, follow_symlinks=False)
-    try:
-        whole, own = (read_recording(source.mirror, fetchlog) for fetchlog in (source.fetchlog, target.fetchlog))
-        rtts_ms = read_rtts(source.rtts) if source.rtts.exists() else {}
-    except InputError as error:
-        return str(error)
+    whole, own = (read_recording(source.mirror, fetchlog) for fetchlog in (source.fetchlog, target.fetchlog))
+    rtts_ms = read_rtts(source.rtts) if source.rtts.exists() else {}
     of_others = _hosts(whole) - _hosts(own)
     bodies = {name: body for name, body in own.bodies.items() if name.partition("/")[0] not in of_others}
     if damaged := damage(bodies, source.mirror):
@@ -210,8 +193,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
     found = []
     for number, page in enumerate(pages, start=1):
         done = recorded(sweep, page)
-        if done is None:
-            sweep.check_room()
+        if not done.tried:
             sweep.write("progress.json", {"recorded": number - 1, "pages": len(pages)})
             source = installed.get(as_browsers_ask(page.url))
             done = record_site(sweep, page, source)
@@ -221,7 +203,7 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
     return found
 
 
-def planned(sites: Sequence[SiteRecording], asked: SweepSettings) -> list[Job]:
+def planned(sites: Sequence[SiteRecording], combinations: Sequence[tuple[str, ...]], versions: Versions) -> list[Job]:
     """Return the units: each recorded site under each combination of options."""
-    return [Job(Unit(site.page.url, site.digest, asked.delays, options, asked.versions), site)
-            for options in asked.combinations for site in sites if not site.why_not]
+    return [Job(Unit(site.page.url, site.digest, options, versions), site)
+            for options in combinations for site in sites if not site.why_not]

@@ -1,20 +1,17 @@
 """The results of each unit, read from its folder: one row for a site, with what TFO improves at each RTT."""
 
-import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from harness.analysis.explanation import explain
-from harness.analysis.improvement import improvement
-from harness.analysis.prediction import predict
-from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.intervals import Interval
+from harness.analysis.selection import Selection, select
 from harness.analysis.stats import improvement_percent
 from harness.errors import InputError
-from harness.files.load_record import LoadRecord
 from harness.files.result_names import CLIENT
-from harness.files.results import Results, has_loads, read_results
+from harness.files.results import has_loads, read_results
+from harness.show.export import export_rows
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import LONGEST_WHY, UnitOutcome, of_unit
 from harness.sweep.plan import Unit
@@ -23,38 +20,47 @@ from harness.sweep.recordings import SiteRecording
 
 @dataclass(frozen=True)
 class AtRtt:
-    """A site at one RTT. Medians of PLT in ms without TFO and with it; how many percent less it is with TFO.
+    """A site at one RTT: what TFO improves, and what its loads without TFO say that it should, in percent of PLT.
 
-    The 95% interval of the latter is from `pairs` of loads. From the loads without TFO come the prediction, and the
-    median number of handshakes on their critical path that TFO can save.
+    `predicted_percent` comes from playing the loads again. `theory_percent` is handshakes x RTT / PLT: of those
+    handshakes on the critical path that TFO can save, each with the RTT to its server.
     """
 
-    rtt_ms: float
     off_ms: float
-    on_ms: float
+    """Median PLT without TFO."""
     percent: float
-    low_percent: float | None
-    high_percent: float | None
-    pairs: int
-    predicted_percent: float | None
-    handshakes: float | None
+    """How many percent less it is with TFO."""
+    interval: Interval | None = None
+    is_significant: bool = False
+    pairs: int = 0
+    """Of loads, from which the interval comes."""
+    predicted_percent: float | None = None
+    theory_percent: float | None = None
 
     @property
-    def theory_percent(self) -> float | None:
-        """The improvement that theory says, in percent: handshakes x RTT / PLT."""
-        return None if self.handshakes is None else 100 * self.handshakes * self.rtt_ms / self.off_ms
+    def helps(self) -> bool:
+        """Whether all of the interval is an improvement, a significant one."""
+        return self.is_significant and self.interval is not None and self.interval.low_percent > 0
 
     @property
-    def verdict(self) -> str:
-        """Say in a word whether all of the interval is on one side of 0."""
-        if self.low_percent is None or self.high_percent is None:
-            return "unknown"
-        return "faster" if self.low_percent > 0 else "slower" if self.high_percent < 0 else "no difference told"
+    def errors_percent(self) -> tuple[float, float]:
+        """How far the interval's limits lie below and above the improvement, in points; 0 without an interval.
+
+        One is negative where the improvement lies outside: it is of all loads, the interval of pairs of them.
+        """
+        if self.interval is None:
+            return 0.0, 0.0
+        return self.percent - self.interval.low_percent, self.interval.high_percent - self.percent
+
+    @property
+    def hurts(self) -> bool:
+        """Whether all of the interval is a slow-down, a significant one."""
+        return self.is_significant and self.interval is not None and self.interval.high_percent < 0
 
 
 @dataclass(frozen=True)
 class SiteRow:
-    """One unit: its `outcome`, and what was measured; counts are medians over the loads without TFO.
+    """One unit: its `outcome`, what was measured at each RTT (ms), and the cells of its table (docs/results.md).
 
     A unit that is not `tried` yet has no outcome of its own: `outcome` says only which unit it is.
     """
@@ -62,20 +68,18 @@ class SiteRow:
     outcome: UnitOutcome
     tried: bool = True
     synthetic: bool = False
-    requests: float | None = None
-    hosts: float | None = None
-    connections: float | None = None
-    bytes: float | None = None
-    at: tuple[AtRtt, ...] = ()
+    at: Mapping[float, AtRtt] = field(default_factory=dict)
+    cells: Sequence[Mapping[str, Any]] = ({},)
 
     @property
     def status(self) -> str:
         """The outcome's status, as tables have it."""
         return self.outcome.status if self.tried else "not measured yet"
 
-    def at_rtt(self, rtt_ms: float) -> AtRtt | None:
-        """Return what was found at an RTT, None where nothing was."""
-        return next((found for found in self.at if found.rtt_ms == rtt_ms), None)
+    @property
+    def why(self) -> str:
+        """All reasons in a line."""
+        return "; ".join(self.outcome.why)
 
 
 def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], units: Sequence[Unit]) -> list[SiteRow]:
@@ -90,86 +94,32 @@ def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], units: Sequen
             outcome = folder.outcome(unit.key)
         except InputError as error:
             outcome = of_unit(unit, "failed", str(error))
-        rows.append(read_row(folder, outcome) if outcome else SiteRow(of_unit(unit, "failed"), tried=False))
+        rows.append(_read_row(folder, outcome) if outcome else SiteRow(of_unit(unit, "failed"), tried=False))
     return rows
 
 
-def read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
+def _read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
     """Return the row of one unit. Loads that are gone, or that cannot be read, are a failure with its reason."""
     client = folder.results(outcome.key) / CLIENT
     if outcome.status == "failed" and not has_loads(client):    # it failed before its first load, and says why
         return SiteRow(outcome)
-    if not client.is_dir():
-        return SiteRow(_failed(outcome, f"{client}: its loads are gone"))
     try:
-        return _row_of(outcome, read_results(client))
+        results = read_results(client)
+        selection = select(results, "load")
+        row = SiteRow(outcome, True, results.synthetic, dict(_at(selection)),
+                      export_rows(selection) or [{}])
     except Exception as error:      # noqa: BLE001  # a worker sent them: they hide no other site
-        return SiteRow(_failed(outcome, f"its loads cannot be read: {error}"))
-
-
-def _failed(outcome: UnitOutcome, why: str) -> UnitOutcome:
-    return replace(outcome, status="failed", why=(*outcome.why, why[:LONGEST_WHY]))
-
-
-def _row_of(outcome: UnitOutcome, results: Results) -> SiteRow:
-    selection = select(results, "load")
-    requests, hosts, connections, size = _counts(results)
-    row = SiteRow(outcome, True, results.synthetic, requests, hosts, connections, size,
-                  tuple(_at(results, selection)))
-    for cached in (explain, improvement):      # of thousands of sites, nobody asks again
-        cached.cache_clear()
+        why = f"its loads cannot be read: {error}"[:LONGEST_WHY]
+        return SiteRow(replace(outcome, status="failed", why=(*outcome.why, why)))
+    explain.cache_clear()      # of thousands of sites, nobody asks again
     return row
 
 
-def _at(results: Results, selection: Selection) -> Iterator[AtRtt]:
+def _at(selection: Selection) -> Iterator[tuple[float, AtRtt]]:
     """Give what was found at each RTT; nothing where loads without TFO or with it are missing."""
-    for page in results.urls:
-        for rtt_ms in results.rtts_ms:
-            found = improvement(selection, page, rtt_ms)
-            if found.percent is None or found.off_ms is None or found.on_ms is None:
-                continue
-            predicted = predict(selection, page, rtt_ms)
-            counts = [explanation.savable_handshakes for load in selection.cells[Cell(page, rtt_ms, 0)]
-                      if (explanation := explain(load, rtt_ms))]
-            yield AtRtt(rtt_ms, found.off_ms, found.on_ms, found.percent,
-                        found.interval.low_percent if found.interval else None,
-                        found.interval.high_percent if found.interval else None, found.pairs,
-                        improvement_percent(predicted.off_ms, predicted.predicted_ms)
-                        if predicted and predicted.off_ms else None,
-                        float(statistics.median(counts)) if counts else None)
-
-
-def _counts(results: Results) -> Iterator[float | None]:
-    records = [load.record for load in results.loads if load.valid and load.record and load.run > 0 and not load.tfo]
-    for count in COUNTED:
-        values = [value for record in records if (value := count(record)) is not None]
-        yield float(statistics.median(values)) if values else None
-
-
-COUNTED: tuple[Callable[[LoadRecord], int | None], ...] = (
-    lambda record: record.requests,
-    lambda record: len({urlsplit(url).hostname for url in record.request_urls}) or None,
-    lambda record: None if record.connections is None else len(record.connections),
-    lambda record: record.bytes,
-)
-
-
-AT_RTT = {"plt_no_tfo_{}_ms": "off_ms", "plt_tfo_{}_ms": "on_ms", "improvement_{}_percent": "percent",
-          "low_{}_percent": "low_percent", "high_{}_percent": "high_percent", "pairs_{}": "pairs",
-          "handshakes_{}": "handshakes", "handshakes_rtt_plt_{}_percent": "theory_percent",
-          "predicted_{}_percent": "predicted_percent", "verdict_{}": "verdict"}
-"""Columns for each RTT, and what of AtRtt stands in them."""
-
-
-def flat(row: SiteRow, rtts_ms: Sequence[float]) -> dict[str, Any]:
-    """Return a row as it stands in sites.csv."""
-    outcome = row.outcome
-    found: dict[str, Any] = {
-        "url": outcome.url, "options": " ".join(outcome.options), "status": row.status,
-        "why": "; ".join(outcome.why), "synthetic": str(row.synthetic).lower(), "requests": row.requests,
-        "hosts": row.hosts, "connections": row.connections, "bytes": row.bytes}
-    for rtt_ms in rtts_ms:
-        at = row.at_rtt(rtt_ms)
-        found |= {name.format(f"{rtt_ms:g}"): at and getattr(at, field) for name, field in AT_RTT.items()}
-    return {**found, "machine": outcome.machine.name, "kernel": outcome.machine.kernel,
-            "browser": outcome.machine.browser, "took_s": outcome.took_s, "key": outcome.key}
+    for row in selection.rows:
+        predicted, off_ms = row.prediction, row.off.median_ms
+        shares = [improvement_percent(predicted.off_ms, plt_ms) for plt_ms in (
+            predicted.predicted_ms, predicted.simple_ms)] if predicted and predicted.off_ms else [None, None]
+        if row.percent is not None and off_ms is not None:
+            yield row.rtt_ms, AtRtt(off_ms, row.percent, row.interval, row.significant, len(row.pairs[0]), *shares)

@@ -1,10 +1,8 @@
 """All loads and all sites of a sweep as tables: loads.parquet and sites.csv. One unit is in memory at a time.
 
-The columns of loads are those of ``client/loads.csv`` (docs/results.md), and in front the unit, options and machine.
+Their columns are those of ``client/loads.csv`` and of ``plot.py --export`` (docs/results.md), with the unit's in front.
 """
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,10 +11,11 @@ from typing import Any
 from harness.analysis.load_tables import COLUMNS, load_rows
 from harness.errors import InputError
 from harness.files.result_names import CLIENT
+from harness.files.table_files import write_table
 from harness.sweep.folder import SweepFolder
 from harness.sweep.outcome import UnitOutcome
-from harness.sweep.site_rows import SiteRow, flat
-from harness.system.atomic import write_atomically, written_beside
+from harness.sweep.site_rows import SiteRow
+from harness.system.atomic import written_beside
 
 OWN = ("key", "options", "machine")
 TEXT = frozenset((*OWN, "page", "url", "failed_by_reason", "why_not", "experiment"))
@@ -44,29 +43,25 @@ def _loads(folder: SweepFolder, outcome: UnitOutcome) -> Iterator[dict[str, Any]
     client = folder.results(outcome.key) / CLIENT
     if not outcome.key or not client.is_dir():
         return
-    own = {"key": outcome.key, "options": " ".join(outcome.options), "machine": outcome.machine.name}
+    own = {"key": outcome.key, "options": " ".join(outcome.options), "machine": outcome.machine}
     try:
         for row in load_rows(client):
             failed = row["failed_by_reason"]
             row |= {"why_not": "; ".join(row["why_not"]),
                     "failed_by_reason": None if failed is None else json.dumps(failed)}
-            yield {name: _cell(value) for name, value in (own | row).items()}
+            # A file name that is no UTF-8 reaches Python as lone surrogates.
+            yield {name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+                   for name, value in (own | row).items()}
     except InputError:
         return              # sites.csv has it as a failure
 
 
-def write_sites(folder: SweepFolder, rows: Sequence[SiteRow], rtts_ms: Sequence[float]) -> Path:
-    """Write every site, failures too, into sites.csv; return its path."""
-    flattened = [flat(row, rtts_ms) for row in rows]
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, [*flattened[0]] if flattened else ["url"])
-    writer.writeheader()
-    writer.writerows({name: f"{value:.10g}" if isinstance(value, float) else _cell(value)
-                      for name, value in row.items()} for row in flattened)
-    write_atomically(folder.path / "sites.csv", text.getvalue())
-    return folder.path / "sites.csv"
-
-
-def _cell(value: object) -> object:
-    """Return a text as UTF-8 can hold it: a file name that is no UTF-8 reaches Python as lone surrogates."""
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+def write_sites(folder: SweepFolder, rows: Sequence[SiteRow]) -> Path:
+    """Write every site, failures too, into sites.csv, a line for each RTT; return its path."""
+    names = dict.fromkeys(name for row in rows for cells in row.cells for name in cells)
+    table = [{"key": row.outcome.key, "options": " ".join(row.outcome.options), "status": row.status, "why": row.why,
+              "machine": row.outcome.machine, "synthetic": row.synthetic, **names, **cells, "url": row.outcome.url}
+             for row in rows for cells in row.cells]
+    path = folder.path / "sites.csv"
+    write_table(path, table)
+    return path

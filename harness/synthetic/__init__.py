@@ -10,7 +10,7 @@ caused by the same resource:
     from_har   makes one of a HAR without bodies
     plan       says how each resource is loaded, by whom and when (the rules are in its docstring)
     urls       URLs of the given lengths
-    text       HTML, CSS, script, JSON and prose padded to the given number of bytes
+    text       HTML, CSS, script and prose padded to the given number of bytes
     loading    the code and tags by which one resource requests another
     content    the bytes of each resource
     images     PNG, JPEG and GIF of the given number of bytes

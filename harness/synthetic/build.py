@@ -1,16 +1,9 @@
 """Makes ``NAME/`` and ``NAME.fetchlog/`` for the pages of ``NAME.pages``, and puts them in place when complete.
 
-Both are written into a hidden directory beside their places and renamed, the logs first: logs that say they are
-synthetic and have no mirror mark a making that was interrupted, which the next one may replace. A recording is never
-replaced.
+Both are made and put there as a recording's are (harness.mirror.store). A recording is never replaced.
 """
 
-import contextlib
 import hashlib
-import os
-import shutil
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,14 +15,14 @@ from harness.mirror.importing import write_manifest
 from harness.mirror.manifest import MANIFEST
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
+from harness.mirror.store import Store
 from harness.synthetic.content import make_contents
 from harness.synthetic.fetchlog import make_log
 from harness.synthetic.plan import PagePlan, make_plan
 from harness.synthetic.shape import SHAPE_FILE, PageShape, over_tls, read_shapes
 from harness.synthetic.urls import make_paths
-from harness.system.atomic import move, write_atomically
-from harness.system.locked_folder import left_behind, locked, remove
-from harness.system.privileges import User, give
+from harness.system.atomic import write_atomically
+from harness.system.privileges import User
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 DEFAULT_SEED = 1
@@ -70,9 +63,9 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     """
     files = PageFiles(directory, name)
     mirror, logs = files.mirror, files.fetchlog
-    known = [over_tls(shape) if https else shape for shape in read_shapes(shape_file)]
+    known = {shape.url: shape for shape in (over_tls(each) if https else each for each in read_shapes(shape_file))}
     if (https or shape_file != SHAPE_FILE) and not files.pages.exists():
-        write_atomically(files.pages, "".join(f"{shape.url}\n" for shape in known))
+        write_atomically(files.pages, "".join(f"{url}\n" for url in known))
     pages = read_pages(files.pages)
     source = _source_hash(shape_file)
     manifest = _manifest(logs)
@@ -83,57 +76,33 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
     wanted = {"seed": seed, "made_from": source, "pages": [page.url for page in pages]}
     if manifest is not None and _has_all(manifest, wanted, files):
         return f"{mirror}/ is complete (synthetic, seed {seed}): nothing to do"
-    shapes = [_shape_of(page, known, files.pages) for page in pages]
+    if missing := [page.url for page in pages if page.url not in known]:
+        raise InputError(f"{files.pages}:1: no figures of {missing[0]} to make it from; record it with "
+                         f"./fetch.py --name {name}")
     note = NOTE.format(name=shape_file.name)
-    with _hidden_directory(directory, name) as hidden:
-        made = make_page_set(shapes, seed)
-        _write(made, pages, hidden, {"note": note, **wanted})
-        _put_in_place(hidden, mirror, logs)
+    store = Store(directory, name)
+    try:
+        store.make()
+        made = make_page_set([known[page.url] for page in pages], seed)
+        _write(made, pages, store, {"note": note, **wanted})
+        owner = directory.stat()
+        store.publish(User("", owner.st_uid, owner.st_gid))
+    finally:
+        store.clean_up()
     count = sum(len(page.urls) for page in made)
     return f"{mirror}/ made: {many(len(made), 'synthetic page')} of {many(count, 'resource')}, seed {seed}"
 
 
-def _put_in_place(hidden: Path, mirror: Path, logs: Path) -> None:
-    """Put what was made into `hidden` where it belongs, as its folder's owner's; what was there moves into `hidden`."""
-    owner = mirror.parent.stat()
-    if os.geteuid() == 0:
-        give(hidden, User("", owner.st_uid, owner.st_gid))
-    for old, kept_as in ((mirror, "old-mirror"), (logs, "old-logs")):
-        if old.exists():
-            move(old, hidden / kept_as)
-    (hidden / "logs").rename(logs)
-    (hidden / "mirror").rename(mirror)
-
-
-def _write(made: list[SyntheticPage], pages: list[Page], hidden: Path, wanted: dict[str, object]) -> None:
-    """Write mirror and logs below `hidden`."""
-    mirror, logs = hidden / "mirror", hidden / "logs"
-    logs.mkdir()
+def _write(made: list[SyntheticPage], pages: list[Page], store: Store, wanted: dict[str, object]) -> None:
+    """Write mirror and logs."""
     for synthetic, page in zip(made, pages, strict=True):
         for index, body in synthetic.bodies.items():
-            write_file(mirror, synthetic.urls[index], body)
+            write_file(store.mirror, synthetic.urls[index], body)
         heading = f"Synthetic page: made from figures of {synthetic.shape.month}, not recorded.\n\n"
         log = format_log(make_log(synthetic.plan, synthetic.urls))
-        (logs / page.name).write_text(heading + log, encoding="ascii")
+        (store.fetchlog / page.name).write_text(heading + log, encoding="ascii")
     http2_hosts = sorted({host for synthetic in made for host in synthetic.shape.http2_hosts})
-    write_manifest(logs, mirror, "synthetic", **wanted, http2_hosts=http2_hosts)
-
-
-@contextlib.contextmanager
-def _hidden_directory(directory: Path, name: str) -> Iterator[Path]:
-    """A directory of our own beside the mirror (so that it can be renamed into place), removed whatever happens.
-
-    What makers have left that were killed is removed, too: all in it is synthetic, and can be made again.
-    """
-    for left in left_behind(directory, f".{name}.making-*"):
-        remove(left)
-    hidden = directory / f".{name}.making-{uuid.uuid4().hex[:8]}"   # named before it is made: a signal may come then
-    try:
-        hidden.mkdir(mode=0o755)
-        with locked(hidden):
-            yield hidden
-    finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+    write_manifest(store.fetchlog, store.mirror, "synthetic", **wanted, http2_hosts=http2_hosts)
 
 
 def _source_hash(shape_file: Path) -> str:
@@ -160,11 +129,3 @@ def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: Page
         return False
     recording = read_recording(files.mirror, files.fetchlog)
     return recording.manifest.is_current and not damage(recording.bodies, files.mirror)
-
-
-def _shape_of(page: Page, known: list[PageShape], pages_file: Path) -> PageShape:
-    for shape in known:
-        if shape.url == page.url:
-            return shape
-    raise InputError(f"{pages_file}:1: no figures of {page.url} to make it from; "
-                     f"record it with ./fetch.py --name {pages_file.stem}")

@@ -24,10 +24,11 @@ FULL_FRAME = 1500
 """Bytes; smaller frames have only the shortest of texts."""
 STYLE = ("body{margin:0 auto;max-width:960px;font:14px/1.5 sans-serif;color:#222;background:#fff}"
          "header{padding:12px 16px;background:#123a5e;color:#fff}section{padding:0 16px}img{margin:4px}"
-         ".links{columns:3}i{display:inline-block;width:24px;height:24px;margin:2px}")
-
-BELOW = f"section{{margin-top:100vh}}.{SEEN}{{position:fixed;bottom:0}}"
+         ".links{columns:3}i{display:inline-block;width:24px;height:24px;margin:2px}"
+         f"section{{margin-top:100vh}}.{SEEN}{{position:fixed;bottom:0}}")
 """What is not seen stands below the window."""
+CODE = {NodeKind.SCRIPT: "script", NodeKind.STYLESHEET: "style"}
+"""The texts of harness.synthetic.text that are code."""
 
 
 class DoesNotFitError(Exception):
@@ -92,12 +93,8 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
         if size < SMALLEST_IMAGE:
             return text.prose(rng, size).encode("ascii")        # what it was asked for as an image, and was none
         return make_image(mime, size, rng)
-    if node.kind is NodeKind.SCRIPT:
-        return text.filler(size, text.script_pieces(rng), text.code_comment(rng)).encode("ascii")
-    if node.kind is NodeKind.STYLESHEET:
-        return text.filler(size, text.style_pieces(rng), text.code_comment(rng)).encode("ascii")
-    if mime == "application/json":
-        return text.json_text(rng, size).encode("ascii")
+    if node.kind in CODE:
+        return text.filler(rng, CODE[node.kind], size).encode("ascii")
     if mime == "text/html" and size >= SMALLEST_HTML:
         with contextlib.suppress(DoesNotFitError):      # of a page whose URL, which stands in it, is longer
             return _html(contents, Node(node.hops, NodeKind.FRAME, size, False))
@@ -112,7 +109,7 @@ def _script(contents: Contents, node: Node) -> bytes:
     start = f"/* Synthetic script of {node.size_bytes} bytes. */\n"
     start = start if len(start) + len(calls) <= node.size_bytes else ""
     room = node.size_bytes - len(start) - len(calls)
-    return (start + text.filler(room, text.script_pieces(rng), text.code_comment(rng)) + calls).encode("ascii")
+    return (start + text.filler(rng, "script", room) + calls).encode("ascii")
 
 
 def _style(contents: Contents, node: Node) -> bytes:
@@ -125,8 +122,7 @@ def _style(contents: Contents, node: Node) -> bytes:
         raise DoesNotFitError
     contents.backgrounds[node.index] = images
     contents.lifted[node.index] = [child for child in node.children if child not in images]
-    filling = text.filler(node.size_bytes - len(rules), text.style_pieces(rng), text.code_comment(rng))
-    return (rules + filling).encode("ascii")
+    return (rules + text.filler(rng, "style", node.size_bytes - len(rules))).encode("ascii")
 
 
 def _html(contents: Contents, node: Node) -> bytes:
@@ -156,18 +152,19 @@ def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
         node.size_bytes, room = node.size_bytes - room, 0
     if room < 0:
         raise DoesNotFitError
-    html, comment = pieces[0], text.html_comment(rng)
+    html = pieces[0]
     for number, ((offset, _, _), code) in enumerate(zip(places, pieces[1:], strict=True)):
         gap = min(room, max(0, offset - len(html)))
         room -= gap
-        html += (comment(gap) if number < body_at else text.filler(gap, text.html_pieces(rng), comment)) + code
-    return (html + text.filler(room, text.html_pieces(rng), comment) + end).encode("ascii")
+        html += (text.comment if number < body_at else text.filler)(rng, "html", gap) + code
+    return (html + text.filler(rng, "html", room) + end).encode("ascii")
 
 
 def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
     """Return where in a document what stands that requests its children, and whether it opens the body, in order."""
     tags = [child for child in node.children if child.way == TAG and not child.after_load]
-    places = [(child.offset, _placed_tag(contents, child), child.opens_body) for child in tags]
+    places = [(child.offset, tag(child, contents.lifted, contents.backgrounds, contents.url), child.opens_body)
+              for child in tags]
     scripts: dict[int, list[Node]] = {}
     for child in node.children:
         if child not in tags:
@@ -175,11 +172,6 @@ def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
     places += [(offset, f"<script>{put_calls(nodes, contents.lifted, contents.backgrounds, contents.url)}</script>\n",
                 offset == node.size_bytes) for offset, nodes in scripts.items()]
     return sorted(places, key=itemgetter(0))
-
-
-def _placed_tag(contents: Contents, node: Node) -> str:
-    how = "" if node.blocking or node.kind is not NodeKind.SCRIPT else " async"
-    return tag(node, contents.lifted, contents.backgrounds, contents.url, how)
 
 
 def _is_full(node: Node) -> bool:
@@ -203,12 +195,7 @@ def _head(contents: Contents, node: Node) -> str:
     no_icon = '<link rel="icon" href="data:,">'     # no request for /favicon.ico
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="{charset}">\n'
             f"<title>Synthetic page: {contents.page_url}</title>\n"
-            f"{no_icon}\n<style>{STYLE}{_below(contents)}</style>\n{script}")
-
-
-def _below(contents: Contents) -> str:
-    """The style that moves what is not seen below the window, where it is known what was seen."""
-    return BELOW if any(resource.priority for resource in contents.plan.resources) else ""
+            f"{no_icon}\n<style>{STYLE}</style>\n{script}")
 
 
 def _works_at_last(contents: Contents, node: Node) -> bool:
@@ -239,13 +226,8 @@ def _when(month: str) -> str:
 
 def _needs_put(contents: Contents, node: Node) -> bool:
     """Whether a script of this document, or the arrival of one of its resources, requests others."""
-    def requests(child: Node) -> bool:
-        if child.holds or contents.lifted.get(child.index) or (child.kind is NodeKind.SCRIPT and child.children):
-            return True
-        return child.kind is not NodeKind.FRAME and any(requests(grandchild) for grandchild in child.children)
-
-    return any(child.idle_ms or child.after_load or child.way != TAG or requests(child)
-               for child in node.children)
+    return any(child.idle_ms or child.after_load or child.way != TAG or child.holds or contents.lifted.get(child.index)
+               or (child.kind is NodeKind.SCRIPT and child.children) for child in node.children)
 
 
 _HOLDERS = {NodeKind.DOCUMENT: _html, NodeKind.FRAME: _html, NodeKind.SCRIPT: _script, NodeKind.STYLESHEET: _style}

@@ -8,7 +8,6 @@ address. A size that nobody wrote down is 0. A host that spoke HTTP/3 counts as 
 replay has no HTTP/3.
 """
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from harness.files.exchange import Exchange, Fate
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.urls import without_fragment
-from harness.synthetic.shape import TAG, UNKNOWN_MONTH, PageShape, Resource
+from harness.synthetic.shape import TAG, UNKNOWN_MONTH, PageShape, Resource, followed
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
@@ -51,39 +50,29 @@ def shapes_of_har(entries: Sequence[Exchange], pages: Mapping[str, str]) -> list
 
 
 class _Loaded:
-    """What was answered to a page, from its document on; what asked for which URL is found without looking at all."""
+    """What was answered to a page, from its document on, and which of it followed the redirect of which, by index."""
 
     def __init__(self, entries: list[Exchange]) -> None:
         self.entries = entries
-        self._asked: dict[str, list[int]] = {}
-        self._redirecting: dict[str, list[int]] = {}
+        self.redirect_to = followed((entry.request.url, entry.answer.redirect_url) for entry in entries)
+        self._led_by = {target: index for index, target in self.redirect_to.items()}
+        self._first: dict[str, int] = {}
         for index, entry in enumerate(entries):
-            self._asked.setdefault(without_fragment(entry.request.url), []).append(index)
-            self._redirecting.setdefault(without_fragment(entry.answer.redirect_url), []).append(index)
-
-    def index_of(self, url: str, start: int) -> int | None:
-        """Return the first of the entries from `start` on that asked for `url`; None without one."""
-        indexes = self._asked.get(without_fragment(url), [])
-        at = bisect_left(indexes, start)
-        return indexes[at] if at < len(indexes) else None
+            self._first.setdefault(without_fragment(entry.request.url), index)
 
     def end(self) -> int:
         """Return the index of the answer that ends the redirects of a page's document."""
         index = 0
-        while (following := self.index_of(self.entries[index].answer.redirect_url, index + 1)) is not None:
-            index = following
+        while index in self.redirect_to:
+            index = self.redirect_to[index]
         return index
 
     def parent(self, index: int) -> int | None:
         """Return which earlier request caused one: what redirected to it, else its Referer, else the first."""
         if index == 0:
             return None
-        redirecting = self._redirecting.get(without_fragment(self.entries[index].request.url), [])
-        before = bisect_left(redirecting, index)
-        if before:
-            return redirecting[before - 1]
-        referer = self.index_of(self.entries[index].request.header("referer"), 0)
-        return referer if referer is not None and referer < index else 0
+        referer = self._first.get(without_fragment(self.entries[index].request.header("referer")), index)
+        return self._led_by.get(index, referer if referer < index else 0)
 
 
 def rtts_of_har(entries: Sequence[Exchange], shapes: Sequence[PageShape]) -> dict[str, float]:
@@ -103,15 +92,8 @@ def _shape(url: str, loaded: _Loaded) -> PageShape:
     """Return the figures of a page."""
     entries = loaded.entries
     first = next((entry.started for entry in entries if entry.started is not None), None)
-    resources: list[Resource] = []
-    led_to: dict[str, int] = {}
-    for index, entry in enumerate(entries):
-        target = without_fragment(entry.answer.redirect_url)
-        # Each redirect to a URL was followed by a request of its own: the first behind it that none before it led to.
-        redirect_to = loaded.index_of(target, max(index, led_to.get(target, 0)) + 1)
-        if redirect_to is not None:
-            led_to[target] = redirect_to
-        resources.append(_resource(index, entry, loaded.parent(index), redirect_to, first))
+    resources = [_resource(index, entry, loaded.parent(index), loaded.redirect_to.get(index), first)
+                 for index, entry in enumerate(entries)]
     resources[0] = replace(resources[0], size_bytes=resources[loaded.end()].size_bytes)     # of all that leads to it
     http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
                    if resource.scheme == "https" and entry.answer.http2}
@@ -125,9 +107,9 @@ def _with_tags(resources: Sequence[Resource]) -> list[Resource]:
     A script that was asked for while its document came in stops the parser.
     """
     children: dict[int, list[int]] = defaultdict(list)
-    followed = {resource.redirect_to for resource in resources}
+    led_to = {resource.redirect_to for resource in resources}
     for resource in resources:
-        if resource.parent is not None and resource.index not in followed:
+        if resource.parent is not None and resource.index not in led_to:
             children[resource.parent].append(resource.index)
     placed = list(resources)
     for parent in (resource for resource in resources if resource.kind == DOCUMENT):

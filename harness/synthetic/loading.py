@@ -152,8 +152,8 @@ class _Script:
         return f"put({','.join(arguments)});"
 
 
-def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address, how: str) -> str:
-    """Return the HTML that requests `node`; `how` is a script's "", " async" or " defer".
+def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address) -> str:
+    """Return the HTML that requests `node`.
 
     Where it has lifted children, the document must define `arrival`'s function.
     """
@@ -165,7 +165,7 @@ def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Addres
         media = ' media="print"' if node.for_print else ""
         return f'<link rel="stylesheet"{media} href="{address}"{events}>\n'
     if node.kind is NodeKind.SCRIPT:
-        return f'<script{how} src="{address}"{events}></script>\n'
+        return f'<script{"" if node.blocking else " async"} src="{address}"{events}></script>\n'
     if node.kind is NodeKind.FRAME:
         return f'<iframe{seen} src="{address}"{events} width="300" height="80"></iframe>\n'
     if node.kind in (NodeKind.BEACON, NodeKind.IMAGE):

@@ -31,7 +31,7 @@ from harness.files.headers import header_in
 from harness.files.load_parts import Initiator
 from harness.files.urls import without_fragment
 from harness.mirror.recording import Recording
-from harness.synthetic.shape import EVENT, INLINE, PARSED, PRIORITIES, TAG, PageShape, Resource
+from harness.synthetic.shape import EVENT, INLINE, PARSED, PRIORITIES, TAG, PageShape, Resource, followed
 from harness.system.untrusted import read_untrusted
 
 LONG_MS = 50.0
@@ -108,7 +108,7 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
         raise ValueError("the page's document was not answered first")
     loads = _Loads(near, far, details.texts)
     numbers = {request.order: number for number, request in enumerate(seen)}
-    redirected_to = _redirects(seen)
+    redirected_to = followed((request.url, request.redirect_to) for request in seen)
     resources = []
     for number, request in enumerate(seen):
         said = request.initiator
@@ -303,18 +303,6 @@ def _caused(resource: Resource, found: _Found, parent: int, effect: TimedRequest
     if not found.at_once:
         work_ms, idle_ms = _between(found.near_ms, effect, near, resource.after_load)
     return replace(resource, parent=parent, way=found.way, offset=found.offset, work_ms=work_ms, idle_ms=idle_ms)
-
-
-def _redirects(seen: Sequence[TimedRequest]) -> dict[int, int]:
-    """Return by number which request followed the redirect of which: the first of its URL that no other one led to."""
-    waiting: dict[str, list[int]] = defaultdict(list)
-    followed: dict[int, int] = {}
-    for number, request in enumerate(seen):
-        if led := waiting.get(request.url):
-            followed[led.pop(0)] = number
-        if request.redirect_to:
-            waiting[request.redirect_to].append(number)
-    return followed
 
 
 def _resource(request: TimedRequest) -> Resource:

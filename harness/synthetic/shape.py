@@ -9,23 +9,25 @@ is unknown. A line ``format<TAB>5`` stands before the first page. Lines that beg
                 kind, work_ms, idle_ms, after_load, way, offset, blocking, priority, seen (see Resource)
 """
 
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.host_names import is_host_name
+from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError, lines_of, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
 FORMAT = 5
 KINDS = (DOCUMENT, IMAGE, STYLE, SCRIPT, DATA, FONT, MEDIA)
-TAG, INLINE, EVENT, PARSED = "tag", "inline", "event", "parsed"
-WAYS = (TAG, INLINE, EVENT, PARSED)
+TAG, INLINE, EVENT, PARSED = WAYS = ("tag", "inline", "event", "parsed")
 VERY_LOW, MEDIUM = "VeryLow", "Medium"
 PRIORITIES = (VERY_LOW, "Low", MEDIUM, "High", "VeryHigh")
 """Chrome's words (CDP, Network.ResourcePriority)."""
@@ -34,6 +36,14 @@ MOST_BYTES = 2**30
 """Bytes that all pages of a file may have together: they are made in memory."""
 LONGEST_PATH = 2**21
 """Characters of a path and query: as many as Chrome allows a URL (url::kMaxURLChars)."""
+
+
+def _one_of(*patterns: str) -> msgspec.Meta:
+    return msgspec.Meta(pattern=f"^({'|'.join(patterns)})$")
+
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Month = Annotated[str, _one_of(UNKNOWN_MONTH, "[0-9]{4}-(0[1-9]|1[0-2])")]
 HEADING = """\
 # The shape of pages: figures of their resources, nothing of their content. Made by scripts/shape.py; what the columns
 # mean is said in harness/synthetic/shape.py. scripts/make_pages.py --shape makes synthetic pages from it.
@@ -57,26 +67,29 @@ class Resource:
     was asked for; a `seen` image stood within the window, which raises it.
     """
 
-    index: int
+    index: Count
     host: str
-    scheme: str
+    scheme: Annotated[str, _one_of("http", "https")]
     mime: str | None
     charset: str | None
-    size_bytes: int
-    path_chars: int
-    parent: int | None
-    redirect_to: int | None
-    start_ms: int
-    end_ms: int
-    kind: str
-    work_ms: int = 0
-    idle_ms: int = 0
+    size_bytes: Count
+    path_chars: Annotated[int, msgspec.Meta(ge=1, le=LONGEST_PATH)]
+    parent: Count | None
+    redirect_to: Count | None
+    start_ms: Count
+    end_ms: Count
+    kind: Annotated[str, _one_of(*KINDS)]
+    work_ms: Count = 0
+    idle_ms: Count = 0
     after_load: bool = False
-    way: str = EVENT
-    offset: int = 0
+    way: Annotated[str, _one_of(*WAYS)] = EVENT
+    offset: Count = 0
     blocking: bool = False
-    priority: str | None = None
+    priority: Annotated[str, _one_of(*PRIORITIES)] | None = None
     seen: bool = False
+
+
+COLUMNS = tuple(column.name for column in fields(Resource))
 
 
 @dataclass(frozen=True)
@@ -112,7 +125,7 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
         if line and not line.startswith("#"):
             try:
                 _read_line(line.split("\t"), pages)
-            except (ValueError, IndexError, TypeError) as error:
+            except WRONG as error:
                 raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
                     from None
     if not pages or not all(page.resources for page in pages):
@@ -124,13 +137,16 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
     return shapes
 
 
+WRONG = (ValueError, IndexError, msgspec.ValidationError)
+
+
 @dataclass
 class _PageLines:
     """What the lines of one page have said so far (see PageShape)."""
 
     url: str
-    month: str
-    work_ms: int
+    month: Month
+    work_ms: Count
     http2_hosts: set[str] = field(default_factory=set)
     resources: list[Resource] = field(default_factory=list)
 
@@ -145,15 +161,17 @@ def _after_format(lines: Sequence[str]) -> tuple[int, Sequence[str]]:
     return 1, ()
 
 
-def _read_line(fields: list[str], pages: list[_PageLines]) -> None:
-    """Begin a page, or add a line to the last one. Raises ValueError, IndexError or TypeError for a wrong line."""
-    if fields[0] == "page":
-        url, month, work_ms = fields[1:]
-        pages.append(_PageLines(url, _month(month), _whole(work_ms)))
-    elif fields[0] == "http2":
-        pages[-1].http2_hosts.update(map(_host, fields[1:]))
+def _read_line(columns: list[str], pages: list[_PageLines]) -> None:
+    """Begin a page, or add a line to the last one. Raises WRONG for a wrong line."""
+    if columns[0] == "page":
+        words = dict(zip(("url", "month", "work_ms"), columns[1:], strict=True))
+        pages.append(msgspec.convert(words, _PageLines, strict=False))
+    elif columns[0] == "http2":
+        if not all(map(is_host_name, columns[1:])):
+            raise ValueError("not the names of hosts")
+        pages[-1].http2_hosts.update(columns[1:])
     else:
-        pages[-1].resources.append(_resource(fields, pages[-1].resources))
+        pages[-1].resources.append(_resource(columns, pages[-1].resources))
 
 
 def check_sizes(shapes: Sequence[PageShape], source: str) -> None:
@@ -175,6 +193,20 @@ def _check_redirects(path: Path, shapes: Sequence[PageShape]) -> None:
                              f"{len(shape.resources)} in {shape.url}); see harness/synthetic/shape.py")
 
 
+def followed(requests: Iterable[tuple[str, str]]) -> dict[int, int]:
+    """Return by number which of a page's requests followed the redirect of which: the first of its URL that no other
+    one led to. Of each request its URL is given, and where it was redirected, "" for nowhere.
+    """
+    waiting: dict[str, list[int]] = defaultdict(list)
+    found: dict[int, int] = {}
+    for number, (url, target) in enumerate(requests):
+        if led := waiting.get(without_fragment(url)):
+            found[led.pop(0)] = number
+        if target:
+            waiting[without_fragment(target)].append(number)
+    return found
+
+
 def over_tls(shape: PageShape) -> PageShape:
     """Return the same page with all of its resources over https."""
     secure = tuple(replace(resource, scheme="https") for resource in shape.resources)
@@ -192,62 +224,20 @@ def format_shapes(shapes: Sequence[PageShape]) -> str:
     return HEADING + "".join(lines)
 
 
-def _month(text: str) -> str:
-    if text != UNKNOWN_MONTH and not re.fullmatch("[0-9]{4}-(0[1-9]|1[0-2])", text):
-        raise ValueError(f"{text[:80]!r} is not a month, written as 2013-03")
-    return text
-
-
-def _resource(fields: list[str], earlier: list[Resource]) -> Resource:
-    """Return a line about a resource. Raises ValueError for one that cannot be right."""
-    resource = Resource(**{name: read(field) for (name, read), field in zip(COLUMNS.items(), fields, strict=True)})
+def _resource(columns: list[str], earlier: list[Resource]) -> Resource:
+    """Return a line about a resource. Raises WRONG for one that cannot be right."""
+    words = {name: None if word == "-" else word for name, word in zip(COLUMNS, columns, strict=True)}
+    resource = msgspec.convert(words, Resource, strict=False)
+    if not is_host_name(resource.host):
+        raise ValueError(f"{resource.host[:80]!r} is not the name of a host")
     if resource.index != len(earlier):
         raise ValueError(f"index {resource.index} where {len(earlier)} was expected")
     if (resource.parent is None) != (resource.index == 0) or (resource.parent or 0) >= max(1, resource.index):
         raise ValueError(f"parent {resource.parent} does not stand above")
     if resource.redirect_to is not None and resource.redirect_to <= resource.index:
         raise ValueError(f"redirect to {resource.redirect_to}, which stands above")
-    if not 1 <= resource.path_chars <= LONGEST_PATH:
-        raise ValueError(f"a path of {resource.path_chars} characters; it has its slash, and at most {LONGEST_PATH}")
     return resource
 
 
 def _word(value: object) -> str:
     return "-" if value is None else str(int(value) if isinstance(value, bool) else value)
-
-
-def _host(name: str) -> str:
-    if not is_host_name(name):
-        raise ValueError(f"{name[:80]!r} is not the name of a host")
-    return name
-
-
-def _whole(text: str) -> int:
-    if not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"{text[:80]!r} is no whole number")
-    return int(text)
-
-
-def _if_known(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    return lambda text: None if text == "-" else read(text)
-
-
-def _one_of(*words: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"{text[:80]!r} is none of {', '.join(words)}")
-        return text
-    return read
-
-
-def _flag(text: str) -> bool:
-    return _one_of("0", "1")(text) == "1"
-
-
-COLUMNS: dict[str, Callable[[str], Any]] = {
-    "index": _whole, "host": _host, "scheme": _one_of("http", "https"), "mime": _if_known(str),
-    "charset": _if_known(str), "size_bytes": _whole, "path_chars": _whole, "parent": _if_known(_whole),
-    "redirect_to": _if_known(_whole), "start_ms": _whole, "end_ms": _whole, "kind": _one_of(*KINDS), "work_ms": _whole,
-    "idle_ms": _whole, "after_load": _flag, "way": _one_of(*WAYS), "offset": _whole, "blocking": _flag,
-    "priority": _if_known(_one_of(*PRIORITIES)), "seen": _flag}
-"""A resource's columns, and how each is read."""

@@ -34,7 +34,10 @@ COUNTERS = (
 OF_ESTABLISHED = ("TCPSpuriousRTOs", "TCPLossProbes", "TCPFastRetrans", "TCPSlowStartRetrans")
 """Those that tell, with TCPTimeouts, whether established connections sent anything again, or feared they must."""
 
-KEPT = (*COUNTERS, *OF_ESTABLISHED)
+OF_UDP = "UdpRcvbufErrors"
+"""Datagrams that found no room where a program was to read them (RcvbufErrors in /proc/net/snmp): QUIC lost them."""
+
+KEPT = (*COUNTERS, *OF_ESTABLISHED, OF_UDP)
 
 
 def kernel_has_fastopen() -> bool:
@@ -68,20 +71,20 @@ class FastOpenSwitch:
 
 
 def read_counters(pid: int) -> dict[str, int]:
-    """Return the TcpExt counters of KEPT in the namespace of `pid`; one the kernel does not have is 0."""
+    """Return the counters of KEPT in the namespace of `pid`; one the kernel does not have is 0."""
     with inside(pid):
-        text = Path("/proc/thread-self/net/netstat").read_text()
-    values = parse_netstat(text)
+        values = parse_netstat(Path("/proc/thread-self/net/netstat").read_text())
+        values[OF_UDP] = parse_netstat(Path("/proc/thread-self/net/snmp").read_text(), "Udp:").get("RcvbufErrors", 0)
     return {name: values.get(name, 0) for name in KEPT}
 
 
-def parse_netstat(text: str) -> dict[str, int]:
-    """Parse /proc/net/netstat: pairs of lines, names then values, each starting with the same tag."""
+def parse_netstat(text: str, wanted: str = "TcpExt:") -> dict[str, int]:
+    """Parse /proc/net/netstat or snmp: pairs of lines, names then values, each starting with the same tag."""
     lines = text.splitlines()
     values: dict[str, int] = {}
     for names, numbers in zip(lines[::2], lines[1::2], strict=False):
         tag, *keys = names.split()
-        if tag == "TcpExt:":
+        if tag == wanted:
             values.update(zip(keys, map(int, numbers.split()[1:]), strict=False))
     return values
 

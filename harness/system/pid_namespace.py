@@ -13,11 +13,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def fork_into_namespace() -> int:
     """Fork: the child is the first process of a PID namespace of its own. Return its number to us, 0 to the child.
 
-    The child should call `see_own_processes` before it reads /proc. Raises OSError where we may not make one: root
-    may, and in a user namespace of their own anybody.
+    The child should call `see_own_processes` before it reads /proc. Raises OSError where we may not: root may.
     """
     ours = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
+        _check(_libc.setns(ours, CLONE_NEWPID), "setns")        # who may not come back, as in a user namespace, stays
         _check(_libc.unshare(CLONE_NEWPID), "unshare")
         pid = os.fork()
         if pid:

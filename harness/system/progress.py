@@ -14,9 +14,9 @@ class Steps:
 
     def __init__(self, console: Console, bar: Progress | None, total: int) -> None:
         """Count to `total`; `bar` is None when there is no terminal."""
-        self._console, self._bar, self._total, self._about = console, bar, total, ""
+        self._console, self._bar, self._left = console, bar, total
         self._task = bar.add_task("", total=total) if bar else None
-        self._count, self._again, self._began_s = 0, 0, time.monotonic()
+        self._count, self._began_s = 0, time.monotonic()
 
     def __enter__(self) -> "Steps":
         """Show the bar, if there is one; what others print meanwhile would spoil it. It can be shown again."""
@@ -28,44 +28,25 @@ class Steps:
         if self._bar is not None:
             self._bar.stop()
 
-    def expect(self, more: int) -> None:
-        """Expect `more` steps from here on: an estimate, and marked as one while there are any."""
-        self._total, self._about = self._count + more, "~" if more else ""
-        self._show_total()
-
-    def expect_again(self, steps: int) -> None:
-        """Expect that so many `steps`, of those that are over, will be done again."""
-        self._again = steps
-        self._show_total()
-
-    def begin_again(self) -> None:
-        """Begin with one of the steps that were expected again."""
-        self._total, self._again = self._total + 1, self._again - 1
-        self._show_total()
-
-    def _show_total(self) -> None:
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, total=self._total + self._again)
-
     def say(self, what: str) -> None:
         """Say something that is no step."""
         what = printable(what)
         self._console.print(what, highlight=False, markup=False, soft_wrap=True)
         note(what)
 
-    def done(self, what: str) -> None:
-        """Say that a step is over."""
+    def done(self, what: str, left: int | None = None, *, is_guess: bool = False) -> None:
+        """Say that a step is over, and how many are `left`: one less than before, if nothing else is said."""
         self._count += 1
-        what = printable(what)
+        self._left = self._left - 1 if left is None else left
+        what, total = printable(what), self._count + self._left
         if self._bar is not None and self._task is not None:
             self._console.print(what, highlight=False, markup=False)
             note(what)
-            self._bar.advance(self._task)
+            self._bar.update(self._task, completed=self._count, total=total)
             return
-        total = self._total + self._again
-        left_s = (time.monotonic() - self._began_s) / self._count * (total - self._count)
-        about = "about " if self._about else ""
-        line = f"[{self._count:3}/{self._about}{total}] {what}  ({about}{duration(left_s)} left)"
+        left_s = (time.monotonic() - self._began_s) / self._count * self._left
+        about, mark = ("about ", "~") if is_guess and self._left else ("", "")
+        line = f"[{self._count:3}/{mark}{total}] {what}  ({about}{duration(left_s)} left)"
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
         note(line)
 

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.intervals import ENOUGH_PAIRS, Interval, improvement_interval
-from harness.analysis.selection import select
 from harness.analysis.stats import improvement_percent, median_confidence
-from harness.files.results import read_results
-from tests.support.client_folder import NEWS, add_load, make_client
+from tests.support.client_folder import NEWS, add_load, make_client, selected
 
 PAGE = "httpwww.news.example"
 times_ms = st.floats(1, 1e5)
@@ -107,7 +105,6 @@ def test_pairs_are_runs_that_count_in_both(tmp_path: Path) -> None:
     client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=6)
     add_load(client, NEWS, 10, 2, 1, 31000, valid=False, why_not=["SYN retransmitted: 2"])
     add_load(client, NEWS, 10, 4, 0, None)
-    selection = select(read_results(client), "load")
-    assert selection.pairs(PAGE, 20) == ([1061, 1063, 1065], [1041, 1043, 1045])
-    assert select(read_results(client), "last").pairs(PAGE, 20) == (
+    assert selected(client).row(PAGE, 20).pairs == ([1061, 1063, 1065], [1041, 1043, 1045])
+    assert selected(client, "last").row(PAGE, 20).pairs == (
         [1161, 1163, 1000, 1165], [1141, 1143, 1144, 1145])

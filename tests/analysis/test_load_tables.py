@@ -1,19 +1,20 @@
 """loads.csv and loads.jsonl: one row per load, whatever became of it."""
 
 import csv
-import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.load_tables import ANSWERS, COLUMNS, format_csv, format_jsonl, load_rows, write_load_tables
+from harness.analysis.load_tables import ANSWERS, COLUMNS, load_rows, write_load_tables
 from harness.errors import InputError
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, write_load
+from harness.files.table_files import write_table
 from harness.system.fastopen import COUNTERS
 from tests.support.client_folder import NEWS, POST, add_load
 from tests.support.made_record import made_record
@@ -88,20 +89,24 @@ def test_a_folder_that_cannot_hold_them(tmp_path: Path) -> None:
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"))      # csv of Python 3.10 refuses NUL
 
 
+@settings(deadline=None)
 @given(url=texts, why_not=st.lists(texts), plt_ms=st.none() | st.floats(0, 1e7),
        failed=st.none() | st.dictionaries(texts, st.integers(0, 10**6)))
-def test_whatever_stands_in_a_url_reads_back(url: str, why_not: list[str], plt_ms: float | None,
-                                             failed: dict[str, int] | None) -> None:
+def test_whatever_stands_in_a_url_reads_back(tmp_path_factory: pytest.TempPathFactory, url: str, why_not: list[str],
+                                             plt_ms: float | None, failed: dict[str, int] | None) -> None:
     row = {**dict.fromkeys(COLUMNS), "url": url, "why_not": why_not, "plt_ms": plt_ms, "failed_by_reason": failed}
-    header, cells = csv.reader(io.StringIO(format_csv([row]), newline=""))
-    assert tuple(header) == COLUMNS
-    found = dict(zip(COLUMNS, cells, strict=True))
+    paths = {ending: tmp_path_factory.getbasetemp() / f"table.{ending}" for ending in ("csv", "jsonl", "json", "md")}
+    for path in paths.values():
+        write_table(path, [row])
+    [found] = read_csv(paths["csv"])
+    assert tuple(found) == COLUMNS
     assert (found["url"], found["why_not"]) == (url, "; ".join(why_not))
     assert found["plt_ms"] == ("" if plt_ms is None else str(plt_ms))
     assert (json.loads(found["failed_by_reason"]) if found["failed_by_reason"] else None) == failed
-    line = format_jsonl([row])
-    assert line.count("\n") == 1
-    assert json.loads(line) == {"format": 1, **row}
+    assert read_jsonl(paths["jsonl"]) == [{"format": 1, **row}]
+    assert json.loads(paths["json"].read_text()) == {"format": 1, "cells": [row]}
+    bars = [re.sub(r"\\.", "", line).count("|") for line in paths["md"].read_text().split("\n")[:-1]]
+    assert bars == [len(COLUMNS) + 1] * 3
 
 
 def test_a_file_name_that_is_no_utf8(tmp_path: Path) -> None:

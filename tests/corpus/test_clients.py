@@ -19,9 +19,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.explanation import explain
-from harness.analysis.improvement import improvements
-from harness.analysis.prediction import predict
-from harness.analysis.selection import Cell, select
+from harness.analysis.selection import select
 from harness.files.results import LoadResult, read_results
 from harness.show.notes import notes_on
 
@@ -30,26 +28,26 @@ CLIENTS = sorted(path.parent for path in (Path(__file__).parent / "clients").glo
 
 def table_of(client: Path) -> dict[str, Any]:
     """Return what the table of a client folder says, by kinds and numbers."""
-    results = read_results(client)
-    selection = select(results, "load")
+    selection = select(read_results(client), "load")
     rows: dict[str, dict[str, Any]] = {}
-    for row in improvements(results, selection):
-        rows[f"{row.page} at {row.rtt_name}"] = {
-            "off_s": None if row.off_ms is None else round(row.off_ms / 1000, 3),
-            "on_s": None if row.on_ms is None else round(row.on_ms / 1000, 3),
+    for row in selection.rows:
+        off_ms, on_ms = row.off.median_ms, row.on.median_ms
+        found: dict[str, Any] = {
+            "off_s": None if off_ms is None else round(off_ms / 1000, 3),
+            "on_s": None if on_ms is None else round(on_ms / 1000, 3),
             "percent": None if row.percent is None else round(row.percent, 2),
             "interval": [round(row.interval.low_percent, 2), round(row.interval.high_percent, 2)]
             if row.interval else None,
-            "significant": row.significant,
-            "loads": [len(selection.cells[Cell(row.page, row.rtt_ms, tfo)]) for tfo in (0, 1)],
-            "notes": sorted(note.kind.name for note in notes_on(results, selection, row))}
-        if prediction := predict(selection, row.page, row.rtt_ms):
-            rows[f"{row.page} at {row.rtt_name}"] |= {
-                "handshakes": [*prediction.handshakes], "predicted_s": round(prediction.predicted_ms / 1000, 3),
-                "paths": [path_of(load) for load in selection.cells[Cell(row.page, row.rtt_ms, 0)]]}
+            "significant": row.significant, "loads": [len(cell.loads) for cell in row.cells],
+            "notes": sorted(note.kind.name for note in notes_on(row))}
+        if row.prediction:
+            found |= {"handshakes": [*row.prediction.handshakes],
+                      "predicted_s": round(row.prediction.predicted_ms / 1000, 3),
+                      "paths": [path_of(load) for load in row.off.loads]}
+        rows[f"{row.page} at {row.rtt_name}"] = found
     left_out = sorted(str(load.log.relative_to(client)) for load, _ in selection.left_out)
-    status = 1 if selection.missing(results.tfos) else 0
-    return {"rows": rows, "headings": [*results.urls.values()], "left_out": left_out, "status": status}
+    return {"rows": rows, "headings": [row.url for row in selection.rows if row.rtt_ms == selection.rows[0].rtt_ms],
+            "left_out": left_out, "status": 1 if selection.missing else 0}
 
 
 def path_of(load: LoadResult) -> list[str]:

@@ -2,8 +2,9 @@
 
 A line has `what` the loads are, the records of these `loads`, cut to what rules look at, and for each load `why` it
 does not count: the kind of each reason, and who is to blame. star, loopback, spoiled (tests/programs/
-test_broken_loads.py) and injections (benchmarks/disturbed.py) are of real loads, made, together and compared of made
-ones. Those of compared are judged by its `rules` alone; of their answers only what is unusual is written (`full`).
+test_broken_loads.py) and injections (benchmarks/disturbed.py) are of real loads, made, middleboxes, together and
+compared of made ones. Those of compared are judged by its `rules` alone; of their answers only what is unusual is
+written (`full`).
 """
 
 import json

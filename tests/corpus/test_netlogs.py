@@ -7,6 +7,7 @@ A case is a log ``NAME.json.gz`` (record.py made it) and ``NAME.exchanges.json``
   earlier request had opened that, and what became of it: "", an error of Chrome's, "cache", "redirect", "unfinished";
 - `websockets`: URL, status, and how many messages of how many bytes each side said;
 - `pieces`: by URL, in how many pieces a server sent an answer; `silences`: how many there are of 100 ms and more;
+- `quic`, where there is some: by connection, whether early data was taken and how many packets were sent again;
 - `connections`, those that carried a request and those that did not; `look_ups` that succeeded and failed;
 - `left_out`: requests that are not the page's, by reason; `problems`: how many lines are said of what was not read.
 
@@ -63,6 +64,8 @@ def summary(log: Path) -> dict[str, Any]:
                        for transaction in netlog.transactions if (transaction.source, transaction.hop) in pieces},
             "silences": sum(silence.end_ms - silence.start_ms >= LONG_MS
                             for silence in silences(netlog, start, netlog.end_tick)),
+            **({"quic": quic} if (quic := [[each.early, each.sent_again] for each in netlog.connections
+                                           if each.quic and each.requests]) else {}),
             "connections": [sum(bool(connection.requests) for connection in netlog.connections),
                             sum(not connection.requests for connection in netlog.connections)],
             "look_ups": [sum(not look_up.error for look_up in netlog.look_ups),

@@ -10,7 +10,9 @@ user gives with it, and ``NAME.json``, its summary: what is so of the file (`abo
   cannot be decoded), the first digits of the decoded body's SHA-256, and of the hash of what was sent, if anything;
 - `missing`: URLs whose answers lack their bodies, with the bodies' sizes on the network (0: unknown);
 - `live`: how many messages the site sent over the WebSockets of a URL, where there are any;
-- `remarks`: how many lines are said of what could not be read.
+- `remarks`: how many lines are said of what could not be read;
+- `asked_for`: what the recorded load of each page got up to its load event, `of_pages`: which page each entry belongs
+  to; where the case is about that.
 
 ``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_sources.py`` writes the summaries of today's code;
 read the difference before it is committed.
@@ -19,6 +21,7 @@ read the difference before it is committed.
 import hashlib
 import json
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +44,8 @@ def beside(source: Path, ending: str) -> Path:
     return source.with_name(source.name.partition(".")[0] + ending)
 
 
-def summary(source: Path, into: Path) -> dict[str, Any]:
-    """Return what is read of a foreign file."""
+def summary(source: Path, into: Path, asked: Collection[str] = ()) -> dict[str, Any]:
+    """Return what is read of a foreign file; of what only some cases are about what is `asked`."""
     listed = beside(source, ".pages")
     try:
         wanted = [page.url for page in read_pages(listed)] if listed.exists() else None
@@ -55,6 +58,9 @@ def summary(source: Path, into: Path) -> dict[str, Any]:
             | {"entries": [line(exchange, found) for exchange in brought.exchanges],
                "missing": {url: missing.bytes for url, missing in brought.missing.items()},
                "remarks": len(brought.remarks)}
+            | {name: value for name, value in (
+                ("asked_for", brought.asked_for),
+                ("of_pages", {each.request.url: each.page for each in brought.exchanges})) if name in asked}
             | ({"live": {live.url: len(live.messages) for live in found.live()}} if found.live() else {}))
 
 
@@ -86,7 +92,7 @@ def written(found: dict[str, Any]) -> str:
 def test_a_foreign_file_is_read_as_its_summary_says(source: Path, tmp_path: Path) -> None:
     noted = beside(source, ".json")
     before = json.loads(noted.read_text(encoding="utf-8")) if noted.exists() else {}
-    found = {"about": before.get("about", "")} | summary(source, tmp_path)
+    found = {"about": before.get("about", "")} | summary(source, tmp_path, before.keys())
     if WRITES:
         noted.write_text(written(found), encoding="utf-8")
         pytest.skip("written, not compared")

@@ -10,7 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
-from harness.show.table import HEADER
+from harness.show.console import HEADER
 from tests.support.forked import typed
 
 URLS = ["https://www.example.org/", "http://example.com/a?b=c", "https://www.example.co.uk/x"]

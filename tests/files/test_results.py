@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.selection import Cell, select
+from harness.analysis.selection import select
 from harness.errors import InputError
 from harness.files.experiment import write_experiment
 from harness.files.pages import sanitise
@@ -80,14 +80,14 @@ def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypa
 
 def test_the_warm_up_never_counts(tmp_path: Path) -> None:
     selection = select(read_results(make_client(tmp_path)), "load")
-    assert {load.run for loads in selection.cells.values() for load in loads} == {1, 2, 3}
-    assert selection.median_ms(Cell(NEWS_PAGE, 20, 0)) == 1062
-    assert selection.missing([0, 1]) == []
+    assert {load.run for cell in selection.cells for load in cell.loads} == {1, 2, 3}
+    assert selection.row(NEWS_PAGE, 20).off.median_ms == 1062
+    assert selection.missing == []
     only_warm_up = tmp_path / "only"
     make_client(only_warm_up, runs=1)
     selection = select(read_results(only_warm_up), "load")
-    assert len(selection.missing([0, 1])) == 8
-    assert selection.cold == []
+    assert len(selection.missing) == 8
+    assert not any(cell.cold for cell in selection.cells)
 
 
 def test_failed_loads_are_rows_that_do_not_count(tmp_path: Path) -> None:
@@ -182,16 +182,17 @@ def test_cells_that_were_never_reached_are_missing(tmp_path: Path) -> None:
     (client / "50-1-tfo-0").mkdir()
     results = read_results(client)
     assert results.rtts_ms == [20, 100, 200]
-    assert len(select(results, "load").missing([0, 1])) == 3 * 3 * 2 - 2 * 2
+    assert len(select(results, "load").missing) == 3 * 3 * 2 - 2 * 2
 
 
 def test_what_was_asked_for_is_missing_even_when_no_load_of_it_left_a_file(tmp_path: Path) -> None:
     add_load(tmp_path, NEWS, 10, 1, 0, 1000)
-    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == []
+    assert select(read_results(tmp_path), "load").missing == []
     write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "0"})
-    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == []
+    assert select(read_results(tmp_path), "load").missing == []
     write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
-    assert select(results := read_results(tmp_path), "load").missing(results.tfos) == [Cell(NEWS_PAGE, 20, 1)]
+    assert [(cell.page, cell.rtt_ms, cell.tfo) for cell in select(read_results(tmp_path), "load").missing] == [
+        (NEWS_PAGE, 20, 1)]
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
@@ -244,8 +245,8 @@ def test_old_cells_use_run_0_only_when_there_is_no_other(tmp_path: Path) -> None
         (tmp_path / name).mkdir()
         (tmp_path / name / NEWS_PAGE).write_bytes(log)
     selection = select(read_results(tmp_path), "last")
-    assert {(cell.tfo, load.run) for cell, loads in selection.cells.items() for load in loads} == {(0, 0), (1, 1)}
-    assert selection.cold == [Cell(NEWS_PAGE, 20, 0)]
+    assert {(cell.tfo, load.run) for cell in selection.cells for load in cell.loads} == {(0, 0), (1, 1)}
+    assert [(cell.tfo, cell.cold) for cell in selection.cells] == [(0, True), (1, False)]
 
 
 def test_an_empty_old_log_does_not_count(tmp_path: Path) -> None:
@@ -287,7 +288,7 @@ def test_a_shorter_run_over_an_older_one_is_not_mixed_with_it(tmp_path: Path, ol
         for tfo in (0, 1):
             add_load(tmp_path, NEWS, 10, run, tfo, 1062, experiment="newer", began_s=2000)
     results = read_results(tmp_path)
-    assert select(results, "load").plts_ms(Cell(NEWS_PAGE, 20, 0)) == [1062]
+    assert select(results, "load").row(NEWS_PAGE, 20).off.plts_ms == [1062]
     assert [(load.run, load.tfo) for load in results.others] == [(2, 0), (2, 1), (3, 0), (3, 1)]
     assert all(load.why_not == ("of another, earlier experiment than experiment-10.json describes",)
                for load in results.others)

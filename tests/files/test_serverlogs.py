@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from harness.files.server_log import (
     FOUND,
     HEADER,
+    Early,
     RequestLog,
     ServerRequest,
     ends_of_logs,
@@ -19,12 +20,12 @@ from harness.files.server_log import (
 from harness.system.untrusted import LARGEST_FILE, UnreadableFileError
 
 REQUEST = ServerRequest("a.test", 1700000000.25, 3, 2, "GET", "/x?y", 200, 9500, "plain", True, "https", "h2", 0.25,
-                        "0123456789ab", early=True)
+                        "0123456789ab", Early.DATA, True)
 
 
 def test_a_line_is_what_the_format_says() -> None:
     assert format_request(REQUEST) == ("1700000000.250000\t3\t2\tGET\t/x?y\t200\t9500\tplain\t1\thttps\th2\t0.250\t"
-                                       "0123456789ab\t1\t0\n")
+                                       "0123456789ab\tdata\t1\n")
 
 
 def test_all_servers_in_order_of_time(tmp_path: Path) -> None:

@@ -35,7 +35,8 @@ def test_only_what_a_server_itself_says_counts() -> None:
     assert read_packet(packet(flags=SYN_ACK)) == (SERVER, Said.CONNECTED)
     assert read_packet(packet(flags=SYN_ACK, options=COOKIE)) == (SERVER, Said.COOKIE)
     assert read_packet(packet(options=COOKIE))[1] is Said.NOTHING, "a bare acknowledgement is the kernel's"
-    assert read_packet(packet(b"x", protocol=17))[1] is Said.NOTHING, "UDP"
+    assert read_packet(packet(b"x", protocol=17)) == (SERVER, Said.ANSWER), "UDP: QUIC's, whatever it says"
+    assert read_packet(packet(b"x", protocol=1))[1] is Said.NOTHING, "ICMP"
 
 
 def test_a_syn_ack_ends_a_request_s_wait_only_when_it_brings_a_cookie() -> None:

@@ -26,7 +26,7 @@ PACE_S = 0.010
 def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
     """With --dir . the last run.sh's were, without a word."""
     client = make_client(tmp_path / "client", [50])
-    done = typed(BENCHMARKS / "modern.py", "--dir", tmp_path)
+    done = typed(BENCHMARKS / "modern.py", "--dir", tmp_path, "--name", "mine")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "results of other pages, which would be deleted" in done.stderr
     assert client.is_dir()

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.prediction import predict
-from harness.analysis.selection import Cell, Selection, select
+from harness.analysis.selection import Selection, select
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import read_results
@@ -42,13 +41,13 @@ class FirstVisit:
     @property
     def record(self) -> LoadRecord:
         """The measured load with TFO."""
-        [load] = self.selection.cells[Cell(sanitise(CHAIN[0]), RTT_MS, 1)]
+        [load] = self.selection.row(sanitise(CHAIN[0]), RTT_MS).on.loads
         assert load.record is not None
         return load.record
 
     def plt_ms(self, tfo: int) -> float:
         """Median page load time."""
-        return statistics.median(self.selection.plts_ms(Cell(sanitise(CHAIN[0]), RTT_MS, tfo)))
+        return statistics.median(self.selection.row(sanitise(CHAIN[0]), RTT_MS).cells[tfo].plts_ms)
 
     @property
     def saved_rtts(self) -> float:
@@ -100,6 +99,6 @@ def test_so_many_round_trips_are_saved(visits: dict[str, FirstVisit], mode: str)
     """One for each connection of the chain that knew a cookie, against the loads without TFO of the same experiment."""
     found = visits[mode]
     assert found.saved_rtts == pytest.approx(SAVED[mode], abs=TOLERANCE)
-    prediction = predict(found.selection, sanitise(CHAIN[0]), RTT_MS)
+    prediction = found.selection.row(sanitise(CHAIN[0]), RTT_MS).prediction
     assert prediction is not None
     assert (prediction.off_ms - prediction.predicted_ms) / RTT_MS == pytest.approx(SAVED[mode], abs=TOLERANCE)

@@ -18,7 +18,7 @@ import pytest
 
 from harness.errors import ExitStatus
 from harness.files.results import read_results
-from harness.system.lock import LOCK_FILE, only_experiment
+from harness.system.lock import MACHINES, only_experiment
 from harness.system.privileges import User, give
 from harness.system.processes import descendants, is_running
 from tests.support.faults import command_of
@@ -212,7 +212,8 @@ def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_pl
         for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
             second = subprocess.run(typed(project, *command), capture_output=True, text=True, timeout=60, check=False)
             assert second.returncode == ExitStatus.BUSY
-            assert second.stderr.startswith(f"{LOCK_FILE}: another experiment is running: pid {process.pid} (./run.sh")
+            assert second.stderr.startswith(
+                f"{MACHINES.folder}: another experiment is running: pid {process.pid} (./run.sh")
             assert second.stderr.count("\n") == 1
         read_until(process, "[  2/")
     finally:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.prediction import Prediction, predict
+from harness.analysis.prediction import Prediction
 from harness.analysis.selection import Selection, select
 from harness.files.pages import sanitise
 from harness.files.results import read_results
@@ -71,7 +71,7 @@ def measure(base: Path) -> Measured:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "40 to 240 ms wanted, as recorded, each within" in done.stdout
     selection = select(read_results(base / "client"), "load")
-    prediction = predict(selection, sanitise(PAGE), MEDIAN_MS)
+    prediction = selection.row(sanitise(PAGE), MEDIAN_MS).prediction
     assert prediction is not None
     return Measured(base, selection, prediction)
 

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -14,7 +13,6 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from harness.system.lock import LOCK_FILE
 from harness.system.processes import children_by_parent, descendants
 from tests.support.project_copy import copy_project, typed
 from tests.support.small_mirror import ICON, SmallMirror
@@ -37,11 +35,19 @@ def wait_until(what: Callable[[], object], log: Path) -> None:
 
 
 def measuring(program: "subprocess.Popen[bytes]") -> int | None:
-    """Return the worker of a sweep whose tfo.py runs Chrome, by its process id: who has the machine's lock."""
-    named = re.match(r"pid (\d+) ", LOCK_FILE.read_text()) if LOCK_FILE.exists() else None
-    if not named or int(named[1]) not in descendants(program.pid):
-        return None
-    return int(named[1]) if "chromedriver" in map(name_of, descendants(int(named[1]))) else None
+    """Return the worker of a sweep whose tfo.py runs Chrome, by its process id: the parent of that tfo.py."""
+    parents = children_by_parent()
+    ours = {program.pid, *descendants(program.pid)}
+    return next((parent for parent in ours for child in parents.get(parent, ())
+                 if is_tfo(child) and "chromedriver" in map(name_of, descendants(child))), None)
+
+
+def is_tfo(pid: int) -> bool:
+    """Tell whether a process is tfo.py."""
+    try:
+        return b"tfo.py" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def killed(worker: int | None) -> bool:

@@ -20,43 +20,34 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(("words", "said"), [
-    (["--pages", "None.pages"], "None.pages:1: no such file"),
-    (["--pages", f"{'a' * 300}.pages"], ".pages:1: cannot be read (File name too long)"),
-    (["--pages", "List.pages", "--on-user", "id"], "'--on-user' is no option of a sweep"),
-    (["--pages", "List.pages", "--testruns", "1"], "argument --testruns: '1' is not a whole number from 2"),
-    (["--pages", "List.pages", "--delays", "5 5"], "names a number twice"),
-    (["--pages", "List.pages", "--delays", "10 600"], "together under 500 ms"),
-    (["--pages", "List.pages", "--delays", "450", "--delayhome", "100"], "together under 500 ms"),
-    (["--pages", "List.pages", "--grid", "bad.toml"], "bad.toml:1: not TOML"),
-    (["--pages", "List.pages", "--grid", "grid.toml", "--scheduler", NO_SUCH], "is no address; write tls://host:8786"),
-    (["--pages", "List.pages", "--hosts", "lab1,-oProxyCommand=id"], "names no hosts; write lab1,lab2"),
-    (["--resume", "Nothing"], "sweep-Nothing: no sweep there; begin one with ./sweep.py --pages LIST"),
-    (["--report", "Nothing"], "no sweep there; begin one with"),
-    (["--status"], "no such sweep there; those there are: none"),
-    (["--stop", "Nothing"], "no such sweep there; those there are: none"),
-    (["--pages", "List.pages", "--status"], "not allowed with argument --pages"),
-    ([], "one of the arguments --pages --resume --status --stop --report is required")])
-def test_wrong_input_is_one_line(folder: Path, words: list[str], said: str) -> None:
+LIST = ("--pages", "List.pages")
+
+
+@pytest.mark.parametrize(("words", "names"), [
+    (["--pages", "None.pages"], "None.pages:1:"), (["--pages", f"{'a' * 300}.pages"], "a.pages:1:"),
+    ([*LIST, "--on-user", "id"], "--on-user"), ([*LIST, "--testruns", "1"], "--testruns"),
+    ([*LIST, "--delays", "5 5"], "--delays"), ([*LIST, "--delays", "10 600"], "--delays"),
+    ([*LIST, "--delays", "450", "--delayhome", "100"], "--delayhome"), ([*LIST, "--grid", "bad.toml"], "bad.toml:1:"),
+    ([*LIST, "--grid", "grid.toml", "--scheduler", NO_SUCH], NO_SUCH),
+    ([*LIST, "--hosts", "lab1,-oProxyCommand=id"], "--hosts"), (["--resume", "Nothing"], "sweep-Nothing:"),
+    (["--report", "Nothing"], "sweep-Nothing:"), (["--status"], "none"), (["--stop", "Nothing"], "none"),
+    ([*LIST, "--status"], "--pages"), ([], "--resume")])
+def test_wrong_input_is_one_line(folder: Path, words: list[str], names: str) -> None:
     done = typed(SWEEP, *words, "--dir", str(folder), cwd=folder)
-    lines = done.stderr.strip().splitlines()
-    assert done.returncode == 2, done.stderr
-    assert said in lines[-1]
-    assert len(lines) == 1
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert names in done.stderr
 
 
 def test_a_sweep_of_another_version_is_not_gone_on_with(folder: Path) -> None:
     sweep = folder / "sweep-List"
     sweep.mkdir()
-    asked = {"format": 1, "pages": str(folder / "List.pages"), "delays": [10.0], "combinations": [[]],
+    begun = {"typed": ["--pages", str(folder / "List.pages")],
              "versions": {"tfo_lab": "older", "browser": "Chrome 1"}}
-    (sweep / "sweep.json").write_text(json.dumps(asked))
+    (sweep / "sweep.json").write_text(json.dumps(begun))
     done = typed(SWEEP, "--resume", "List", "--dir", str(folder))
-    assert done.returncode == 2
-    assert "was measured by Versions(tfo_lab='older', browser='Chrome 1'), and here is" in done.stderr
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert "tfo_lab='older'" in done.stderr
     shown = typed(SWEEP, "--status", "--dir", str(folder))
-    assert (shown.returncode, shown.stdout) == (
-        1, "sweep-List: not running; 0 of 0 sites done, 0 of them failed, 0 partly measured\n")
+    assert (shown.returncode, shown.stderr, "0 of 0 sites" in shown.stdout) == (1, "", True)
     stopped = typed(SWEEP, "--stop", "List", "--dir", str(folder))
-    assert stopped.returncode == 2
-    assert "this sweep is not running; nothing to stop" in stopped.stderr
+    assert (stopped.returncode, len(stopped.stderr.splitlines())) == (2, 1)

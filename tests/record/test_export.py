@@ -7,8 +7,10 @@ import io
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import brotli  # type: ignore[import-untyped]
 import pytest
@@ -18,16 +20,25 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.encoding import decode
-from harness.files.pages import Page, read_pages
+from harness.files.exchange import Answer, Exchange, Request
+from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import document_url
-from harness.mirror.paths import write_file
-from harness.record.export.exchanges import RecordedExchange, recorded_exchanges
+from harness.mirror.paths import md5_name, write_file
+from harness.record.export.exchanges import RecordedPage, recorded_pages
 from harness.record.export.har import write_har
 from harness.record.export.write import export
 from harness.synthetic.build import make_pages
 from tests.support.har_schema import assert_har
 from tests.support.made_recording import TYPED, URL, make_recording
 from tests.support.read_source import NAVIGATES, read_source
+
+
+def alter(directory: Path, change: Callable[[list[Any]], Any]) -> None:
+    """Change the entries of the recording's HAR."""
+    [har] = (directory / "made.fetchlog").glob("*.har")
+    archive = json.loads(har.read_text())
+    change(archive["log"]["entries"])
+    har.write_text(json.dumps(archive))
 
 
 @pytest.fixture
@@ -59,44 +70,6 @@ def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Pag
     assert f"{URL}gone" not in bodies
 
 
-@pytest.mark.parametrize("ending", ["warc.gz", "wacz", "har"])
-def test_the_answer_to_a_head_tells_the_size_in_every_kind_of_file(tmp_path: Path, pages: list[Page], ending: str
-                                                                   ) -> None:
-    har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
-    archive = json.loads(har.read_text())
-    entry = json.loads(json.dumps(archive["log"]["entries"][0]))
-    entry["request"] |= {"method": "HEAD", "url": f"{URL}map"}
-    entry["response"]["headers"].append({"name": "content-length", "value": "12345"})
-    entry["response"]["content"]["size"] = entry["response"]["bodySize"] = 0
-    del entry["_file"]
-    archive["log"]["entries"].append(entry)
-    har.write_text(json.dumps(archive))
-    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    source = read_source(tmp_path / f"made.{ending}")
-    found = source.answered(f"{URL}map", "HEAD")
-    assert found is not None
-    assert (found.answer.header("content-length"), source.body_of(found)) == ("12345", b"")
-    assert source.answered(f"{URL}map") is None
-
-
-@pytest.mark.parametrize("ending", ["warc.gz", "wacz"])
-def test_heads_that_are_not_ascii_are_written_as_they_were_sent(tmp_path: Path, pages: list[Page], ending: str) -> None:
-    """Such a status line ended it in a traceback; http%3A//a.test/ was written for where such a redirect leads."""
-    har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
-    archive = json.loads(har.read_text())
-    response = archive["log"]["entries"][0]["response"]
-    response["statusText"] = "Trouvé"
-    headers = [("Location", "http://a.test/Zürich"), ("Set-Cookie", "town=東京; path=/")]
-    response["headers"] += [{"name": name, "value": value} for name, value in headers]
-    har.write_text(json.dumps(archive))
-    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    found = read_source(tmp_path / f"made.{ending}").answered(URL, headers=NAVIGATES)
-    assert found is not None
-    answer = found.answer
-    assert (answer.reason, answer.header("location")) == ("Trouvé", headers[0][1])
-    assert headers[1] in (answer.headers or ())
-
-
 def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Page]) -> None:
     export(tmp_path, "made", pages, tmp_path / "made.wacz")
     with zipfile.ZipFile(tmp_path / "made.wacz") as archive:
@@ -123,17 +96,53 @@ def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Pa
 
 def test_the_index_of_a_wacz_tells_posts_from_gets(tmp_path: Path, pages: list[Page]) -> None:
     """ReplayWeb.page has one answer to a URL and second: a page that posted a form to itself was that form's answer."""
-    har = tmp_path / "made.fetchlog" / f"{pages[0].name}.har"
-    archive = json.loads(har.read_text())
-    archive["log"]["entries"][-1]["request"]["url"] = URL
-    har.write_text(json.dumps(archive))
+    alter(tmp_path, lambda entries: entries[-1]["request"].update(url=URL))
     export(tmp_path, "made", pages, tmp_path / "made.wacz")
     with zipfile.ZipFile(tmp_path / "made.wacz") as archived:
-        lines = archived.read("indexes/index.cdx").decode().splitlines()
-    found = {line.split(" ")[0]: json.loads(line.split(" ", 2)[2]) for line in lines if json.loads(
-        line.split(" ", 2)[2])["url"] == URL}
-    assert {key: cdx.get("method") for key, cdx in found.items()} == {
+        lines = [line.split(" ", 2) for line in archived.read("indexes/index.cdx").decode().splitlines()]
+    found = {key: json.loads(text) for key, _, text in lines}
+    assert {key: cdx.get("method") for key, cdx in found.items() if cdx["url"] == URL} == {
         "test,made)/": None, "test,made)/?__wb_method=post": "POST"}
+
+
+FOREIGN = {"Location": "http://a.test/Zürich", "Set-Cookie": "town=東京; path=/"}
+SENT = bytes(range(256))
+
+
+def asked_for_head(entries: list[Any]) -> None:
+    entries.append(json.loads(json.dumps(entries[0])))
+    entries[-1]["request"] |= {"method": "HEAD", "url": f"{URL}map"}
+    entries[-1]["response"]["headers"].append({"name": "content-length", "value": "12345"})
+    del entries[-1]["_file"]
+
+
+def in_foreign_words(entries: list[Any]) -> None:
+    response = entries[0]["response"]
+    response["statusText"] = "Trouvé"
+    response["headers"] += [{"name": name, "value": value} for name, value in FOREIGN.items()]
+
+
+def posted_bytes(entries: list[Any]) -> None:
+    entries[-1]["request"]["postData"] = {"mimeType": "", "text": base64.b64encode(SENT).decode(),
+                                          "_encoding": "base64"}
+
+
+@pytest.mark.parametrize("ending", ["warc.gz", "wacz", "har"])
+@pytest.mark.parametrize(("change", "asked", "expected"), [
+    (asked_for_head, {"url": f"{URL}map", "method": "HEAD"}, ("OK", {"content-length": "12345"}, b"")),
+    (in_foreign_words, {"url": URL, "headers": NAVIGATES}, ("Trouvé", FOREIGN, TYPED[URL][0])),
+    (posted_bytes, {"url": f"{URL}api", "method": "POST", "sent": SENT}, ("OK", {}, b'{"answer": 1}'))])
+def test_what_is_special_is_brought_back(tmp_path: Path, change: Any, asked: Any, expected: Any, ending: str) -> None:
+    pages, (reason, headers, body) = make_recording(tmp_path), expected
+    alter(tmp_path, change)
+    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
+    source = read_source(tmp_path / f"made.{ending}")
+    found = source.answered(**asked)
+    assert found is not None
+    assert (found.answer.reason, source.body_of(found)) == (reason, body)
+    got = {(name.lower(), value) for name, value in found.answer.headers or ()}
+    assert {(name.lower(), value) for name, value in headers.items()} <= got
+    assert source.answered(f"{URL}map") is None
 
 
 @pytest.mark.parametrize("ending", ["warc.gz", "wacz", "har"])
@@ -155,37 +164,6 @@ def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], 
     assert source.answered(f"{URL}gone") is None
 
 
-@pytest.mark.parametrize("ending", ["warc", "wacz", "har"])
-def test_what_was_fetched_as_a_whole_is_exported_as_that(tmp_path: Path, pages: list[Page], ending: str) -> None:
-    """A player asked for the end of a film: all of it lies in the mirror, and got that part's Content-Range."""
-    har, film = tmp_path / "made.fetchlog" / f"{pages[0].name}.har", "http://img.made.test/p.png?x=1"
-    archive = json.loads(har.read_text())
-    entry = next(entry for entry in archive["log"]["entries"] if entry["request"]["url"] == film)
-    entry |= {"_refetched": True}
-    entry["response"] |= {"status": 206, "headers": [{"name": "content-range", "value": "bytes 1000-1023/1024"},
-                                                     {"name": "content-length", "value": "24"}]}
-    har.write_text(json.dumps(archive))
-    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    source = read_source(tmp_path / f"made.{ending}")
-    found = source.answered(film)
-    assert found is not None
-    assert source.body_of(found) == TYPED[film][0]
-    assert (found.answer.status, found.answer.header("content-range")) == (200, "")
-    assert found.answer.header("accept-ranges") == "bytes"
-
-
-@pytest.mark.parametrize("ending", ["warc", "wacz", "har"])
-def test_what_was_posted_and_is_no_text_is_brought_back(tmp_path: Path, pages: list[Page], ending: str) -> None:
-    """A zipped question, say: from a HAR of ours it got 404."""
-    har, sent = tmp_path / "made.fetchlog" / f"{pages[0].name}.har", bytes(range(256))
-    archive = json.loads(har.read_text())
-    archive["log"]["entries"][-1]["request"]["postData"] = {"mimeType": "", "text": base64.b64encode(sent).decode(),
-                                                            "_encoding": "base64"}
-    har.write_text(json.dumps(archive))
-    export(tmp_path, "made", pages, tmp_path / f"made.{ending}")
-    assert read_source(tmp_path / f"made.{ending}").answer_body(f"{URL}api", "POST", sent) == b'{"answer": 1}'
-
-
 @pytest.mark.parametrize(("body", "headers"), [
     ("<p>caf\u00e9".encode(), {"Content-Type": "text/html; charset=iso-8859-1"}),
     ("<p>caf\u00e9".encode(), {"content-type": "text/html; charset=gbk"}),
@@ -198,9 +176,9 @@ def test_what_was_posted_and_is_no_text_is_brought_back(tmp_path: Path, pages: l
 def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, headers: dict[str, str]) -> None:
     """Servers say a wrong charset, and an answer that broke off cannot be unzipped."""
     page = Page(URL, "made")
-    exchange = RecordedExchange(page, "GET", URL, (), b"", 200, "OK", tuple(headers.items()), body, False,
-                                datetime.now(timezone.utc))
-    write_har(tmp_path / "x.har", [exchange], [page], tmp_path)
+    exchange = Exchange(request=Request("GET", URL), started=datetime.now(timezone.utc),
+                        answer=Answer(200, headers=tuple(headers.items()), content=body, body_bytes=len(body)))
+    write_har(tmp_path / "x.har", [RecordedPage(page, {}, [exchange], [])])
     source = read_source(tmp_path / "x.har")
     found = source.answered(URL, headers=NAVIGATES)
     assert found is not None
@@ -209,10 +187,15 @@ def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, he
 
 
 def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
-    page = Page("http://a.test", "httpa.test")
-    write_file(tmp_path / "old", "http://a.test/", b"<title>old</title>")
+    """Its scraper kept more than its log has, some of it under an MD5 that the log tells, or the page leads to."""
+    page, mirror = Page("http://a.test", "httpa.test"), tmp_path / "old"
+    told, meant = (f"/{letter * 70}.js?x=1&y=2" for letter in "tm")
+    write_file(mirror, "http://a.test/", f"<title>old</title><script src='{meant.replace('&', '&amp;')}'>".encode())
+    for target in ("/plain.css", told, meant, f"/{'n' * 70}.js"):
+        write_file(mirror, f"http://a.test{target}", b"body")
     (tmp_path / "old.fetchlog").mkdir()
     (tmp_path / "old.fetchlog" / page.name).write_text(
+        f"*** Renamed {told} to /{md5_name(told)} ***\n"
         "<responses>\nstatus       | mime_type       | charset | url -> redirect_url\n"
         "          OK |       text/html |   utf-8 | http://a.test/ -> nil\n"
         "       Found |       text/html |         | http://a.test/x -> http://a.test/\n</responses>\n")
@@ -221,12 +204,14 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
         source = read_source(tmp_path / f"old.{ending}")
         found = source.answered("http://a.test/", headers=NAVIGATES)
         assert found is not None
-        assert (source.body_of(found), found.answer.header("content-type")) == (
-            b"<title>old</title>", "text/html; charset=utf-8")
+        assert source.body_of(found).startswith(b"<title>old</title>")
+        assert found.answer.header("content-type") == "text/html; charset=utf-8"
         assert found.answer.header("access-control-allow-origin") == "*"      # as its replay says
         there = source.answered("http://a.test/x")
         assert there is not None
         assert (there.answer.status, there.answer.header("location")) == (302, "http://a.test/")
+        assert {each.request.url.removeprefix("http://a.test") for each in source.brought.exchanges} == {
+            "/", "/x", "/plain.css", told, meant}, "what nothing leads to has no URL"
     assert_har(tmp_path / "old.har")
 
 
@@ -237,11 +222,7 @@ def test_a_har_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: l
     host.mkdir(exist_ok=True)
     (host / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(host / "fifo")
-    [har] = (tmp_path / "made.fetchlog").glob("*.har")
-    recorded = json.loads(har.read_text())
-    for entry in recorded["log"]["entries"]:
-        entry["_file"] = file
-    har.write_text(json.dumps(recorded))
+    alter(tmp_path, lambda entries: [entry.update(_file=file) for entry in entries])
     with pytest.raises(InputError, match=r"^1 of 1 bodies of made/ is missing, first "):
         export(tmp_path, "made", pages, tmp_path / "made.har")
 
@@ -281,8 +262,9 @@ def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path, ending: str) ->
     pages = read_pages(tmp_path / "demo.pages")
     source = read_source(ROOT / f"demo/demo.{ending}", tmp_path / "read")
     assert source.brought.pages == [document_url(page.url) for page in pages]
-    for exchange in recorded_exchanges(tmp_path, "demo", pages):
-        found = source.answered(exchange.url)
-        assert found is not None
-        assert (found.answer.status, source.body_of(found), found.answer.header("content-type")) == (
-            exchange.status, exchange.body, dict(exchange.headers).get("Content-Type", ""))
+    for page in recorded_pages(PageFiles(tmp_path, "demo"), pages):
+        for exchange in page.answered:
+            found = source.answered(exchange.request.url)
+            assert found is not None
+            assert (found.answer.status, source.body_of(found), found.answer.header("content-type")) == (
+                exchange.answer.status, exchange.answer.content, exchange.answer.header("content-type"))

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from harness.mirror.recording import read_recording
+from harness.mirror.store import Store
 from harness.netlog.file import BEGIN, END
-from harness.record.page import CapturedExchange, PageRecording
-from harness.record.store import Store
+from harness.record.page import PageRecording, Seen
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import page_log, seen
 from tests.support.written import lookup
@@ -19,8 +19,8 @@ def log() -> MadeNetLog:
     return page_log()
 
 
-def answer(recording: PageRecording, url: str) -> CapturedExchange:
-    return next(exchange for exchange in recording.exchanges if exchange.url == url)
+def answer(recording: PageRecording, url: str) -> Seen:
+    return next(each for each in recording.requests if each.url == url)
 
 
 def post_over(log: MadeNetLog, connection: int, body: bytes) -> None:
@@ -35,8 +35,8 @@ def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path
     log.request("http://a.test/half", "200 OK", b"12345", "Content-Length: 9")
     log.request("http://a.test/chunked", "200 OK", b"12345", cancelled=True)
     recording = seen(log, tmp_path)
-    assert [exchange.whole for exchange in recording.exchanges] == [True, True, False, False]
-    assert answer(recording, "http://a.test/half").body == b"12345"
+    assert [each.whole for each in recording.requests] == [True, True, False, False]
+    assert answer(recording, "http://a.test/half").exchange.answer.content == b"12345"
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -60,8 +60,8 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
     log.source, log.kind = 3, "URL_REQUEST"
     log.begin("http://a.test/api", "POST", job=92)
     log.head("200 OK")
-    posts = [exchange for exchange in seen(log, tmp_path).exchanges if exchange.transaction.method == "POST"]
-    assert [exchange.sent for exchange in posts] == [b"first", b"", b"second"]
+    posts = [each for each in seen(log, tmp_path).requests if each.transaction.method == "POST"]
+    assert [each.exchange.request.body for each in posts] == [b"first", b"", b"second"]
 
 
 @pytest.mark.parametrize(("content_range", "whole"), [

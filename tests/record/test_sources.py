@@ -1,6 +1,7 @@
 """What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
 
 import gzip
+import io
 import zipfile
 import zlib
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.support.foreign_hars import entry, har
 from tests.support.made_warc import write_warc
 from tests.support.read_source import FETCHES, NAVIGATES, read_source
 
-PAGE, OK = "http://a.test/", "HTTP/1.1 200 OK"
+PAGE, SECURE, OK = "http://a.test/", "https://a.test/", "HTTP/1.1 200 OK"
 CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
 OLD, NEW = "jQuery1710897272563772276_1363139394945", "jQuery1710123456789012345_1363348800000"
 
@@ -134,12 +135,25 @@ def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) 
         list_pages(tmp_path / "A.pages", brought)
 
 
+def zipped(files: dict[str, bytes]) -> bytes:
+    """Return a ZIP file of these members."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, member in files.items():
+            archive.writestr(name, member)
+    return content.getvalue()
+
+
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
                 "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',
                 "w.har": b'{"log": {"entries": [{"request": {"url": 1}}]}}', "v.har": b"[" * 5000,
                 "u.har": b'{"log": {"entries": [{"request": {"url": "http://a.test/"}, "time": 1e999}]}}',
-                "s.har": b"\x1f\x8bcut"}
+                "s.har": b"\x1f\x8bcut", "r.har": b"[]", "q.har": b"{}", "p.har": b'{"log": {"entries": {}}}',
+                "o.har": b'{"log": {"pages": ["x"], "entries": []}}',
+                "n.har": b'{"log": {"entries": [{"request": {}}]}}',
+                "two.zip": zipped({"a.har": b"{}", "b.har": b"{}"}), "none.zip": zipped({"a.json": b"{}"}),
+                "bad.zip": zipped({"a.har": b"no json"})}
     for name, content in nonsense.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "empty").mkdir()
@@ -148,6 +162,41 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r":1: .*give ") as error:
             read_source(tmp_path / name)
         assert "\n" not in str(error.value)
+
+
+def record(kind: str, url: str, head: str, body: bytes = b"", more: str = "") -> bytes:
+    """Return a record of a WARC."""
+    http = head.encode() + b"\r\n\r\n" + body if head.startswith(("GET", "POST", "HTTP/1.1 ")) else head.encode()
+    names = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{more}"
+    return f"{names}Content-Type: application/http\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n"
+
+
+@pytest.mark.parametrize("is_request_first", [True, False])
+def test_scoops_requests_stand_beside_their_answers(is_request_first: bool, tmp_path: Path) -> None:
+    """It names neither in the other: a script's request for the page's URL got the page, which nested in itself."""
+    exchanges = [("GET / HTTP/1.1\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate", b"", b"<title>a"),
+                 ("GET / HTTP/1.1\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors", b"", b"<p>part</p>"),
+                 ("POST / HTTP/1.1", b"names", b"answer")]
+    path = tmp_path / "x.warc"
+    for head, sent, body in exchanges:
+        pair = [record("request", SECURE, head, sent), record("response", SECURE, OK, body)]
+        with path.open("ab") as file:
+            file.write(b"".join(pair if is_request_first else reversed(pair)))
+    source = read_source(path)
+    got = [source.answer_body(SECURE, headers=NAVIGATES), source.answer_body(SECURE, headers=FETCHES),
+           source.answer_body(SECURE, "POST", b"names")]
+    assert got == [body for _, _, body in exchanges]
+
+
+@pytest.mark.parametrize(("sent", "answer"), [
+    (b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1785000000000}', b"one"), (b'{"query": "other"}', None)])
+def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "x.warc"
+    path.write_bytes(b"".join((
+        record("request", SECURE, "POST / HTTP/1.1", b'{"query": "names"}'), record("response", SECURE, OK, b"all"),
+        record("request", SECURE, "POST / HTTP/1.1", b'{"query": "at", "t": 1363139394945}'),
+        record("response", SECURE, OK, b"one"))))
+    assert read_source(path).answer_body(SECURE, "POST", sent) == answer
 
 
 STYLE, ZIPPED = b"body { color: red }" * 9, gzip.compress(b"body { color: red }" * 9)

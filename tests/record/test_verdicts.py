@@ -9,7 +9,6 @@ import pytest
 from harness.errors import InputError
 from harness.files.pages import read_pages
 from harness.record import truth
-from harness.record.archive import to_har
 from harness.record.recorder import require_recordable
 from harness.record.verdict import judge
 from tests.support.made_netlog import MadeNetLog
@@ -162,11 +161,11 @@ def test_what_a_document_asked_for_that_was_replaced_is_told_apart(log: MadeNetL
     log.request("http://a.test/page.js", "200 OK", b"2")
     recording = seen(log, tmp_path, time_origin_ms=origin_ms)
     assert any("another document came before" in remark for remark in judge(recording).remarks)
-    entries = to_har(recording)["log"]["entries"]
+    entries = recording.har()["log"]["entries"]
     assert [bool(entry.get("_beforeDocument")) for entry in entries] == [True, True, False, True, False]
     alone = seen(log, tmp_path, time_origin_ms=1000.0)
     assert not any("another document" in remark for remark in judge(alone).remarks)
-    assert not any(entry.get("_beforeDocument") for entry in to_har(alone)["log"]["entries"])
+    assert not any(entry.get("_beforeDocument") for entry in alone.har()["log"]["entries"])
 
 
 def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
@@ -176,7 +175,7 @@ def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Pat
         log.begin(url, method, sent=sent)
         log.head("204 No Content")
         log.end()
-    assert [exchange.url for exchange in seen(log, tmp_path).exchanges] == [PAGE, "http://b.test/other"]
+    assert [each.url for each in seen(log, tmp_path).requests] == [PAGE, "http://b.test/other"]
 
 
 def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
@@ -191,4 +190,4 @@ def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path:
         log.cached("http://a.test/latest.js", redirect_to="http://a.test/1.2.js")
     recording = seen(log, tmp_path)
     assert judge(recording).fit
-    assert [exchange.status for exchange in recording.exchanges[3:]] == [404, 302] * 5
+    assert [each.status for each in recording.requests[3:]] == [404, 302] * 5

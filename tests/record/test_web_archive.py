@@ -1,10 +1,9 @@
-"""Recordings in a real web archive (pywb), and pages recorded from it with fetch.py --as-of."""
+"""Recordings in a real web archive (pywb), and what is found in one."""
 
 import gzip
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from pathlib import Path
 import pytest
 import requests
 
-from harness.bootstrap import ROOT
 from harness.record.export.write import export
 from harness.record.sources.wayback import WebArchive
 from harness.system.processes import stop
@@ -70,24 +68,16 @@ def test_pywb_gives_every_answer_byte_for_byte(tmp_path: Path) -> None:
             assert (moved.status_code, moved.headers["Location"].endswith("/style.css")) == (301, True)
 
 
-@pytest.mark.chrome
-def test_a_page_as_of_a_day(tmp_path: Path) -> None:
-    warc = write_warc(tmp_path / "site.warc.gz", *site_records())
-    (tmp_path / "old.pages").write_text(PAGE)
-    with archive(tmp_path / "archive", warc) as address:
+def test_captures_of_pywb(tmp_path: Path) -> None:
+    """What fetch.py makes of such is in test_as_of.py."""
+    with archive(tmp_path / "archive", write_warc(tmp_path / "site.warc.gz", *site_records())) as address:
         asked = WebArchive(date(2013, 3, 12), f"{address}/c0")
-        moved = asked.find("GET", f"{PAGE}moved.png")
-        assert moved is not None
-        assert (moved.answer.status, moved.answer.header("location")) == (301, "http://cdn.old.test/here.png")
-        assert asked.find("GET", "http://gone.test/") is None
+        found = {url: asked.find("GET", url) for url in (
+            f"{PAGE}moved.png", "https://cdn.old.test/x.js", "http://cdn.old.test/here.png", "http://gone.test/")}
         assert not asked.troubles
-        done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "old",
-                               "--quiet", "0.5", "--timeout", "30", "--no-trial", "--as-of", "2013-03-12",
-                               "--archive", f"{address}/c0"],
-                              capture_output=True, text=True, timeout=90, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "captured on 2013-03-12; its times are unknown" in done.stdout
-    mirror = tmp_path / "old"
-    assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()
-    assert gzip.decompress((mirror / "cdn.old.test" / "x.js").read_bytes()) == SCRIPT
-    assert (mirror / "www.old.test" / "style.css").read_bytes() == b"body { }"
+    moved, script, image, gone = found.values()
+    assert moved is not None
+    assert script is not None
+    assert image is not None
+    assert (moved.answer.status, moved.answer.header("location")) == (301, "http://cdn.old.test/here.png")
+    assert (gzip.decompress(script.answer.content or b""), image.answer.content, gone) == (SCRIPT, picture(), None)

@@ -1,6 +1,5 @@
 """Answers that were not recorded for their request: counted under the table, marked, named in figures and report."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,18 +9,18 @@ import numpy as np
 import pytest
 
 from harness.analysis.answers import answer_counts, doubtful_urls
-from harness.analysis.selection import Selection, select
 from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
-from harness.files.results import Results, read_results, write_load
+from harness.files.results import write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.answers import MARK, answer_lines
-from harness.show.breakdown_figure import draw_breakdown
-from harness.show.prediction import prediction_lines
+from harness.show.answers import answers_table
+from harness.show.breakdown import draw_breakdown
+from harness.show.columns import MARK, text_of
+from harness.show.prediction import prediction_section
 from harness.show.report.render import render
-from harness.show.requests_figure import compare_loads, draw_figure
-from harness.show.table import table_lines
+from harness.show.waterfall import compare_loads, draw_requests
+from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
 from tests.support.made_record import made_record
 
@@ -53,9 +52,10 @@ def add(client: Path, stand_ins: Sequence[str] = (), runs: Sequence[int] = (1, 2
                 transactions_seen=True, transactions_whole=True)))
 
 
-def read(client: Path) -> tuple[Results, Selection]:
-    results = read_results(client)
-    return results, select(results, "load")
+def page_row(client: Path) -> list[str]:
+    """Return what the table of answers says of the page: five counts, what was received, and two lists of URLs."""
+    rows = [row for _, group in answers_table(selected(client)).groups for row in group]
+    return [*rows[0][1:]] if rows else []
 
 
 def of_script(**changes: Any) -> Change:
@@ -79,36 +79,37 @@ def test_what_was_not_recorded_is_counted_and_marks_its_row_on_the_critical_path
         expected: tuple[list[str], str]) -> None:
     numbers, named = expected
     add(tmp_path, stand_ins, critical=critical, change=change)
-    results, selection = read(tmp_path)
-    lines = [line for line in answer_lines(results, selection) if line.startswith(f"  {NAME}: ")]
-    counts = [re.findall(r"(\d+) (?:exact|stand-in|missing|failed)", line) for line in lines]
-    assert counts == ([numbers] if numbers else [])
-    assert (SCRIPT in "".join(lines)) == bool(named)
-    assert next(line for line in table_lines(results, selection) if line[0] == "\t").endswith(MARK) == bool(named)
-    assert any(named in line for line in prediction_lines(results, selection)) if named else True
+    selection = selected(tmp_path)
+    found = page_row(tmp_path)
+    assert found[:4] == numbers
+    assert found[6:7] == ([named or "-"] if numbers else [])
+    assert text_of(selection.rows[0], "improvement, marked").endswith(MARK) == bool(named)
+    assert any(named in line for line in prediction_section(selection).words if "On the critical path" in line) \
+        == bool(named)
 
 
 def test_a_doubtful_answer_is_named_in_figures_and_report(tmp_path: Path) -> None:
     add(tmp_path, [SCRIPT])
-    results, selection = read(tmp_path)
-    figures = [draw_figure(results, selection, NAME, 100), draw_breakdown(results, selection, NAME)]
+    selection = selected(tmp_path)
+    [row] = selection.rows
+    figures = [draw_requests(row), draw_breakdown([row])]
     assert all(figure and SCRIPT in figure.get_supxlabel() for figure in figures)
-    assert len(re.findall(rf"recorded: {re.escape(SCRIPT)}", render(results, selection))) >= 4   # waterfall, breakdown
-    compared = compare_loads(selection, NAME, results.rtts_ms[0])
+    assert render(selection).count(f"recorded: {SCRIPT}") >= 4   # waterfall, breakdown
+    compared = compare_loads(row)
     assert compared is not None
     assert {tuple((request.url, request.answer) for request in pair if request) for pair in compared.pairs} == {
         ((PAGE, ""),) * 2, ((SCRIPT, "stand-in"),) * 2, ((ASIDE, ""),) * 2}
     assert figures[0] is not None
-    [marks] = figures[0].axes[0].collections
-    assert len(np.asarray(marks.get_offsets())) == 2
+    [marks] = [line for line in figures[0].axes[0].lines if line.get_marker() == "D"]
+    assert len(np.asarray(marks.get_xdata())) == 2
 
 
 def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
     long = ReceivedAnswer(LONG, "stand-in", critical=True)
     add(tmp_path, change=lambda answers: replace(answers, each=(*answers.each, long)))
-    results, selection = read(tmp_path)
+    [row] = selected(tmp_path).rows
     assert len(shortened(LONG)) == 100
-    for figure in (draw_figure(results, selection, NAME, 100), draw_breakdown(results, selection, NAME)):
+    for figure in (draw_requests(row), draw_breakdown([row])):
         assert figure is not None
         figure.draw_without_rendering()
         lines = [text.get_window_extent() for text in figure.texts]
@@ -119,38 +120,34 @@ def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
 def test_loads_that_differ_give_a_span(tmp_path: Path) -> None:
     add(tmp_path, [ASIDE], runs=[1])
     add(tmp_path, [ASIDE, SCRIPT], runs=[2])
-    _, line, _ = answer_lines(*read(tmp_path))
-    assert re.findall(r"(\d to \d|\d) (?:exact|stand-in|missing|failed)", line) == ["1 to 2", "1 to 2", "0", "0"]
+    assert page_row(tmp_path)[:4] == ["1 to 2", "1 to 2", "0", "0"]
 
 
-@pytest.mark.parametrize(("got", "got_bytes", "lines"), [(90, 9000, 0), (73, 9000, 2), (100, 800, 2)])
+@pytest.mark.parametrize(("got", "got_bytes", "received"), [
+    (90, 9000, []), (73, 9000, ["73 of 100 answers, 9 of 9 kB"]), (100, 800, ["100 of 100 answers, 1 of 9 kB"])])
 def test_a_page_that_asks_for_less_than_was_recorded_is_named(tmp_path: Path, got: int, got_bytes: int,
-                                                              lines: int) -> None:
+                                                              received: list[str]) -> None:
     """It is the load that got least that tells."""
     for run, cover in ((1, Coverage(100, 9000, got, got_bytes)), (2, Coverage(100, 9000, 100, 9000))):
         add(tmp_path, runs=[run], change=lambda answers, cover=cover: replace(answers, coverage=cover))  # type: ignore[misc]
-    said = list(answer_lines(*read(tmp_path)))
-    assert len(said) == lines
-    assert not lines or f"{got} of 100" in said[1]
+    assert page_row(tmp_path)[5:6] == received
 
 
 def test_what_failed_as_when_it_was_recorded_is_counted_and_named_if_the_page_is_made_of_it(tmp_path: Path) -> None:
     lost = ReceivedAnswer(LOST, "exact", status=504, purpose="script", expected=True)
     add(tmp_path, change=lambda answers: replace(answers, failed_as_recorded=2,
                                                  each=(lost, replace(lost, url=f"{LOST}.png", purpose="image"))))
-    _, line = answer_lines(*read(tmp_path))
-    assert re.findall(r": (\d),", line) == ["2"]
-    assert line.endswith(LOST)
+    found = page_row(tmp_path)
+    assert (found[4], found[7]) == ("2", LOST)
 
 
 def test_records_of_format_1_know_what_the_servers_counted() -> None:
     counts = answer_counts(made_record(best_match=3, missing=1, failed_requests={"net::ERR_FAILED": 2}))
     assert counts is not None
     assert (counts.exact, counts.stand_in, counts.missing, counts.failed) == (None, 3, 1, 2)
-    assert answer_counts(made_record()) is None
-    assert answer_counts(None) is None
+    assert answer_counts(made_record()) is answer_counts(None) is None
 
 
 def test_what_the_verdict_says_is_not_on_the_path_is_not_looked_for(tmp_path: Path) -> None:
     add(tmp_path, [SCRIPT], critical=False)
-    assert [doubtful_urls(load, 100) for load in read(tmp_path)[0].loads] == [[]] * 4
+    assert [doubtful_urls(load, 100) for load in selected(tmp_path).results.loads] == [[]] * 4

@@ -1,32 +1,97 @@
-"""What is printed under the table: at most ten lines; and the cells in a file (plot.py --export)."""
+"""What plot.py prints: the table, at most ten lines under it, the tables of --detail; and the cells in a file."""
 
 import csv
 import json
+import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from harness.analysis.improvement import improvements
-from harness.analysis.selection import METRICS, select
+from harness.analysis.cell import METRICS
+from harness.analysis.compare import read_sides
+from harness.analysis.intervals import improvement_interval
+from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, read_results
-from harness.show.console import MOST_LINES, RUN_LOG, format_console, summary_lines
+from harness.show.columns import median_deviation_ms
+from harness.show.comparison import format_comparison
+from harness.show.console import MOST_LINES, RUN_LOG, main_table, summary_lines
 from harness.show.export import export
+from harness.show.improvement import COLUMNS, improvement_section
+from harness.show.labels import is_simulated, share_of
 from harness.show.notes import NoteKind, notes_on
-from tests.support.client_folder import NEWS, POST, add_load, make_client
+from harness.show.section import section_lines
+from harness.show.waterfall import draw_requests
+from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
+from tests.support.made_har import PAGE, chain
 from tests.support.plotted import plot
 
 DATA = Path(__file__).parent.parent / "data"
 CLIENTS = sorted((Path(__file__).parent.parent / "corpus" / "clients").glob("*/client"))
+NAME = "recorded 12-180"
+RECORDED: dict[str, Any] = {"rtt": "recorded*2", "rtts_assumed": ["c.test"],
+                            "server_rtts_ms": {"a.test": 12.3, "b.test": 40, "c.test": 180.4, "d.test": 40}}
+LOOPBACK: dict[str, Any] = {"network": "loopback", "fastopen_by": "the kernel's", "fastopen_because": ""}
 
 
 def lines_of(client: Path, metric: str = "load") -> list[str]:
-    results = read_results(client)
-    return list(summary_lines(results, select(results, metric)))
+    return list(summary_lines(selected(client, metric)))
 
 
-@pytest.mark.parametrize("client", [*CLIENTS, DATA / "2013"], ids=lambda client: client.parent.name)
-def test_it_is_at_most_ten_lines_whatever_the_folder_holds(client: Path) -> None:
-    assert len(lines_of(client)) <= MOST_LINES
+def rows(client: Path, metric: str = "load") -> list[str]:
+    return list(main_table(selected(client, metric)))[1:]
+
+
+def detail(client: Path) -> list[str]:
+    return list(section_lines(improvement_section(selected(client), chart=False)))
+
+
+def add_pairs(client: Path, url: str, off_ms: list[float], on_ms: list[float], delaynet_ms: float = 10) -> Path:
+    for tfo, plts_ms in enumerate((off_ms, on_ms)):
+        for run, plt_ms in enumerate(plts_ms, start=1):
+            add_load(client, url, delaynet_ms, run, tfo, plt_ms)
+    return client
+
+
+@pytest.mark.parametrize(("off_ms", "on_ms", "row"), [
+    ([1704, 1709, 1714], [1679, 1670, 1661], "1.709\t1.670\t2.28%"), ([1000], [], "1.000\t-\t-"),
+    ([1000], [1250], "1.000\t1.250\t-25.00%"),          # a slow-down keeps its sign
+    ([1000], [1000.01], "1.000\t1.000\t0.00%"),         # and nothing is not "-0.00%"
+    ([0.4], [0.2], "0.000\t0.000\t50.00%"),             # computed before rounding
+    ([123456.7], [61728.35], "123.457\t61.728\t50.00%")])
+def test_a_row_has_medians_in_seconds_and_the_sign(tmp_path: Path, off_ms: list[float], on_ms: list[float],
+                                                   row: str) -> None:
+    assert rows(add_pairs(tmp_path, NEWS, off_ms, on_ms)) == ["httpwww.news.example", f"\t20\t{row}"]
+
+
+def test_rows_are_in_pages_order_then_by_rtt_by_the_metric_asked_for(tmp_path: Path) -> None:
+    client = make_client(tmp_path / "known", delays_ms=[100, 10, 50], urls=[POST, NEWS], runs=2)
+    assert [line.split("\t")[:2] for line in rows(client)] == [
+        ["httpblog.example2013post"], ["", "20"], ["", "100"], ["", "200"],
+        ["httpwww.news.example"], ["", "20"], ["", "100"], ["", "200"]]
+    assert [rows(client, metric)[1] for metric in ("load", "last")] == [
+        "\t20\t1.061\t1.041\t1.89%", "\t20\t1.161\t1.141\t1.72%"]
+    for url in ("http://b.org", "http://a.org", "http://c.org"):
+        add_load(tmp_path / "unknown", url, 10, 1, 0, 1000)
+    assert list(read_results(tmp_path / "unknown").urls) == ["httpa.org", "httpb.org", "httpc.org"]
+
+
+def test_paints_are_metrics_of_their_own(tmp_path: Path) -> None:
+    """A load that Chrome gave no paint of does not count by that metric, and no other time stands for it."""
+    for tfo in (0, 1):
+        for run in (1, 2):
+            add_load(tmp_path, NEWS, 10, run, tfo, 1000, fcp_ms=400 - 20 * tfo,
+                     lcp_ms=None if (run, tfo) == (2, 1) else 800 - 40 * tfo)
+    assert [rows(tmp_path, metric)[1] for metric in ("fcp", "lcp")] == [
+        "\t20\t0.400\t0.380\t5.00%", "\t20\t0.800\t0.760\t5.00%"]
+    assert [load.run for load, _ in selected(tmp_path, "lcp").left_out] == [2]
+
+
+@pytest.mark.parametrize(("share", "words"), [
+    (0, "0%"), (0.004, "under 1%"), (0.005, "under 1%"), (0.006, "1%"), (0.03, "3%"),
+    (0.992, "99%"), (0.997, "over 99%"), (1, "100%")])
+def test_all_and_none_are_called_so_alone(share: float, words: str) -> None:
+    assert share_of(share) == words
 
 
 def make_worst(client: Path) -> Path:
@@ -44,22 +109,17 @@ def make_worst(client: Path) -> Path:
     return client
 
 
+@pytest.mark.parametrize("client", [*CLIENTS, DATA / "2013"], ids=lambda client: client.parent.name)
+def test_it_is_at_most_ten_lines_whatever_the_folder_holds(client: Path) -> None:
+    assert len(lines_of(client)) <= MOST_LINES
+
+
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_worst_folder_has_ten_lines_too(tmp_path: Path, metric: str) -> None:
+def test_the_worst_folder_has_ten_lines_too_one_of_them_for_what_was_made_again(tmp_path: Path, metric: str) -> None:
     lines = lines_of(make_worst(tmp_path / "client"), metric)
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) < 500
-
-
-def test_what_was_made_again_is_one_line_with_true_counts(tmp_path: Path) -> None:
-    lines = lines_of(make_worst(tmp_path / "client"))
-    [again] = [line for line in lines if line.endswith(f": {RUN_LOG}")]
-    assert again.startswith("1 of 14 loads ")
-
-
-def test_the_table_comes_first(tmp_path: Path) -> None:
-    results = read_results(make_client(tmp_path, delays_ms=[10], urls=[NEWS]))
-    assert format_console(results, select(results, "load")).splitlines()[2:4] == ["\t20\t1.062\t1.042\t1.88%", ""]
+    assert [line[:13] for line in lines if line.endswith(f": {RUN_LOG}")] == ["1 of 14 loads"]
 
 
 @pytest.mark.parametrize("kind", NoteKind)
@@ -72,57 +132,104 @@ def test_only_rows_that_are_not_what_they_look_like_are_named(tmp_path: Path) ->
     for run in range(1, 8):
         for tfo, delay_ms in ((0, 10), (1, 10), (0, 50), (1, 50)):
             add_load(tmp_path, NEWS, delay_ms, run, tfo, 1000 + 60 * run - (500 if delay_ms == 10 else 0) * tfo)
-    results = read_results(tmp_path)
-    selection = select(results, "load")
-    kinds = [{note.kind for note in notes_on(results, selection, row)} for row in improvements(results, selection)]
-    assert all(NoteKind.WIDE_SPREAD in found for found in kinds)
+    assert all(NoteKind.WIDE_SPREAD in {note.kind for note in notes_on(row)} for row in selected(tmp_path).rows)
     [line] = [line for line in lines_of(tmp_path) if line.startswith("Not sure: ")]
     assert [f"httpwww.news.example at {rtt} ms" in line for rtt in (20, 100)] == [False, True]
+
+
+def test_three_runs_are_too_few_for_95_percent(tmp_path: Path) -> None:
+    assert sum("75%" in line for line in lines_of(make_client(tmp_path))) == 1
 
 
 def test_export_has_the_tables_numbers_in_all_formats(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10, 50])
     for ending in ("csv", "json", "md"):
-        done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--export", f"table.{ending}")
-        assert done.returncode == 0
+        export(selected(tmp_path / "client"), tmp_path / f"table.{ending}")
     cells = json.loads((tmp_path / "table.json").read_text())["cells"]
     assert len(cells) == 4
-    known = {key: cells[0][key] for key in ("rtt_ms", "metric", "n_off", "n_on", "median_off_ms", "median_on_ms",
-                                            "improvement_percent", "pairs", "left_out_on")}
-    assert known == {"rtt_ms": 20, "metric": "load", "n_off": 3, "n_on": 3, "median_off_ms": 1062,
-                     "median_on_ms": 1042, "improvement_percent": 1.883, "pairs": 3, "left_out_on": 0}
+    assert cells[0] == {
+        "page": "httpwww.news.example", "url": NEWS, "rtt_ms": 20, "rtt": "20", "metric": "load", "n_off": 3, "n_on": 3,
+        "left_out_off": 0, "left_out_on": 0, "median_off_ms": 1062, "median_on_ms": 1042, "improvement_percent": 1.883,
+        "low_percent": 1.881, "high_percent": 1.885, "pairs": 3, "significant": True, "predicted_on_ms": None,
+        "notes": []}
     with (tmp_path / "table.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [list(row) for row in rows] == [list(cell) for cell in cells]
-    assert [float(row["median_on_ms"]) for row in rows] == [cell["median_on_ms"] for cell in cells]
-    lines = (tmp_path / "table.md").read_text().splitlines()
-    assert len(lines) == 2 + len(cells)
-    assert len({line.count(" | ") for line in lines}) == 1
+        found = list(csv.DictReader(file))
+    assert [list(row) for row in found] == [list(cell) for cell in cells]
+    assert [float(row["median_on_ms"]) for row in found] == [cell["median_on_ms"] for cell in cells]
+    assert len((tmp_path / "table.md").read_text().splitlines()) == 2 + len(cells)
 
 
 def test_export_of_what_was_not_measured_is_unknown_and_not_0(tmp_path: Path) -> None:
-    results = read_results(make_worst(tmp_path / "client"))
-    export(results, select(results, "load"), tmp_path / "table.json")
+    export(selected(make_worst(tmp_path / "client")), tmp_path / "table.json")
     cells = json.loads((tmp_path / "table.json").read_text())["cells"]
     [missing] = [cell for cell in cells if cell["n_on"] == 0 and cell["left_out_on"]]
     assert [missing[key] for key in ("median_on_ms", "improvement_percent", "low_percent", "significant")] == [None] * 4
 
 
-def test_an_export_of_no_known_kind_is_refused(tmp_path: Path) -> None:
-    make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
-    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--export", "table.xlsx")
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
-    assert not (tmp_path / "figures").exists()
+def test_detail_is_the_same_numbers_as_everywhere(tmp_path: Path) -> None:
+    off, on = [1000.0, 1020, 990, 1010, 1005, 1100], [900.0, 905, 870, 910, 908, 890]
+    interval = improvement_interval(off, on)
+    assert interval is not None
+    header, page, row, empty, *_ = detail(add_pairs(tmp_path, NEWS, off, on))
+    assert (header.split("\t"), page, empty) == (["Page", *COLUMNS], NEWS, "")
+    assert row.split("\t")[1:] == ["20", "6", "6", "1.008", "0.902", "10.0", "6.5", "10.42%",
+                                   f"{interval.low_percent:.2f}%", f"{interval.high_percent:.2f}%", "6", "yes"]
 
 
-def test_paints_are_metrics_of_their_own(tmp_path: Path) -> None:
-    """A load that Chrome gave no paint of does not count by that metric, and no other time stands for it."""
-    for tfo in (0, 1):
-        for run in (1, 2):
-            add_load(tmp_path, NEWS, 10, run, tfo, 1000, fcp_ms=400 - 20 * tfo,
-                     lcp_ms=None if (run, tfo) == (2, 1) else 800 - 40 * tfo)
-    results = read_results(tmp_path)
-    tables = {metric: format_console(results, select(results, metric)).splitlines()[2] for metric in METRICS}
-    assert tables["fcp"] == "\t20\t0.400\t0.380\t5.00%"
-    assert tables["lcp"] == "\t20\t0.800\t0.760\t5.00%"
-    assert [load.run for load, _ in select(results, "lcp").left_out] == [2]
+@pytest.mark.parametrize(("off", "on", "sure"), [
+    ([1000, 1020, 990], [900, 905, 870], "yes (75%)"), ([1000, 1020, 990, 1000], [1001, 905, 1001, 1002], "no (88%)"),
+    ([1000], [900], "-")])
+def test_detail_says_how_sure_few_pairs_are(tmp_path: Path, off: list[float], on: list[float], sure: str) -> None:
+    assert detail(add_pairs(tmp_path, NEWS, off, on))[2].split("\t")[-1] == sure
+
+
+def test_tabs_align_the_columns_of_detail(tmp_path: Path) -> None:
+    """Each cell is under 8 characters wide, where a tab takes the next one to; the last may be longer."""
+    generator = random.Random(3)
+    for place, (low, high) in enumerate([(100, 200), (20_000, 59_000)]):
+        off, on = ([generator.uniform(low, high) for _ in range(12)] for _ in range(2))
+        add_pairs(tmp_path, NEWS, off, on, 10 * (place + 1))
+    lines = [line for line in detail(tmp_path) if "\t" in line]
+    assert len(lines) == 3
+    assert max(len(cell) for line in lines for cell in line.split("\t")[:-1]) < 8
+
+
+def test_median_deviation() -> None:
+    assert median_deviation_ms([]) is median_deviation_ms([5]) is None
+    assert median_deviation_ms([1, 2, 3, 4, 1000]) == 1     # unlike a standard deviation, it does not see the outlier
+
+
+def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) -> None:
+    make_client(tmp_path / "client", delays_ms=[10, 50], urls=[NEWS])
+    client = make_client(tmp_path / "client", delays_ms=[20], urls=[NEWS, POST], **RECORDED)
+    for path in client.glob("20-*-tfo-1/httpblog*"):
+        path.unlink()
+    for lines in (rows(client), detail(client)):
+        assert [line.split("\t")[1] for line in lines if line.startswith("\t")] == ["20", NAME, "100"] * 2
+    assert sum(f"httpblog.example2013post at {NAME} ms" in line for line in lines_of(client)) == 1
+    figure = draw_requests(selected(client).rows[1])
+    assert figure is not None
+    assert NAME in figure.get_suptitle().replace("\n", " ")
+    other = make_client(tmp_path / "other", delays_ms=[10, 20], urls=[NEWS])
+    compared, _ = format_comparison(*read_sides([client, other], "load"))
+    assert f"\t{NAME} | 40\t" in compared
+
+
+@pytest.mark.parametrize(("experiment", "simulated"), [
+    ({**LOOPBACK, "tfo": "both"}, False), ({**LOOPBACK, "tfo": "0"}, True), ({"tfo": "0"}, False)])
+def test_what_was_not_measured_is_simulated_on_loopback_only(tmp_path: Path, experiment: dict[str, Any], *,
+                                                             simulated: bool) -> None:
+    assert is_simulated(read_results(make_client(tmp_path, **experiment))) == simulated
+
+
+@pytest.mark.parametrize("option", [(), ("--detail",)])
+def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path, option: tuple[str, ...]) -> None:
+    client = tmp_path / "client"
+    for run in (0, 1, 2):
+        chain(3).write(client, run=run)
+    write_experiment(client, 50, {"name": "small", "pages": [PAGE], "rtt_ms": 100, "http": "1.0", **LOOPBACK,
+                                  "tfo": "0"})
+    said = plot(tmp_path, *option, "--clientdir", client, "--outputdir", tmp_path / "out").stdout
+    places = [said.index(row) for row in ("\t100\t0.624\t-\t-\n", "\t100\t0.624\t3\t0.324\t-\t-\n")]
+    assert places == sorted(places)
+    assert "\t0.324" not in said[:places[1] - 1]

@@ -11,20 +11,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.analysis.load_tables import format_csv, format_jsonl, load_rows
-from harness.analysis.selection import select
+from harness.analysis.load_tables import load_rows
 from harness.errors import InputError, printable
-from harness.files.results import read_results
-from harness.show.breakdown_figure import draw_breakdown
-from harness.show.detail import detail_lines
-from harness.show.prediction import prediction_lines
+from harness.files.table_files import WRITERS
+from harness.show.breakdown import draw_breakdown
+from harness.show.console import format_console
+from harness.show.improvement import improvement_section
+from harness.show.prediction import prediction_section
+from harness.show.report.proof import left_out_section
 from harness.show.report.render import render
-from harness.show.requests_figure import draw_figure
-from harness.show.sweep import sweep_lines
-from tests.support.client_folder import NEWS, add_load
+from harness.show.section import Table, section_lines, table_lines
+from harness.show.waterfall import draw_requests
+from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.nested import nested
 from tests.support.report_folder import MEASURED
-from tests.support.texts import format_report
 
 PAGE = "httpen.wikipedia.orgwikiTransmission_Control_Protocol"
 FILES = [f"50-1-tfo-{tfo}/{PAGE}{ending}" for tfo in (0, 1) for ending in ("", ".json", ".har")]
@@ -37,18 +37,18 @@ anything = st.recursive(scalars, lambda values: st.lists(values, max_size=2)
 
 def shown(client: Path, *, figures: bool = False) -> str:
     """Return all that plot.py would print of a folder."""
-    results = read_results(client)
-    selection = select(results, "load")
-    text = format_report(results, selection)
-    for lines in (detail_lines, prediction_lines, sweep_lines):
-        text += "".join(f"{line}\n" for line in lines(results, selection))
-    render(results, selection).encode()
-    rows = list(load_rows(client))
-    (format_csv(rows) + format_jsonl(rows)).encode()
+    selection = selected(client)
+    text = format_console(selection)
+    for section in (improvement_section(selection, chart=False), prediction_section(selection)):
+        text += "".join(f"{line}\n" for line in section_lines(section))
+    text += "".join(f"{printable(line)}\n" for part in left_out_section(selection).parts if isinstance(part, Table)
+                    for line in table_lines(part))
+    render(selection).encode()
+    for write in WRITERS.values():
+        write([*load_rows(client)]).encode("utf-8", "backslashreplace")
     if figures:
-        for page in results.urls:
-            drawn = [draw_figure(results, selection, page, rtt_ms) for rtt_ms in results.rtts_ms]
-            for figure in (*drawn, draw_breakdown(results, selection, page)):
+        for page in selection.results.urls:
+            for figure in (*map(draw_requests, selection.of_page(page)), draw_breakdown(selection.of_page(page))):
                 if figure:
                     figure.canvas.draw()
     assert all(character.isprintable() or character in "\n\t" for character in text)

@@ -4,19 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.selection import select
 from harness.analysis.stats import improvement_percent
 from harness.files.results import read_results
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.paper import TABLE_1, paper_lines
-from tests.support.client_folder import make_client
+from tests.support.client_folder import make_client, selected
 
 PAGES = ("http://www.amazon.com", "http://en.wikipedia.org/wiki/Transmission_Control_Protocol", "http://other.example")
 
 
 def lines(client: Path) -> list[str]:
-    results = read_results(client)
-    return list(paper_lines(results, select(results, "load")))
+    return list(paper_lines(selected(client)))
 
 
 def test_each_row_that_the_paper_has_too(tmp_path: Path) -> None:
@@ -35,6 +33,8 @@ def test_no_row_of_an_rtt_that_the_paper_does_not_have(tmp_path: Path) -> None:
     found = lines(make_client(tmp_path, delays_ms=(9.8, 10, 10.2, 99.9), urls=PAGES[:1], paper=True))
     assert [line.split("\t")[1] for line in found if line.startswith("\t")] == ["20"]
     assert lines(make_client(tmp_path / "none", delays_ms=(9.8,), urls=PAGES[:1], paper=True)) == []
+    assert lines(make_client(tmp_path / "as-recorded", delays_ms=[50], urls=PAGES[:1], paper=True,
+                             rtt="recorded*2", server_rtts_ms={"a.test": 12.3, "b.test": 180.4})) == []
 
 
 def test_other_pages_of_these_sites_are_not_the_papers(tmp_path: Path) -> None:

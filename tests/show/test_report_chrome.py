@@ -17,24 +17,22 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from harness.analysis.selection import select
 from harness.browser.chrome import FLAGS
 from harness.browser.program import find_browser
-from harness.files.results import read_results
 from harness.show.report import write_report
+from tests.support.client_folder import selected
 from tests.support.report_folder import EVIL, make_report_folder
 
 pytestmark = pytest.mark.chrome
 WIDTHS = (1280, 390)
-FIRST, EVILS = "#page-1 .view:first-of-type .chart", "#page-2 .view:first-of-type .chart"
+FIRST, EVILS = "#section-3-1 .view:first-of-type .chart", "#section-3-2 .view:first-of-type .chart"
 MOST_TABS = 120
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("report")
-    results = read_results(make_report_folder(directory / "client"))
-    return write_report(results, select(results, "load"), directory / "report.html")
+    return write_report(selected(make_report_folder(directory / "client")), directory / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +137,7 @@ def test_zooming_makes_the_figure_larger_and_not_the_page(driver: webdriver.Chro
 
 def test_each_rtt_has_a_figure_that_can_be_opened(driver: webdriver.Chrome, report: Path) -> None:
     open_report(driver, report)
-    views = driver.find_elements(By.CSS_SELECTOR, "#page-1 .view")
+    views = driver.find_elements(By.CSS_SELECTOR, "#section-3-1 .view")
     assert [view.get_attribute("open") is not None for view in views] == [True, False]
     views[1].find_element(By.TAG_NAME, "summary").click()
     assert views[1].find_element(By.TAG_NAME, "svg").is_displayed()
@@ -183,7 +181,7 @@ def test_the_tab_key_reaches_everything(driver: webdriver.Chrome, report: Path) 
     names = [(tag, name) for tag, name, *_ in reached]
     assert names[0] == ("A", "Skip to the results")
     for wanted in (("A", "Environment"), ("SUMMARY", "Requests at 20 ms RTT"), ("BUTTON", "Zoom in"),
-                   ("BUTTON", "Next bar"), ("SUMMARY", "The requests as a table"),
+                   ("BUTTON", "Next bar"), ("SUMMARY", "The numbers as a table"),
                    ("DIV", "Page load time (PLT), without and with TFO")):
         assert wanted in names, wanted
     assert [name for _, name, outlined, on_screen in reached if not (outlined and on_screen)] == []

@@ -1,48 +1,96 @@
-"""Several folders of results as one table."""
+"""Folders of results side by side: rows, table, figure, what differs besides, and the program."""
 
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from harness.analysis.layouts import own_names
-from harness.analysis.selection import select
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
 from harness.bootstrap import ROOT
 from harness.files.experiment import write_experiment
-from harness.files.results import read_results
-from harness.show.side_by_side import Measured, side_by_side_lines, side_by_side_rows
-from tests.support.client_folder import NEWS, POST, add_load, make_client
+from harness.show.side_by_side import draw_side_by_side, own_names, setup_lines, side_by_side_lines, side_by_side_rows
+from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.forked import typed
 
-
-def measured(client: Path) -> Measured:
-    results = read_results(client)
-    return client.name, results, select(results, "load")
+PROGRAM = ROOT / "experiments" / "side_by_side.py"
+ADDRESS = NEWS.partition("//")[2]
 
 
-def test_the_same_page_over_http_and_https_stands_together(tmp_path: Path) -> None:
-    plain, secure = tmp_path / "plain", tmp_path / "tls-h2-predict"
+def results(folder: Path, layout: str, servers: int, plts_ms: tuple[float, float] = (1000, 800), url: str = NEWS,
+            **experiment: Any) -> Path:
+    """Make results of one page at 200 ms: 10 connections to so many servers, and these page load times."""
+    make_client(folder / "client", [100], [url], runs=0, layout=layout, **experiment)
     for run in (1, 2, 3):
-        for tfo, plt_ms in ((0, 1000 + run), (1, 900 + run)):
-            add_load(plain, NEWS, 50, run, tfo, plt_ms, connections_with_request=7 + run)
-            add_load(secure, NEWS.replace("http:", "https:"), 50, run, tfo, 2 * plt_ms)
-    lines = list(side_by_side_lines(side_by_side_rows([measured(plain), measured(secure)])))
-    assert lines[1:4] == [
-        NEWS.partition("//")[2],
-        "\t100\tplain          \t3, 3\t9\t-\t1.002\t0.902\t0.100\t9.98%\t9.97%\t9.99%",
-        "\t100\ttls-h2-predict \t3, 3\t-\t-\t2.004\t1.804\t0.200\t9.98%\t9.97%\t9.99%"]
+        for tfo, plt_ms in enumerate(plts_ms):
+            connections = [{"id": number, "address": f"10.0.0.{number % servers + 2}:8000", "start_ms": 0.0,
+                            "connect_ms": 200.0, "requests": 1} for number in range(10)]
+            add_load(folder / "client", url, 100, run, tfo, plt_ms + run, connections=connections,
+                     connections_with_request=10)
+    return folder / "client"
 
 
-def test_what_a_folder_lacks_is_no_row_or_a_dash_and_the_status_says_so(tmp_path: Path) -> None:
-    program = ROOT / "experiments" / "side_by_side.py"
-    whole, part = (make_client(tmp_path / name, delays_ms) for name, delays_ms in (("whole", [10, 50]), ("part", [50])))
-    figure = tmp_path / "beside.png"
-    done = typed(program, whole, part, "--output", figure)
-    assert figure.read_bytes().startswith(b"\x89PNG")
-    assert "no format of figures" in typed(program, whole, "--output", tmp_path / "beside.doc").stderr
-    assert (done.returncode, done.stdout.count("\twhole"), done.stdout.count("\tpart")) == (0, 4, 2)
-    write_experiment(part, 50, {"name": "Paper", "pages": [NEWS, POST, "http://c.test"], "http": "1.0", "tfo": "both"})
-    done = typed(program, whole, part)
-    assert (done.returncode, "\t0, 0\t-\t-\t-\t-\t-\t-\t-\t-" in done.stdout) == (1, True)
-    done = typed(program, tmp_path / "nowhere")
-    assert (done.returncode, "no such folder" in done.stderr) == (2, True)
+@pytest.fixture
+def three(tmp_path: Path) -> list[Path]:
+    return [results(tmp_path / "a", "host", 5), results(tmp_path / "b", "domain: 5 host names on 2 servers (abc)", 2),
+            results(tmp_path / "c", "one: 5 host names on 1 server (def)", 1, (900, 850), NEWS.replace("http", "https"),
+                    bw_net_mbit=8)]
+
+
+def heights(axes: Axes) -> list[float]:
+    return [patch.get_height() for patch in axes.patches if isinstance(patch, Rectangle)]
+
+
+def test_each_folder_is_a_row_and_a_bar_http_and_https_together(three: list[Path]) -> None:
+    rows = side_by_side_rows([*map(selected, three)])
+    assert [(row.name, row.url, row.servers, row.connections) for row in rows] == [
+        ("a", ADDRESS, 5, 10), ("b", ADDRESS, 2, 10), ("c", ADDRESS, 1, 10)]
+    lines = list(side_by_side_lines(rows))
+    assert lines[1] == ADDRESS
+    assert [line.split("\t")[1:10] for line in lines[4:5]] == [
+        ["200", "c      ", "3, 3", "1", "10", "-", "0.902", "0.852", "0.050"]]
+    connections, handshakes, improved = draw_side_by_side(rows).axes
+    assert heights(connections) == [10, 10, 10]
+    assert len(handshakes.patches) == 0, "without a HAR nobody knows the critical path"
+    assert [*map(round, heights(improved))] == [20, 20, 6]
+
+
+def test_what_differs_besides_is_said(three: list[Path]) -> None:
+    assert [line.partition(": ")[0] for line in setup_lines([*map(selected, three)])] == ["a | b", "a | c", "a | c"]
+
+
+def test_each_of_many_bars_looks_like_no_other_and_the_legend_stays_in_the_picture(three: list[Path]) -> None:
+    """Of eight settings the last two had the first two's looks. Six long names left the picture on both sides."""
+    [row] = selected(three[0]).rows
+    figure = draw_side_by_side([replace(row, name=f"results-20261126-10431{number}") for number in range(8)])
+    assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in figure.axes[0].patches}) == 8
+    figure.canvas.draw()
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_page_that_one_folder_lacks_has_no_bar_there(tmp_path: Path, three: list[Path]) -> None:
+    other = make_client(tmp_path / "d" / "client", [100], [POST])
+    rows = side_by_side_rows([selected(three[0]), selected(other)])
+    assert [row.name for row in rows] == ["a", "d"]
+    assert len(draw_side_by_side(rows).axes[2].patches) == 2
+
+
+def test_names_of_pages_do_not_overlap(tmp_path: Path) -> None:
+    """run.sh's four pages at its three RTTs: Wikipedia's name lay over its neighbours'. As recorded is no one RTT."""
+    urls = ["http://www.amazon.com", "http://www.nytimes.com", "http://www.wsj.com",
+            "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"]
+    make_client(tmp_path / "client", [10, 50], urls, runs=2)
+    make_client(tmp_path / "client", [100], urls, runs=2, server_rtts_ms={"a.test": 30, "b.test": 300})
+    figure = draw_side_by_side(side_by_side_rows([selected(tmp_path / "client")]))
+    figure.canvas.draw()
+    labels = figure.axes[-1].get_xticklabels()
+    for label, rtt in zip(labels, ["20 ms", "100 ms", "recorded\n30-300 ms"], strict=False):
+        assert label.get_text().endswith(f"com\n{rtt}")
+    assert not any(left.get_window_extent().overlaps(right.get_window_extent()) for left, right in pairwise(labels))
 
 
 def test_pages_that_no_load_tells_the_url_of_go_by_their_files_names(tmp_path: Path) -> None:
@@ -51,27 +99,33 @@ def test_pages_that_no_load_tells_the_url_of_go_by_their_files_names(tmp_path: P
         for tfo in (0, 1):
             (tmp_path / f"50-1-tfo-{tfo}").mkdir(exist_ok=True)
             (tmp_path / f"50-1-tfo-{tfo}" / page).write_text("Segmentation fault (core dumped)\n")
-    lines = list(side_by_side_lines(side_by_side_rows([measured(tmp_path)])))
+    lines = list(side_by_side_lines(side_by_side_rows([selected(tmp_path)])))
     assert [line for line in lines[1:lines.index("")] if not line.startswith("\t")] == ["httpa.org", "httpb.org"]
 
 
 def test_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     """Of two client/ the rows had one name, and the figure drew the bars of both in one place."""
-    mine, yours = (make_client(tmp_path / name / "client", [50]) for name in ("mine", "yours"))
-    done = typed(ROOT / "experiments" / "side_by_side.py", mine, yours)
-    assert [done.stdout.count(f"\t{name}/client") for name in ("mine", "yours")] == [2, 2]
-    assert own_names([mine, mine.parent]) == ["client", "mine"]
-    assert own_names([tmp_path / "a" / "x" / "client", tmp_path / "b" / "x" / "client"]) == [
-        f"{tmp_path}/a/x/client", f"{tmp_path}/b/x/client"]
+    paths = [tmp_path / name for name in ("mine/x/client", "yours/x/client", "yours/y", "mine/y")]
+    assert own_names(paths[:3]) == ["mine/x", "yours/x", "yours/y"]
+    assert own_names(paths[1:3]) == ["x", "y"]
+    assert own_names([tmp_path / "a" / "x" / "y", tmp_path / "b" / "x" / "y"]) == [
+        f"{tmp_path}/a/x/y", f"{tmp_path}/b/x/y"]
 
 
-def test_an_rtt_that_stands_for_several_is_called_so(tmp_path: Path) -> None:
-    recorded = make_client(tmp_path / "recorded", [50], server_rtts_ms={"www.news.example": 12, "blog.example": 180})
-    lines = list(side_by_side_lines(side_by_side_rows([measured(recorded)])))
-    assert lines[2].startswith("\trecorded 12-180\trecorded")
+def test_the_program(tmp_path: Path) -> None:
+    whole, part = (make_client(tmp_path / name, delays_ms) for name, delays_ms in (("whole", [10, 50]), ("part", [50])))
+    figure = tmp_path / "new" / "beside.png"
+    done = typed(PROGRAM, whole, part, "--output", figure)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert (done.returncode, done.stdout.count("\twhole"), done.stdout.count("\tpart")) == (0, 4, 2)
+    write_experiment(part, 50, {"name": "Paper", "pages": [NEWS, POST, "http://c.test"], "http": "1.0", "tfo": "both"})
+    done = typed(PROGRAM, whole, part)
+    assert (done.returncode, "\t0, 0\t-\t-\t-\t-\t-\t-\t-\t-\t-" in done.stdout) == (1, True)
 
 
-def test_a_figure_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
-    done = typed(ROOT / "experiments" / "side_by_side.py", make_client(tmp_path / "one", [50]), "--output",
-                 tmp_path / "nowhere" / "beside.png")
-    assert (done.returncode, done.stderr.count("\n"), done.stdout.count("\tone")) == (2, 1, 2), done.stderr
+@pytest.mark.parametrize("arguments", [("nowhere",), ("whole", "--output", "beside.doc"),
+                                       ("whole", "--output", "whole/experiment-50.json/beside.png")])
+def test_what_it_refuses_in_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    make_client(tmp_path / "whole", [50])
+    done = typed(PROGRAM, *arguments, cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.selection import Selection, select
 from harness.files.experiment import write_experiment
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import sanitise
-from harness.files.results import cell_directory, write_load
+from harness.files.results import cell_directory, read_results, write_load
 from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.system.atomic import write_atomically
 
@@ -49,3 +50,8 @@ def make_client(clientdir: Path, delays_ms: Sequence[float] = (10, 100), urls: S
                     plt_ms = 1000 + 500 * place + 2 * delay_ms * (3 - tfo) + run
                     add_load(clientdir, url, delay_ms, run, tfo, plt_ms if run else 2 * plt_ms)
     return clientdir
+
+
+def selected(clientdir: Path, metric: str = "load") -> Selection:
+    """Return the rows of a client folder."""
+    return select(read_results(clientdir), metric)

@@ -13,12 +13,13 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import HandshakeCompleted, QuicEvent, StreamReset
 from aioquic.tls import SessionTicket
 
-from tests.support.replay_process import HOST, LIMIT_S
+from tests.support.replay_process import HOST
 from tests.support.secure_replay import Answer, Secure
 
 Asked = tuple[str, str, tuple[tuple[str, str], ...], int]
 """Path, method, headers and bytes of the body."""
-BYTES_OF_A_READ = 2**20
+PATIENCE_S = 60.0
+"""What 5 MB may take between two programs in Python, on a machine that has others to run."""
 
 
 @dataclass
@@ -31,7 +32,6 @@ class Visit:
     tickets: list[SessionTicket] = field(default_factory=list)
     early: bool = False
     resumed: bool = False
-    smallest_room: int = 0
 
 
 class _Protocol(QuicConnectionProtocol):
@@ -80,7 +80,7 @@ class _Protocol(QuicConnectionProtocol):
 
 
 def ask_over_http3(secure: Secure, *asked: Asked, session: SessionTicket | None = None, leaves_after: int = 0,
-                   limit_s: float = LIMIT_S) -> Visit:
+                   limit_s: float = PATIENCE_S) -> Visit:
     """Ask for all of it at once over one connection; with a `session`, in early data where that allows it.
 
     Where `leaves_after` is not 0 the client takes so many bytes of each answer, and no more. Raises TimeoutError.

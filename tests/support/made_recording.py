@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.pages import Page, sanitise
+from harness.mirror.importing import write_manifest
 from harness.mirror.paths import write_file
 
 URL = "https://www.made.test/"
@@ -34,7 +35,7 @@ def make_recording(directory: Path, name: str = "made") -> list[Page]:
            "pages": [{"startedDateTime": STARTED, "id": "page_1", "title": URL, "pageTimings": {"onLoad": 900}}]}
     (fetchlog / f"{page.name}.har").write_text(json.dumps({"log": log}))
     (fetchlog / page.name).write_text("<responses>\n</responses>\n")
-    (fetchlog / "manifest.json").write_text(json.dumps({"format": 1, "source": "recorded", "pages": [{"url": URL}]}))
+    write_manifest(fetchlog, mirror, "recorded", pages=[{"url": URL}])
     return [page]
 
 

@@ -35,15 +35,3 @@ SAID = (Initiator(PAGE, "other"), Initiator(f"{TWO}beside.css", "parser", PAGE, 
 SHAPE = make_shape(PAGE, "2026-11", load(0), load(100))
 """The shape of these loads."""
 RESOURCE = Resource(0, "a.test", "http", "text/html", None, 5000, 1, None, None, 0, 9, "document")
-WANTED = (
-    Resource(0, "a.test", "http", "text/html", "utf-8", 9000, 1, None, None, 0, 700, "document", priority="VeryHigh"),
-    Resource(1, "a.test", "http", "text/css", None, 500, 9, 0, None, 50, 90, "style", way="tag", priority="VeryLow"),
-    Resource(2, "a.test", "http", "image/gif", None, 500, 9, 0, None, 60, 90, "image", way="tag", priority="Medium"),
-    Resource(3, "a.test", "http", "image/gif", None, 43, 9, 0, None, 60, 90, "image", way="tag", priority="Low",
-             seen=True),
-    Resource(4, "b.test", "http", "text/html", "utf-8", 1600, 9, 0, None, 60, 90, "document", way="tag"),
-    Resource(5, "b.test", "http", "image/gif", None, 500, 9, 4, None, 95, 99, "image", way="tag", seen=True),
-    Resource(6, "a.test", "http", "text/css", None, 500, 9, 0, None, 800, 900, "style", way="event",
-             priority="VeryLow"),
-    Resource(7, "a.test", "http", "image/gif", None, 500, 9, 0, None, 800, 900, "image", way="event", seen=True))
-"""What Chrome wanted last, early, within the window, and in a frame there, by tags and by scripts."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from harness.sweep.outcome import Machine, Status, UnitOutcome, of_unit
+from harness.sweep.outcome import Status, UnitOutcome, of_unit
 from harness.sweep.plan import Unit, Versions
 
 VERSIONS = Versions("this program", "this Chrome")
@@ -10,10 +10,10 @@ VERSIONS = Versions("this program", "this Chrome")
 
 def unit(number: int = 0, **changes: object) -> Unit:
     """Return a unit of its own for each number."""
-    made = Unit(f"http://s{number}.test/", f"recording {number}", (10.0,), ("--http=1.1",), VERSIONS)
+    made = Unit(f"http://s{number}.test/", f"recording {number}", ("--delays=10", "--http=1.1"), VERSIONS)
     return replace(made, **changes)     # type: ignore[arg-type]
 
 
 def outcome(of: Unit, status: Status = "measured", *why: str, by: str = "lab") -> UnitOutcome:
     """Return an outcome of a unit."""
-    return of_unit(of, status, *why, machine=Machine(by, "6.1", 2, "a processor", VERSIONS.browser))
+    return replace(of_unit(of, status, *why), machine=by)

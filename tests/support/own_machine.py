@@ -10,7 +10,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness.system.lock import LOCK_FILE, OF_ANYBODY
+from harness.system.lock import MACHINES
 from harness.system.netns import CLONE_NEWNET
 from tests.support.leaks import NAMED_NAMESPACES
 
@@ -19,19 +19,19 @@ CLONE_NEWNS = 0x00020000
 
 
 def enter_own_machine(scratch: Path) -> None:
-    """Give this thread, and all that it starts, a network with a loopback and a lock file in `scratch`. Needs root.
+    """Give this thread, and all that it starts, a network with a loopback and a lock of its own. Needs root.
 
     For good: both are gone with the process. Raises OSError.
     """
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET | CLONE_NEWNS) != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"unshare: {os.strerror(error)}")
-    own = scratch / LOCK_FILE.name
-    for lock in (own, LOCK_FILE):
-        lock.touch(mode=0o600)
+    own = scratch / MACHINES.notes.name
+    for notes in (own, MACHINES.notes):
+        notes.touch()
     NAMED_NAMESPACES.mkdir(exist_ok=True)
-    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", str(own), str(LOCK_FILE)],
+    for command in (["mount", "--make-rprivate", "/"], ["mount", "--bind", str(own), str(MACHINES.notes)],
                     ["mount", "-t", "tmpfs", "tmpfs", str(NAMED_NAMESPACES)],
-                    ["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(OF_ANYBODY)],
+                    ["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(MACHINES.folder)],
                     ["ip", "link", "set", "lo", "up"]):
         subprocess.run(command, check=True, timeout=10)

@@ -44,7 +44,8 @@ def _copy_measured(clientdir: Path, delay_ms: float, run: int, tfo: int) -> None
 def _add_evil(clientdir: Path, delay_ms: float, run: int, tfo: int) -> None:
     urls = [f"{EVIL}/{index or ''}" for index in range(5)]
     kinds = {1: "stand-in", 4: "failed"}
-    answers = [{"url": url, "kind": kinds.get(index, "exact")} for index, url in enumerate(urls)]
+    answers = [{"url": url, "kind": kinds.get(index, "exact"), "error": ERROR if index == 4 else ""}
+               for index, url in enumerate(urls)]
     path = add_load(clientdir, EVIL, delay_ms, run, tfo, 900 - 2 * delay_ms * tfo + run,
                     failed_requests={ERROR: 1} if run == 1 else {},
                     answers={"exact": 3, "stand_in": 1, "missing": 0, "failed": 1, "each": answers})

@@ -1,9 +1,9 @@
 """A driver with Dask itself, in a process of its own, since Dask leaves threads behind. The workers only sleep, or die.
 
-    python -m tests.support.swept FOLDER SITES WORKERS WHY TASK...
+    python -m tests.support.swept FOLDER SITES WORKERS TASK...
 
-runs a sweep with each task in the place of a measurement. WHY: why no worker can take part, "" when each can. Prints a
-line of JSON for each: how many sites there are of each status, or the name of the error that ended it.
+runs a sweep with each task in the place of a measurement. Prints a line of JSON for each: how many sites there are of
+each status, or the name of the error that ended it.
 """
 
 import json
@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,22 +26,18 @@ from harness.sweep import driver
 from harness.sweep.cluster import SETTINGS
 from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import Contents, NotMeasuredError, Patience, UnfitError, own_address
-from harness.sweep.outcome import Machine, UnitOutcome, of_unit
-from harness.sweep.plan import Unit, Versions
+from harness.sweep.measuring import Contents, NotMeasuredError, Patience, _own_address
+from harness.sweep.outcome import UnitOutcome, of_unit
+from harness.sweep.plan import Unit
 from harness.sweep.recordings import Job, SiteRecording
-from tests.support.made_units import VERSIONS, unit
+from tests.support.made_units import unit
 
 Measured = tuple[UnitOutcome, Contents]
 
 
-def take_part(_: Versions, why: str) -> str:
-    return why
-
-
 def measured(of: Unit, *_: object) -> Measured:
     time.sleep(0.05)
-    return of_unit(of, "measured", machine=Machine(f"{os.getpid()}")), {"client/x": b"1"}
+    return replace(of_unit(of, "measured"), machine=f"{os.getpid()}"), {"client/x": b"1"}
 
 
 def once_in(of: Unit, recording: Contents) -> bool:
@@ -80,8 +77,16 @@ def is_wrong(of: Unit, *_: object) -> Measured:
     return (of_unit(of, "failed", "no page"), {}) if of.url == unit(1).url else measured(of)
 
 
-def full_disk(_of: Unit, *_: object) -> Measured:
-    raise UnfitError(own_address(), "no room")
+def full_disk(of: Unit, *_: object) -> Measured:
+    return replace(of_unit(of, "unfit", "no room"), worker=_own_address()), {}
+
+
+def one_has_a_full_disk(of: Unit, recording: Contents, _: Patience) -> Measured:
+    (Path(os.fsdecode(recording["marks"])) / "full").mkdir(exist_ok=True)
+    mark = Path(os.fsdecode(recording["marks"])) / "full" / f"{os.getpid()}"
+    mark.touch()
+    first = min(mark.parent.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    return full_disk(of) if mark == first else measured(of)
 
 
 measured_until_the_scheduler_ends = measured
@@ -95,7 +100,7 @@ def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
     jobs = [Job(made, MarkedRecording(Page(made.url, "p"), folder.path)) for made in map(unit, range(count))]
     counts: Counter[str] = Counter()
     try:
-        Driver(client, folder, VERSIONS, Patience(0, 0), say=partial(print, file=sys.stderr),
+        Driver(client, folder, Patience(0, 0), say=partial(print, file=sys.stderr),
                done=partial(print, file=sys.stderr), counts=counts).run(jobs)
     except ExperimentError as error:
         print(error, file=sys.stderr)
@@ -114,10 +119,10 @@ class MarkedRecording(SiteRecording):
 
 def main() -> None:
     """Run what was asked for."""
-    base, count, workers, why, *tasks = sys.argv[1:]
-    vars(driver)["take_part"] = partial(take_part, why=why)
+    base, count, workers, *tasks = sys.argv[1:]
     vars(driver)["NOBODY_S"] = 2.0 if workers == "0" else 60.0
     vars(driver)["RESULT_S"] = 5.0
+    vars(driver)["RESTART_S"] = 10.0
     dask.config.set(SETTINGS)
     security = Security.temporary()
     with LocalCluster(n_workers=int(workers), threads_per_worker=1, security=security, dashboard_address=":0",

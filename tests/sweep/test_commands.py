@@ -1,6 +1,5 @@
 """What sweep.py does besides sweeping, and what it says."""
 
-import csv
 import os
 import re
 import subprocess
@@ -17,9 +16,7 @@ from harness.errors import ExperimentError, InputError
 from harness.files.pages import read_pages
 from harness.sweep import commands, recordings
 from harness.sweep.folder import SweepFolder
-from harness.sweep.options import SweepSettings, make_parser
 from harness.sweep.recordings import record_missing
-from tests.support.made_units import VERSIONS
 
 
 @pytest.fixture
@@ -28,16 +25,8 @@ def folder(tmp_path: Path) -> SweepFolder:
     (tmp_path / "list.pages").write_text("http://one.test/\nhttp://two.test/\n")
     made = SweepFolder(tmp_path, "x")
     made.make()
-    made.write("sweep.json", SweepSettings(tmp_path / "list.pages", (10.0,), ((),), VERSIONS).to_json())
+    made.write("sweep.json", {})
     return made
-
-
-def test_a_report_has_the_pages_that_were_not_tried_yet(folder: SweepFolder) -> None:
-    assert commands.report(make_parser("").parse_args(["--report", "x", "--dir", str(folder.path.parent)])) == 0
-    assert "The list list.pages has 2 pages, 0 of which" in (folder.path / "report.html").read_text()
-    with (folder.path / "sites.csv").open(newline="") as table:
-        assert [(row["url"], row["status"]) for row in csv.DictReader(table)] == [
-            ("http://one.test/", "not measured yet"), ("http://two.test/", "not measured yet")]
 
 
 def test_status_says_how_far_the_recordings_are(folder: SweepFolder, monkeypatch: pytest.MonkeyPatch,
@@ -50,12 +39,12 @@ def test_status_says_how_far_the_recordings_are(folder: SweepFolder, monkeypatch
         return "it is gone"
     monkeypatch.setattr(recordings, "fetch", fetch)
     record_missing(folder, pages, {}, lambda _: None)
-    folder.write("progress.json", {"sites": 3, "done": 2, "failed": 1, "partly": 0, "left_s": 70})
+    folder.write("progress.json", {"sites": 3, "done": 2, "failed": 1, "partly": 0})
     assert commands.status(options) == 1
     said = capsys.readouterr().out
     assert [[int(number) for number in re.findall(r"\d+", line)] for line in said.splitlines()] == [
         [0, 2], [1, 2], [2, 3, 1, 0]]
-    folder.write("progress.json", {"sites": 3, "done": 3, "failed": 1, "left_s": 0})
+    folder.write("progress.json", {"sites": 3, "done": 3, "failed": 1})
     assert commands.status(options) == 0
 
 

@@ -16,9 +16,9 @@ LOST = {"measured": SITES - 1, "failed": 1}
 ENDED = "ExperimentError"
 
 
-def sweeps(folder: Path, sites: int, workers: int, why: str, *tasks: str) -> list[object]:
+def sweeps(folder: Path, sites: int, workers: int, *tasks: str) -> list[object]:
     """Run sweeps (tests.support.swept); return how each ended."""
-    done = subprocess.run([sys.executable, "-m", "tests.support.swept", folder, str(sites), str(workers), why, *tasks],
+    done = subprocess.run([sys.executable, "-m", "tests.support.swept", folder, str(sites), str(workers), *tasks],
                           capture_output=True, text=True, check=False, timeout=200, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -26,10 +26,10 @@ def sweeps(folder: Path, sites: int, workers: int, why: str, *tasks: str) -> lis
 
 @pytest.mark.timeout(240)
 def test_every_site_has_one_outcome_whoever_dies(tmp_path: Path) -> None:
-    """A worker that dies in the middle of a site, or once says that it was busy, costs nothing; the rest is a row."""
+    """A worker that dies, cannot measure, or once says that it was busy, costs nothing; the rest is a row."""
     ended = {"measured": {"measured": SITES}, "dies_once": {"measured": SITES}, "fails_once": {"measured": SITES},
-             "always_fails": LOST, "is_wrong": LOST, "always_dies": LOST}
-    assert sweeps(tmp_path, SITES, 2, "", *ended) == list(ended.values())
+             "always_fails": LOST, "is_wrong": LOST, "always_dies": LOST, "one_has_a_full_disk": {"measured": SITES}}
+    assert sweeps(tmp_path, SITES, 2, *ended) == list(ended.values())
     for task in ended:
         folder = SweepFolder(tmp_path, task)
         assert len(list(folder.sites.iterdir())) == folder.read("progress.json")["done"] == SITES
@@ -37,15 +37,14 @@ def test_every_site_has_one_outcome_whoever_dies(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("workers", "task", "why"), [
-    (1, "full_disk", ""), (1, "measured", "another version"), (0, "measured", "")])
-def test_a_sweep_without_a_worker_that_can_measure_ends(tmp_path: Path, workers: int, task: str, why: str) -> None:
-    assert sweeps(tmp_path, 2, workers, why, task) == [ENDED]
+@pytest.mark.parametrize(("workers", "task"), [(1, "full_disk"), (0, "measured")])
+def test_a_sweep_without_a_worker_that_can_measure_ends(tmp_path: Path, workers: int, task: str) -> None:
+    assert sweeps(tmp_path, 2, workers, task) == [ENDED]
     assert not list(SweepFolder(tmp_path, task).sites.iterdir()), "another machine may measure them"
 
 
 @pytest.mark.timeout(240)
 def test_a_sweep_ends_with_its_scheduler_and_keeps_what_it_has(tmp_path: Path) -> None:
     task = "measured_until_the_scheduler_ends"
-    assert sweeps(tmp_path, 2000, 1, "", task) == [ENDED]
+    assert sweeps(tmp_path, 2000, 1, task) == [ENDED]
     assert 1 < len(list(SweepFolder(tmp_path, task).sites.iterdir())) < 2000

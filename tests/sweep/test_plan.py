@@ -13,7 +13,7 @@ def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
     first = unit()
     assert first.key == unit().key
     others = [replace(first, url="http://other.test/"), replace(first, recording="another"),
-              replace(first, delays=(10.0, 50.0)), replace(first, options=()),
+              replace(first, options=()),
               replace(first, versions=Versions("a later program", first.versions.browser)),
               replace(first, versions=Versions(first.versions.tfo_lab, "a later Chrome"))]
     assert len({first.key, *(other.key for other in others)}) == 1 + len(others)
@@ -27,7 +27,7 @@ def test_options_are_put_in_order_so_that_they_mean_one_unit() -> None:
 
 @pytest.mark.parametrize("words", [
     ["--on-user", "id"], ["--on-user=id"], ["--dir", "/"], ["--name=x"], ["--pcap"], ["--dry-run"], ["--resume"],
-    ["--delaynet", "5"], ["x"], ["--http=1.1", "extra"], ["-x"], ["--port=1024"],
+    ["--delaynet", "5"], ["--sweep-rtt=5"], ["x"], ["--http=1.1", "extra"], ["-x"], ["--port=1024"],
     ["--tfo=0"]])
 def test_options_that_are_none_of_a_sweep_are_refused(words: list[str]) -> None:
     """Some would run a command or write elsewhere, as root, on every worker."""
@@ -36,13 +36,11 @@ def test_options_that_are_none_of_a_sweep_are_refused(words: list[str]) -> None:
 
 
 def test_wrong_values_are_found_before_anything_is_sent() -> None:
-    for words in (["--quiet=5", "--quiet-limit=1"], ["--rtt=recorded*2"], ["--testruns=1"]):
+    for words in (["--quiet=5", "--quiet-limit=1"], ["--rtt=recorded*2", "--delays=5"], ["--testruns=1"],
+                  ["--delays=10 600"], ["--delays=500"], ["--delays=450", "--delayhome=100"]):
         with pytest.raises(SystemExit):
             check_options(words)
-    for delay_ms, words in ((600.0, []), (500.0, []), (450.0, ["--delayhome=100"])):
-        with pytest.raises(SystemExit):
-            check_options(words, (10.0, delay_ms))
-    assert check_options(["--delayhome=49"], (10.0, 450.0)) == ("--delayhome=49",)
+    assert check_options(["--delays=10 450", "--delayhome=49"]) == ("--delayhome=49", "--delays=10 450")
 
 
 def test_a_layout_is_a_word_since_a_file_would_be_one_of_the_workers() -> None:

@@ -15,7 +15,6 @@ from harness.mirror.rtts import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import SITE, write_files
-from harness.sweep.options import SweepSettings
 from harness.sweep.recordings import installed_recordings, planned, record_missing
 from tests.support.made_units import VERSIONS
 from tests.support.small_mirror import SmallMirror
@@ -80,7 +79,7 @@ def test_a_page_is_found_however_the_list_writes_its_root(sweep: SweepFolder, tm
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     first, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
-    [job, _] = planned([first, first], SweepSettings(both.pages, (10.0,), ((),), VERSIONS))
+    [job, _] = planned([first, first], [()], VERSIONS)
     elsewhere = tmp_path / "elsewhere"
     write_files(elsewhere, job.site.files())
     assert (elsewhere / f"{SITE}.rtts").is_file()
@@ -131,7 +130,7 @@ def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tm
         first, second = record_missing(sweep, pages, {}, print)
         assert first.why_not == second.why_not == "cannot be recorded: it is gone"
     assert len(tried) == 2, "it is not tried at every call"
-    assert planned([first, second], SweepSettings(tmp_path / "both.pages", (10.0,), ((),), VERSIONS)) == []
+    assert planned([first, second], [()], VERSIONS) == []
     assert sweep.forget_failures() == 2
     record_missing(sweep, pages, {}, print)
     assert len(tried) == 4

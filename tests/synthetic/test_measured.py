@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.timeline import Timeline
 from harness.browser.initiators import initiators
 from harness.mirror.recording import read_recording
 from harness.synthetic.measured import LoadDetails, document_texts, make_shape
-from harness.synthetic.shape import format_shapes, read_shapes
 from tests.support.https_recording import HttpsRecording
 from tests.support.made_har import PAGE
 from tests.support.made_shapes import LAST_MS, SAID, SHAPE, TEXT, TIMER_MS, WORK_MS, load
@@ -22,14 +20,6 @@ def test_what_caused_what_is_what_both_loads_bear_out() -> None:
         (WORK_MS, 0), (0, TIMER_MS - LAST_MS)]
     assert [resource.after_load for resource in SHAPE.resources] == [False] * 4 + [True], "the timer outlasts the event"
     assert SHAPE.work_ms == LAST_MS
-
-
-def test_figures_are_those_of_the_load() -> None:
-    poll = SHAPE.resources[4]
-    assert (poll.host, poll.scheme, poll.path_chars, poll.kind, poll.mime) == (
-        "two.test", "http", len("/poll?x=1"), "data", "application/json")
-    assert [resource.kind for resource in SHAPE.resources] == ["document", "style", "script", "image", "data"]
-    assert [resource.start_ms for resource in SHAPE.resources][:2] == [0, 221]
 
 
 def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_path: Path) -> None:
@@ -88,19 +78,3 @@ def test_a_page_that_did_not_answer_has_no_shape() -> None:
     silent = replace(timeline, requests=tuple(replace(request, status=0) for request in timeline.requests))
     with pytest.raises(ValueError, match="not answered"):
         make_shape(PAGE, "2026-11", silent, silent)
-
-
-def test_which_hosts_spoke_http2_comes_from_the_recording(tmp_path: Path) -> None:
-    def secure(timeline: Timeline) -> Timeline:
-        requests = (replace(request, url=request.url.replace("http:", "https:")) for request in timeline.requests)
-        return replace(timeline, requests=tuple(requests))
-
-    told = LoadDetails(http2_hosts={"two.test", "elsewhere.test"})
-    plain = make_shape(PAGE, "2026-11", load(0), load(100), told)
-    assert plain.http2_hosts == frozenset(), "browsers speak it over TLS only"
-    over_tls = make_shape(PAGE, "2026-11", secure(load(0)), secure(load(100)), told)
-    assert over_tls.http2_hosts == {"two.test"}
-    path = tmp_path / "page.shape"
-    path.write_text(format_shapes([plain, over_tls]))
-    assert path.read_text().count("\nhttp2\ttwo.test\n0\t") == 1
-    assert read_shapes(path) == [plain, over_tls]

@@ -15,7 +15,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.replay.authority import open_authority
 from harness.system.fastopen import SYSCTL
-from harness.system.lock import LOCK_FILE
+from harness.system.lock import MACHINES
 from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 from tests.support.ordinary import ORDINARY, acting_as
 from tests.support.stays import give_what_stays
@@ -200,7 +200,7 @@ def test_what_a_run_left_that_was_killed_before_the_tests_is_no_leak_of_theirs(t
     before = SYSCTL.read_text()
     try:
         SYSCTL.write_text("3")
-        LOCK_FILE.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {before}")
+        MACHINES.notes.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {before}")
         answer = _run_pytest(tmp_path, "import pytest",
                              "from harness.system.lock import only_experiment",
                              "@pytest.mark.chrome",

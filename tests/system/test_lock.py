@@ -13,16 +13,15 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.system import lock
-from harness.system.lock import INHERITED_FD, check_alone, holder, lent_lock, only_experiment
+from harness.system.lock import INHERITED_FD, Lock, holder, only_experiment
 from tests.support.replay_process import wait_until
 from tests.support.started import started
 
 HOLD = """
 import sys
 from pathlib import Path
-from harness.system.lock import only_experiment
-with only_experiment(Path(sys.argv[1])):
+from harness.system.lock import Lock, only_experiment
+with only_experiment(Lock(Path(sys.argv[1]), *map(Path, sys.argv[2:4]))):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -34,51 +33,57 @@ def nobody_lends_us_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def lock_file(tmp_path: Path) -> Path:
-    return tmp_path / "lab.lock"
+def lock(tmp_path: Path) -> Lock:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "sysctl").write_text("3\n")
+    return Lock(tmp_path / "folder", tmp_path / "notes", tmp_path / "sysctl")
 
 
-def held_elsewhere(lock_file: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
+def places(lock: Lock) -> list[str]:
+    return [*map(str, (lock.folder, lock.notes, lock.sysctl))]
+
+
+def held_elsewhere(lock: Lock) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Let another process hold the lock; it lets go when its standard input ends."""
-    return started(sys.executable, "-c", HOLD, str(lock_file), "an argument", says="held")
+    return started(sys.executable, "-c", HOLD, *places(lock), "an argument", says="held")
 
 
-def refusal(lock_file: Path) -> str:
+def refusal(lock: Lock) -> str:
     """Return what is said when the lock cannot be had."""
-    with pytest.raises(InputError) as caught, only_experiment(lock_file):
+    with pytest.raises(InputError) as caught, only_experiment(lock):
         pytest.fail("two experiments at once")
     return str(caught.value)
 
 
-def test_the_second_is_refused_with_the_firsts_name(lock_file: Path) -> None:
-    with held_elsewhere(lock_file) as first:
-        said = refusal(lock_file)
-    assert said.startswith(f"{lock_file}: another experiment is running: pid {first.pid} (")
+def test_the_second_is_refused_with_the_firsts_name(lock: Lock) -> None:
+    with held_elsewhere(lock) as first:
+        said = refusal(lock)
+    assert said.startswith(f"{lock.folder}: another experiment is running: pid {first.pid} (")
     assert "'an argument'" in said
     assert "\n" not in said
 
 
-def test_a_process_cannot_take_it_twice_either(lock_file: Path) -> None:
-    with only_experiment(lock_file):
-        assert f"pid {os.getpid()} " in refusal(lock_file)
-    with only_experiment(lock_file):
-        assert f"pid {os.getpid()} " in holder(lock_file)
+def test_a_process_cannot_take_it_twice_either(lock: Lock) -> None:
+    with only_experiment(lock):
+        assert f"pid {os.getpid()} " in refusal(lock)
+    with only_experiment(lock):
+        assert f"pid {os.getpid()} " in holder(lock)
 
 
-def test_free_after_kill_9_of_the_holder(lock_file: Path) -> None:
-    with held_elsewhere(lock_file) as first:
+def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
+    with held_elsewhere(lock) as first:
         os.kill(first.pid, signal.SIGKILL)
         first.wait(10)
-        assert str(first.pid) in holder(lock_file)  # what it wrote is still there, but holds nobody up
-        with only_experiment(lock_file):
-            assert holder(lock_file).startswith(f"pid {os.getpid()} ")
+        assert str(first.pid) in holder(lock)  # what it wrote is still there, but holds nobody up
+        with only_experiment(lock):
+            assert holder(lock).startswith(f"pid {os.getpid()} ")
 
 
-def test_a_program_started_meanwhile_does_not_keep_the_lock(lock_file: Path) -> None:
-    with only_experiment(lock_file):
+def test_a_program_started_meanwhile_does_not_keep_the_lock(lock: Lock) -> None:
+    with only_experiment(lock):
         child = subprocess.Popen(["sleep", "60"], close_fds=False)
     try:
-        with only_experiment(lock_file):
+        with only_experiment(lock):
             pass
     finally:
         child.kill()
@@ -86,128 +91,76 @@ def test_a_program_started_meanwhile_does_not_keep_the_lock(lock_file: Path) -> 
 
 
 @pytest.fixture
-def descriptor(lock_file: Path) -> Iterator[int]:
-    """Open the lock file and do not take the lock."""
-    number = os.open(lock_file, os.O_RDWR | os.O_CREAT, 0o600)
+def descriptor(lock: Lock) -> Iterator[int]:
+    """Open the folder and do not take the lock."""
+    number = os.open(lock.folder, os.O_RDONLY)
     yield number
     os.close(number)
 
 
-def test_whoever_was_lent_the_lock_neither_waits_for_it_nor_ends_it(lock_file: Path, descriptor: int,
+def test_whoever_was_lent_the_lock_neither_waits_for_it_nor_ends_it(lock: Lock, descriptor: int,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    lock_file.write_text("pid 1 (run.sh)\n")
+    lock.notes.write_text("pid 1 (run.sh)\n")
     monkeypatch.setenv(INHERITED_FD, str(descriptor))
-    with only_experiment(lock_file):
-        assert lock_file.read_text() == "pid 1 (run.sh)\n"
+    with only_experiment(lock):
+        assert lock.notes.read_text() == "pid 1 (run.sh)\n"
     monkeypatch.delenv(INHERITED_FD)
-    assert f"pid {os.getpid()} " in refusal(lock_file)
+    assert f"pid {os.getpid()} " in refusal(lock)
 
 
 @pytest.mark.parametrize("lent", ["", "abc", "-1", "1_0", "987654", "0"])
-def test_what_is_lent_is_the_lock_or_refused(lent: str, lock_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock_file.touch()
+def test_what_is_lent_is_the_lock_or_refused(lent: str, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(INHERITED_FD, lent)
-    assert refusal(lock_file).startswith(f"{INHERITED_FD}={lent!r}: that is not the lock of this machine ({lock_file})")
+    assert refusal(lock).startswith(f"{INHERITED_FD}={lent!r}: that is not the lock of this machine ({lock.folder})")
 
 
-def test_the_present_holder_is_named_and_not_who_wrote_last(lock_file: Path, descriptor: int) -> None:
+def test_the_present_holder_is_named_and_not_who_wrote_last(lock: Lock, descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    lock_file.write_text("pid 999999999 (./run.sh --name Paper) since 12:00:00\n")
-    assert holder(lock_file).startswith(f"pid {os.getpid()} (")
+    lock.notes.write_text("pid 999999999 (./run.sh --name Paper) since 12:00:00\n")
+    assert holder(lock).startswith(f"pid {os.getpid()} (")
 
 
-def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock_file: Path, tmp_path: Path,
-                                                            capsys: pytest.CaptureFixture[str]) -> None:
-    sysctl = tmp_path / "tcp_fastopen"
-    sysctl.write_text("3\n")
-    lock_file.write_text("pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen 1\n")
-    with only_experiment(lock_file, sysctl):
-        assert sysctl.read_text() == "1\n"
-        assert "tcp_fastopen" not in lock_file.read_text()
-    assert capsys.readouterr().err == "net.ipv4.tcp_fastopen is 1 again, as it was before a run that was killed\n"
-    with only_experiment(lock_file, tmp_path / "not there"):
-        pass
+@pytest.mark.root
+def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: pytest.CaptureFixture[str]) -> None:
+    lock.notes.write_text("pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen 1\n")
+    with only_experiment(lock):
+        assert lock.sysctl.read_text() == "1\n"
+        assert "tcp_fastopen" not in lock.notes.read_text()
+    assert capsys.readouterr().err.count("\n") == 1
+    lock.sysctl.write_text("3\n")
+    with only_experiment(lock):
+        assert lock.sysctl.read_text() == "3\n"
 
 
-def test_a_bash_script_lends_it_as_run_sh_does(lock_file: Path) -> None:
-    script = """exec 9<>"$1"; flock --nonblock 9 || exit 3; echo "pid $$ (run.sh)" >"$1"
-                TFO_LAB_LOCK_FD=9 "$2" -c "$3" "$1" </dev/null"""
-    done = subprocess.run(["bash", "-c", script, "-", str(lock_file), sys.executable, HOLD], cwd=ROOT, text=True,
+def test_a_bash_script_lends_it_as_run_sh_does(lock: Lock) -> None:
+    script = """exec 9<"$3"; flock --nonblock 9 || exit 3; echo "pid $$ (run.sh)" >"$4"
+                TFO_LAB_LOCK_FD=9 "$1" -c "$2" "${@:3}" </dev/null"""
+    done = subprocess.run(["bash", "-c", script, "-", sys.executable, HOLD, *places(lock)], cwd=ROOT, text=True,
                           capture_output=True, timeout=20, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "held\n", "")
-    assert holder(lock_file).endswith("(run.sh)")
+    assert holder(lock).endswith("(run.sh)")
 
 
-def test_what_is_lent_outlives_a_killed_lender_and_tidies_up_after_it(lock_file: Path, tmp_path: Path) -> None:
+@pytest.mark.root
+def test_what_is_lent_outlives_a_killed_lender_and_tidies_up_after_it(lock: Lock) -> None:
     """As tfo.py does after a `kill -9` of run.sh."""
-    sysctl = tmp_path / "tcp_fastopen"
-    sysctl.write_text("3\n")
-    script = """exec 9<>"$1"; flock --nonblock 9 || exit 3; printf 'pid 1 (run.sh)\ntcp_fastopen 1\n' >"$1"
-                TFO_LAB_LOCK_FD=9 "$2" -c "$3" "$1" "$4" <&0 & wait"""
-    borrow = ("import sys; from pathlib import Path; from harness.system.lock import only_experiment\n"
-              "with only_experiment(*map(Path, sys.argv[1:])): print('held', flush=True); sys.stdin.read()")
-    with started("bash", "-c", script, "-", str(lock_file), sys.executable, borrow, str(sysctl), says="held") as lender:
+    script = """exec 9<"$3"; flock --nonblock 9 || exit 3; printf 'pid 1 (run.sh)\ntcp_fastopen 1\n' >"$4"
+                TFO_LAB_LOCK_FD=9 "$1" -c "$2" "${@:3}" <&0 & wait"""
+    with started("bash", "-c", script, "-", sys.executable, HOLD, *places(lock), says="held") as lender:
         lender.kill()
         lender.wait(10)
-        assert sysctl.read_text() == "3\n"
+        assert lock.sysctl.read_text() == "3\n"
         assert lender.stdin is not None
         lender.stdin.close()
-        wait_until(lambda: (sysctl.read_text(), lock_file.read_text()) == ("1\n", ""))
+        wait_until(lambda: (lock.sysctl.read_text(), lock.notes.read_text()) == ("1\n", ""))
 
 
-def test_a_link_in_its_place_is_not_followed(lock_file: Path, tmp_path: Path) -> None:
+@pytest.mark.root
+def test_a_link_in_its_place_is_not_followed(lock: Lock, tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("data")
-    lock_file.symlink_to(precious)
-    with pytest.raises(OSError, match="symbolic links"), only_experiment(lock_file):
+    lock.notes.symlink_to(precious)
+    with pytest.raises(OSError, match="symbolic links"), only_experiment(lock):
         pass
     assert precious.read_text() == "data"
-
-
-def test_who_waits_gets_the_lock_when_the_other_ends_and_lends_it(lock_file: Path, monkeypatch: pytest.MonkeyPatch,
-                                                                  ) -> None:
-    with held_elsewhere(lock_file) as first:
-        waiting = subprocess.Popen([sys.executable, "-c", WAIT, str(lock_file)], stdout=subprocess.PIPE, text=True,
-                                   cwd=ROOT)
-        assert waiting.stdout
-        assert waiting.stdout.readline() == "waits\n"
-        assert first.poll() is None
-    assert waiting.stdout.readline() == "lent\n"
-    assert waiting.wait(10) == 0
-    waiting.stdout.close()
-
-
-WAIT = """
-import os, sys
-from pathlib import Path
-from harness.system.lock import INHERITED_FD, lent_lock, only_experiment
-path = Path(sys.argv[1])
-print("waits", flush=True)
-with lent_lock(60, lock_file=path) as descriptor:
-    os.environ[INHERITED_FD] = str(descriptor)
-    with only_experiment(path):
-        print("lent", flush=True)
-"""
-
-
-def test_waiting_ends_with_the_time_or_when_nobody_wants_it_any_more(lock_file: Path) -> None:
-    with held_elsewhere(lock_file):
-        for wait_s, go_on in ((0.2, True), (60.0, False)):
-            with pytest.raises(InputError, match="another experiment is running"), \
-                    lent_lock(wait_s, lambda go_on=go_on: go_on, lock_file):     # type: ignore[misc]
-                pytest.fail("two experiments at once")
-
-
-def test_an_experiment_without_root_is_seen_on_btrfs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whose files have other device numbers in stat(2) than in /proc/locks."""
-    monkeypatch.setattr(lock, "OF_ANYBODY", tmp_path)
-    monkeypatch.setattr(os, "minor", lambda device: (device & 0xFF) + 1)
-    check_alone()
-    localhost = os.open(tmp_path, os.O_RDONLY)
-    try:
-        fcntl.flock(localhost, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match=f"^{tmp_path}: another experiment is running: pid {os.getpid()};"):
-            check_alone()
-    finally:
-        os.close(localhost)

@@ -1,6 +1,5 @@
 """A network namespace of one's own, entered without root; and the lock that anybody can take."""
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -9,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.errors import InputError
-from harness.system.lock import only_experiment, only_experiment_of_anybody
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
 
 PROGRAM = """
@@ -59,28 +56,3 @@ def test_where_none_can_be_had_it_says_why(script: Path, tmp_path: Path) -> None
     refusing.chmod(0o755)
     said = entered(script, PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert said == "why unshare: unshare failed: Operation not permitted\n"
-
-
-def test_the_machines_lock_is_for_root_and_others_have_their_own(tmp_path: Path,
-                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    lock, shared = tmp_path / "lab.lock", tmp_path / "shared"
-    shared.mkdir()
-    monkeypatch.setattr("harness.system.lock.OF_ANYBODY", shared)
-    monkeypatch.setattr("os.geteuid", lambda: 1234)
-    running = f"another experiment is running: pid {os.getpid()}"
-    with only_experiment_of_anybody(lock):
-        assert not lock.exists()
-        with pytest.raises(InputError, match=f"{shared}: {running}"), only_experiment_of_anybody(lock):
-            pass
-    with lock.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(InputError, match=f"{lock}: {running}"), only_experiment_of_anybody(lock):
-            pass
-    with only_experiment_of_anybody(lock):
-        monkeypatch.setattr("os.geteuid", lambda: 0)
-        for locked in (only_experiment_of_anybody, only_experiment):
-            with pytest.raises(InputError, match=f"{shared}: {running}"), locked(lock):
-                pass
-    with only_experiment_of_anybody(lock):
-        assert f"pid {os.getpid()}" in lock.read_text()
-    assert list(shared.iterdir()) == []

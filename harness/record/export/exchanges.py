@@ -1,130 +1,106 @@
-"""A recording as a list of exchanges with their bodies, page by page, whatever its logs are."""
+"""A recording as exchanges with their bodies, page by page."""
 
+import html
 import os
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
-from http import HTTPStatus
+from http import client
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.har import is_over_http2, posted_body
-from harness.files.headers import Headers, headers_of_har
+from harness.files.exchange import Answer, Exchange, Request
+from harness.files.har import NO_ENTRY, from_har, har_log
+from harness.files.headers import header_in
+from harness.files.load_har import read_har_log
 from harness.files.pages import Page, PageFiles
-from harness.files.text_log import PageLog, read_log
-from harness.files.urls import document_url, split_url, without_fragment
-from harness.mirror.answers import PARTIAL, Recorded
+from harness.files.text_log import read_log
+from harness.files.urls import document_url, without_fragment
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
-from harness.mirror.exchanges import is_of_text_log
 from harness.mirror.headers import OF_NO_RECORDING
-from harness.mirror.paths import open_file
+from harness.mirror.paths import is_md5_name, md5_name, open_file
 from harness.mirror.recording import Recording, read_recording
-from harness.mirror.unlogged import unlogged_answers
-from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+from harness.system.untrusted import UnreadableFileError
 
-OF_A_PART = frozenset(("content-range", "content-length", "accept-ranges"))
+URL = re.compile(r"""(?:https?:)?(?://[\w.-]+)?(/[^\s"'<>()\\]+)""")
+"""A URL, or the path of one, in a text; its path and query."""
 
 
 @dataclass(frozen=True)
-class RecordedExchange:
-    """One request and its answer. `body` is as on the wire, content-encoded. `entry` is its HAR's, where it has one.
-
-    `captured` is when it was asked for; `whole` is whether all of the answer came.
-    """
+class RecordedPage:
+    """A page, what its HAR says `about` it, what was answered to its requests, with the bodies, and its WebSockets."""
 
     page: Page
-    method: str
-    url: str
-    request_headers: Headers
-    sent: bytes
-    status: int
-    reason: str
-    headers: Headers
-    body: bytes
-    http2: bool
-    captured: datetime
-    whole: bool = True
-    entry: dict[str, Any] = field(default_factory=dict)
+    about: dict[str, Any]
+    answered: list[Exchange]
+    live: list[Exchange]
 
 
-def recorded_exchanges(directory: Path, name: str, pages: list[Page]) -> Iterator[RecordedExchange]:
-    """Give what was answered to each page's requests, in recorded order. Raises InputError without a recording."""
-    files = PageFiles(directory, name)
-    mirror, fetchlog = files.mirror, files.fetchlog
-    recording = read_recording(mirror, fetchlog)
-    if damaged := damage(recording.bodies, mirror):
+def recorded_pages(files: PageFiles, pages: list[Page]) -> list[RecordedPage]:
+    """Return what is recorded of `pages`, in today's format. Raises InputError without a recording."""
+    recording = read_recording(files.mirror, files.fetchlog)
+    if damaged := damage(recording.bodies, files.mirror):
         raise InputError(f"{damaged}; record it again")
-    missing = [page for page in pages if not (fetchlog / page.name).is_file()]
-    if missing:
-        raise InputError(f"{fetchlog / missing[0].name}:1: no log of {missing[0].url}; record it with ./fetch.py "
-                         f"--append --name {name}")
-    hars = {page: fetchlog / f"{page.name}.har" for page in pages}
-    logs = {page.name: read_log(fetchlog / page.name) for page, har in hars.items() if is_of_text_log(har)}
-    unlogged = list(unlogged_answers(recording, mirror, logs)) if logs else []
-    for page, har in hars.items():
-        if page.name not in logs:
-            yield from _of_har(har, page, mirror)
-        else:
-            answers = _in_log_order(recording.transactions(page.name), logs[page.name])
-            answers += [answer for answer in unlogged if answer.page == page.name]
-            captured = datetime.fromtimestamp((fetchlog / page.name).stat().st_mtime, timezone.utc)
-            # Readers of a HAR take the first entry for the page.
-            for answer in sorted(answers, key=lambda answer: document_url(answer.url) != document_url(page.url)):
-                yield _of_text_log(recording, page, mirror, answer, captured)
+    return [_read(files, page, list(_unasked(recording, files, page)) if page == pages[0] else []) for page in pages]
 
 
-def _of_har(har: Path, page: Page, mirror: Path) -> list[RecordedExchange]:
+def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
+    """Return what is recorded of a page, with `more` that was. Readers of a HAR take the first entry for the page."""
+    text_log, har = files.fetchlog / page.name, files.fetchlog / f"{page.name}.har"
+    if not text_log.is_file():
+        raise InputError(f"{text_log}:1: no log of {page.url}; record it with ./fetch.py --append --name "
+                         f"{files.mirror.name}")
     try:
-        entries = read_untrusted_json(har)["log"]["entries"]
-        return [_exchange(_as_whole(entry), page, mirror) for entry in entries if _has_answer(entry)]
+        log = read_har_log(har)
+        exchanges = [*(from_har(entry, page.name) for entry in log["entries"]), *more]
+        when = datetime.fromtimestamp(text_log.stat().st_mtime, timezone.utc)
+        answered = [_complete(exchange, files.mirror, when) for exchange in exchanges if _has_answer(exchange)]
     except UnreadableFileError as error:
         raise InputError(f"{error}; record the page again") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, *NO_ENTRY) as error:
         raise InputError(f"{har}:1: not a HAR of a recording ({error}); record the page again") from None
+    answered.sort(key=lambda exchange: document_url(exchange.request.url) != document_url(page.url))
+    about = har_log(page.url, [], started=answered[0].started if answered else when)["log"]["pages"][0]
+    about |= next(iter(log.get("pages") or ()), {})
+    return RecordedPage(page, about, answered, [each for each in exchanges if each.answer.messages is not None])
 
 
-def _has_answer(entry: dict[str, Any]) -> bool:
-    if not str(entry["request"]["url"]).startswith("http"):    # a WebSocket, for which WARC has no record
-        return False
-    status = entry["response"]["status"]
-    return bool(status) and status != HTTPStatus.NOT_MODIFIED and not entry.get("_fromCache")
+def _has_answer(exchange: Exchange) -> bool:
+    answer = exchange.answer        # of a WebSocket WARC has no record
+    return (exchange.request.url.startswith("http") and answer.messages is None and answer.status not in (0, 304)
+            and not exchange.from_cache)
 
 
-def _as_whole(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry that answers with all that its file has: where Chrome asked for a part, and all was fetched, the
-    recorded head is that of the part, which would put the file's beginning where the part's is.
-    """
-    response = entry["response"]
-    if response["status"] != PARTIAL or not entry.get("_refetched"):
-        return entry
-    headers = [pair for pair in response["headers"] if str(pair["name"]).lower() not in OF_A_PART]
-    whole = {"status": int(HTTPStatus.OK), "statusText": HTTPStatus.OK.phrase,
-             "headers": [*headers, {"name": "Accept-Ranges", "value": "bytes"}]}
-    return {**entry, "response": {**response, **whole}}
+def _complete(exchange: Exchange, mirror: Path, when: datetime) -> Exchange:
+    """Return an exchange with its body, and of what nobody knows its headers with those that the replay adds."""
+    answer = exchange.answer
+    body = _body(mirror, answer.body.file) if answer.body else b""
+    if answer.headers is None:
+        headers = OF_NO_RECORDING
+        if answer.redirect_url:
+            headers += (("Location", answer.redirect_url),)
+        elif answer.body or answer.mime_type:
+            name = answer.body.file if answer.body else "it.txt"
+            headers += (("Content-Type", content_type(answer.mime_type, name, body)),)
+        answer = replace(answer, headers=headers, reason=client.responses.get(answer.status, ""),
+                         mime_type=header_in(headers, "content-type"))
+    return replace(
+        exchange, started=exchange.started or when,
+        request=replace(exchange.request, url=without_fragment(exchange.request.url)),
+        answer=replace(answer, body=None, content=body, content_bytes=len(body), body_bytes=len(body)))
 
 
-def _exchange(entry: dict[str, Any], page: Page, mirror: Path) -> RecordedExchange:
-    request, response = entry["request"], entry["response"]
-    return RecordedExchange(
-        page=page, method=request["method"], url=without_fragment(request["url"]),
-        request_headers=headers_of_har(request["headers"]), sent=posted_body(request.get("postData") or {}),
-        status=response["status"],
-        reason=response.get("statusText", ""), headers=headers_of_har(response["headers"]),
-        body=_body(mirror, entry.get("_file")), http2=is_over_http2(str(response.get("httpVersion", ""))),
-        captured=datetime.fromisoformat(entry["startedDateTime"].replace("Z", "+00:00")),
-        whole=not entry.get("_partial"), entry=entry)
-
-
-def _body(mirror: Path, file: str | None) -> bytes:
+def _body(mirror: Path, file: str) -> bytes:
     """Return what a file of the mirror holds, ``host/name``: whoever wrote the HAR leads to no other file by it.
 
     Raises UnreadableFileError when it is too large, OSError when there is none.
     """
-    if not file:
-        return b""
     directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with os.fdopen(open_file(directory, file), "rb") as body:
@@ -136,24 +112,23 @@ def _body(mirror: Path, file: str | None) -> bytes:
         os.close(directory)
 
 
-def _in_log_order(answers: list[Recorded], log: PageLog) -> list[Recorded]:
-    places = {response.url: place for place, response in reversed([*enumerate(log.responses)])}
-    return sorted(answers, key=lambda answer: places.get(answer.url, len(places)))
+def _unasked(recording: Recording, files: PageFiles, first: Page) -> Iterator[Exchange]:
+    """Give an answer for each body that no exchange names: the scraper of 2013 kept more than its logs have.
 
-
-def _of_text_log(recording: Recording, page: Page, mirror: Path, answer: Recorded, captured: datetime
-                 ) -> RecordedExchange:
-    """Return an answer of 2013's format: no headers but those that the replay adds, `captured` when its log was."""
-    file = answer.file
-    body = _body(mirror, file)
-    headers = (*OF_NO_RECORDING, ("Location", answer.redirect_url)) if answer.redirect_url else OF_NO_RECORDING
-    if file or (answer.answer.mime_type and not answer.redirect_url):
-        kind = content_type(answer.answer.mime_type, file or "it.txt", body)
-        headers = (*headers, ("Content-Type", kind))
-    http2 = answer.url.startswith("https:") and split_url(answer.url)[0] in recording.http2_hosts
-    return RecordedExchange(page, "GET", answer.url, (), b"", answer.status, _phrase(answer.status), headers, body,
-                            http2, captured)
-
-
-def _phrase(status: int) -> str:
-    return HTTPStatus(status).phrase if status in HTTPStatus.__members__.values() else ""
+    Its URL is what it is called or, where that is an MD5, what a text log or a file of the mirror has: amazon.com's
+    images have such names, and its pages name them.
+    """
+    unasked = [each for each in recording.each
+               if not each.page and each.place.scheme == recording.schemes(each.place.host)[0]]
+    if not unasked:
+        return
+    texts = (_body(files.mirror, file).decode("utf-8", "replace").replace("\\/", "/") for file in recording.bodies)
+    targets = {url[1] for text in texts for form in (text, html.unescape(text)) for url in URL.finditer(form)}
+    named = {md5_name(target): target for target in targets}
+    for log in files.fetchlog.iterdir():
+        named |= {} if log.suffix in (".har", ".json") else read_log(log).renamed
+    for each in unasked:
+        name = each.place.target[1:]
+        if target := named.get(name, "" if is_md5_name(name) else each.place.target).partition("#")[0]:
+            yield Exchange(page=first.name, request=Request("GET", replace(each.place, target=target).url),
+                           answer=Answer(200, protocol="HTTP/1.1", headers=None, body=each.answer.body))

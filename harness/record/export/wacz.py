@@ -8,31 +8,31 @@ import hashlib
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from surt import surt  # type: ignore[import-untyped]
-from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
+from harness.files.exchange import Exchange
+from harness.files.har import EPOCH
 from harness.files.pages import Page
-from harness.record.export.exchanges import RecordedExchange
-from harness.record.export.warc import SOFTWARE, write_warc
+from harness.record.export.warc import SOFTWARE, Written, date_of, write_warc
 
 WARC = "data.warc.gz"
 VERSION = "1.1.1"
+NO_TYPE = "application/octet-stream"
 
 
-def write_wacz(file: Path, exchanges: Sequence[RecordedExchange], pages: list[Page]) -> None:
+def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> None:
     """Write the exchanges of `pages` into `file`."""
     with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
         warc = Path(directory, WARC)
-        write_warc(warc, exchanges)
-        records = list(_records(warc, [exchange.method for exchange in exchanges]))
+        written = write_warc(warc, exchanges)
         members = {f"archive/{WARC}": warc.read_bytes(),
-                   "indexes/index.cdx": "".join(sorted(map(_cdx_line, records))).encode(),
-                   "pages/pages.jsonl": _pages(pages, records)}
+                   "indexes/index.cdx": "".join(sorted(map(_cdx_line, written))).encode(),
+                   "pages/pages.jsonl": _pages(pages, exchanges)}
     package = _package(members, pages)
     members["datapackage.json"] = package
     members["datapackage-digest.json"] = _json({"path": "datapackage.json", "hash": _hash(package)})
@@ -41,39 +41,25 @@ def write_wacz(file: Path, exchanges: Sequence[RecordedExchange], pages: list[Pa
             archive.writestr(name, content)
 
 
-def _records(warc: Path, methods: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Give what the index has to say of each response; `methods` are those of their requests."""
-    method = iter(methods)
-    with warc.open("rb") as file:
-        iterator = ArchiveIterator(file)
-        for record in iterator:
-            if record.rec_type == "response":
-                head = record.rec_headers.get_header
-                mime_type = (record.http_headers.get_header("Content-Type") or "").partition(";")[0].strip()
-                found = {"url": head("WARC-Target-URI"), "mime": mime_type or "application/octet-stream",
-                         "status": record.http_headers.get_statuscode(), "digest": head("WARC-Payload-Digest"),
-                         "offset": str(iterator.get_record_offset()), "filename": WARC}
-                if (asked := next(method)) != "GET":
-                    found["method"] = asked
-                record.raw_stream.read()
-                iterator.read_to_end()
-                yield {"date": head("WARC-Date"), "cdx": found | {"length": str(iterator.get_record_length())}}
+def _cdx_line(written: Written) -> str:
+    """Return a line of the index. What was posted is no answer to a GET: readers look for it under another URL (pywb
+    and wabac.js).
+    """
+    request, answer = written.exchange.request, written.exchange.answer
+    found = {"url": request.url, "mime": answer.header("content-type").partition(";")[0].strip() or NO_TYPE,
+             "status": str(answer.status), "digest": written.digest, "offset": str(written.offset),
+             "length": str(written.size), "filename": WARC}
+    key = request.url
+    if request.method != "GET":
+        found["method"] = request.method
+        key += f"{'&' if '?' in key else '?'}__wb_method={request.method}"
+    moment = (written.exchange.started or EPOCH).astimezone(timezone.utc)
+    return f"{surt(key)} {moment:%Y%m%d%H%M%S} {json.dumps(found)}\n"
 
 
-def _cdx_line(record: dict[str, Any]) -> str:
-    moment = datetime.fromisoformat(record["date"].replace("Z", "+00:00"))
-    return f"{surt(_found_under(record['cdx']))} {moment:%Y%m%d%H%M%S} {json.dumps(record['cdx'])}\n"
-
-
-def _found_under(cdx: dict[str, Any]) -> str:
-    """Return the URL that readers look for: what was posted is no answer to a GET (pywb and wabac.js)."""
-    url: str = cdx["url"]
-    return f"{url}{'&' if '?' in url else '?'}__wb_method={cdx['method']}" if "method" in cdx else url
-
-
-def _pages(pages: list[Page], records: list[dict[str, Any]]) -> bytes:
-    dates = {record["cdx"]["url"]: record["date"] for record in reversed(records)}
-    first = min((record["date"] for record in records), default="")
+def _pages(pages: list[Page], exchanges: Sequence[Exchange]) -> bytes:
+    dates = {exchange.request.url: date_of(exchange) for exchange in reversed(exchanges)}
+    first = min(dates.values(), default="")
     lines = [{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}]
     for page in pages:
         url = page.url if page.url in dates else f"{page.url}/"

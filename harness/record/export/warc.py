@@ -10,58 +10,79 @@ import uuid
 from collections.abc import Iterable
 from datetime import timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
-from harness.files.headers import header_in
-from harness.record.export.exchanges import RecordedExchange
+from harness.files.exchange import Exchange
+from harness.files.har import EPOCH, H2
 
 FRAMING = ("transfer-encoding", "content-length")
 SOFTWARE = "TFO Lab"
 
 
-def write_warc(file: Path, exchanges: Iterable[RecordedExchange]) -> None:
+class Written(NamedTuple):
+    """Where the record of an answer is in a file: `size` bytes from `offset` on, and the digest of the body."""
+
+    exchange: Exchange
+    digest: str
+    offset: int
+    size: int
+
+
+def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[Written]:
     """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``."""
+    written = []
     with file.open("wb") as output:
         writer = WARCWriter(output, gzip=not file.name.lower().endswith(".warc"), warc_version="WARC/1.1")
         writer.write_record(writer.create_warcinfo_record(file.name, {"software": SOFTWARE, "format": "WARC 1.1"}))
         for exchange in exchanges:
-            writer.write_request_response_pair(_request(writer, exchange), _response(writer, exchange))
+            offset, response, request = output.tell(), _response(writer, exchange), _request(writer, exchange)
+            writer.write_record(response)
+            told = response.rec_headers.get_header
+            written.append(Written(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
+            request.rec_headers.add_header("WARC-Concurrent-To", told("WARC-Record-ID"))
+            writer.write_record(request)
+    return written
 
 
-def _response(writer: Any, exchange: RecordedExchange) -> Any:
-    headers = [(name, value) for name, value in exchange.headers if name.lower() not in FRAMING]
-    length = header_in(exchange.headers, "content-length") if exchange.method == "HEAD" else str(len(exchange.body))
-    if length and exchange.status not in (204, 304):
+def _response(writer: Any, exchange: Exchange) -> Any:
+    answer, body = exchange.answer, exchange.answer.content or b""
+    headers = [(name, value) for name, value in answer.headers or () if name.lower() not in FRAMING]
+    length = answer.header("content-length") if exchange.request.method == "HEAD" else str(len(body))
+    if length and answer.status not in (204, 304):
         headers.append(("Content-Length", length))
-    status = " ".join((str(exchange.status), *exchange.reason.split()))     # on one line, whatever others recorded
+    status = " ".join((str(answer.status), *answer.reason.split()))     # on one line, whatever others recorded
     http = _head(status, headers, protocol="HTTP/1.1")
-    more = _named(exchange) | ({} if exchange.whole else {"WARC-Truncated": "unspecified"})
-    return writer.create_warc_record(exchange.url, "response", io.BytesIO(exchange.body), len(exchange.body),
-                                     http_headers=http, warc_headers_dict=more)
+    more = _named(exchange) | ({"WARC-Truncated": "unspecified"} if answer.partial else {})
+    return writer.create_warc_record(exchange.request.url, "response", io.BytesIO(body), len(body), http_headers=http,
+                                     warc_headers_dict=more)
 
 
-def _request(writer: Any, exchange: RecordedExchange) -> Any:
-    parts = urlsplit(exchange.url)
+def _request(writer: Any, exchange: Exchange) -> Any:
+    request, parts = exchange.request, urlsplit(exchange.request.url)
     target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    headers = [(name, value) for name, value in exchange.request_headers if name.lower() not in FRAMING]
-    if not any(name.lower() == "host" for name, _ in headers):
+    headers = [(name, value) for name, value in request.headers if name.lower() not in FRAMING]
+    if not request.header("host"):
         headers.insert(0, ("Host", parts.netloc))
-    if exchange.sent:
-        headers.append(("Content-Length", str(len(exchange.sent))))
-    http = _head(f"{exchange.method} {target} HTTP/1.1", headers, is_http_request=True)
-    return writer.create_warc_record(exchange.url, "request", io.BytesIO(exchange.sent), len(exchange.sent),
+    if request.body:
+        headers.append(("Content-Length", str(len(request.body))))
+    http = _head(f"{request.method} {target} HTTP/1.1", headers, is_http_request=True)
+    return writer.create_warc_record(request.url, "request", io.BytesIO(request.body), len(request.body),
                                      http_headers=http, warc_headers_dict=_named(exchange))
 
 
-def _named(exchange: RecordedExchange) -> dict[str, str]:
+def _named(exchange: Exchange) -> dict[str, str]:
     """Return the headers of a record that both of an exchange's have."""
-    date = exchange.captured.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": date,
-            "WARC-Protocol": "h2" if exchange.http2 else "http/1.1"}
+    return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": date_of(exchange),
+            "WARC-Protocol": H2 if exchange.answer.http2 else "http/1.1"}
+
+
+def date_of(exchange: Exchange) -> str:
+    """Return when it was asked for, as ISO 8601 in UTC."""
+    return (exchange.started or EPOCH).astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _head(first_line: str, headers: list[tuple[str, str]], **more: Any) -> Any:

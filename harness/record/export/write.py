@@ -4,7 +4,8 @@ from pathlib import Path
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.files.pages import Page, PageFiles
-from harness.record.export.exchanges import recorded_exchanges
+from harness.mirror.importing import import_recording
+from harness.record.export.exchanges import recorded_pages
 from harness.record.export.har import write_har
 from harness.record.export.wacz import write_wacz
 from harness.record.export.warc import write_warc
@@ -15,7 +16,7 @@ ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
 
 
 def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
-    """Write the recording of `pages` and return in one line what was written.
+    """Write the recording of `pages`, brought into today's format first; return in a line each what was done.
 
     Raises InputError for an ending that nobody knows, for a file that is there already or cannot be written, and where
     there is no recording.
@@ -25,13 +26,16 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
         raise InputError(f"{file}:1: not a kind of file this can write; let its name end in {', '.join(ENDINGS)}")
     if file.exists():
         raise InputError(f"{file}:1: is there already; move it away, or give another name")
-    exchanges = list(recorded_exchanges(directory, name, pages))
+    files = PageFiles(directory, name)
+    imported = import_recording(files)
+    recorded = recorded_pages(files, pages)
+    exchanges = [exchange for page in recorded for exchange in page.answered]
     try:
         with written_beside(file) as beside:
             if kind == ".wacz":
                 write_wacz(beside, exchanges, pages)
             elif kind == ".har":
-                write_har(beside, exchanges, pages, PageFiles(directory, name).fetchlog)
+                write_har(beside, recorded)
             else:
                 write_warc(beside, exchanges)
             give(beside, invoking_user())
@@ -39,4 +43,4 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
         if error.errno in NO_FAULT_OF_OURS:
             raise
         raise InputError(f"{file}:1: cannot be written ({error.strerror}); give another name") from None
-    return f"{file}: {len(pages)} pages with {len(exchanges)} answers"
+    return "\n".join(filter(None, (imported, f"{file}: {len(pages)} pages with {len(exchanges)} answers")))

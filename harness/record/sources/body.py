@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from msgspec.structs import replace
+
 from harness.files.encoding import MOST_CODINGS, begins_as, can_be_made, codings, decode, encode, guess, undo
-from harness.files.exchange import UNKNOWN
+from harness.files.exchange import UNKNOWN, Exchange
 from harness.files.headers import Headers, header_in
 from harness.files.looks import Fit, Role, fit, role_of
 
@@ -26,6 +28,8 @@ TOO_MUCH = f"cannot be read (over {MOST_BYTES / 1e9:g} GB when unpacked); give a
 NOISE = "its body cannot be what it is called, or has another size"
 CACHED = "it was there already (304)"
 """Errors of exchanges whose bodies are missing: the latter of what a browser had in its cache, or a crawler stored."""
+UNDONE = "x-orig-"
+"""What Browsertrix and ArchiveWeb.page put before the names of headers that no longer hold for a body."""
 OVER_HTTP = frozenset(("gzip", "x-gzip", "deflate"))
 """Codings that browsers take over http; a crawler may have asked for others."""
 
@@ -129,3 +133,20 @@ def told_bytes(headers: Headers) -> int:
     """Return the size of a body by its Content-Length, 0 where that says nothing, as beside chunks."""
     length = header_in(headers, "content-length")
     return int(length) if NUMBER.fullmatch(length) and not header_in(headers, "transfer-encoding") else 0
+
+
+def with_body(exchange: Exchange, body: bytes) -> Exchange:
+    """Return an exchange of an archive with its body, in the Content-Encoding that it has."""
+    answer = exchange.answer
+    named, undone = answer.header("content-encoding"), answer.header(f"{UNDONE}content-encoding")
+    headers = tuple(pair for pair in answer.headers or ()
+                    if pair[0].lower() not in (f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding"))
+    if not body or answer.status == HTTPStatus.PARTIAL_CONTENT:
+        return replace(exchange, answer=replace(answer, headers=headers, content=body))
+    is_decoded = bool(undone) and not named
+    found = as_sent([body], named or undone, role_in(answer.status, headers, exchange.request.url),
+                    (not is_decoded and told_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
+    if found is None:
+        return replace(exchange, error=NOISE, answer=replace(answer, body_bytes=len(body)))
+    return replace(exchange, note=found.note,
+                   answer=replace(answer, headers=with_coding(headers, found.coding), content=found.content))

@@ -3,7 +3,7 @@
     python -m harness.record.sources.reader SOURCE INTO BYTES SECONDS
 
 reads the URLs of the pages that are wanted from standard input (JSON; null: those that the source names), and leaves in
-INTO the folders of a recording (harness.record.store) and a Brought. Its status is 2 with one line for what cannot be
+INTO the folders of a recording (harness.mirror.store) and a Brought. Its status is 2 with one line for what cannot be
 read. The kernel gives it so many bytes of memory and seconds of a processor, whatever the file holds.
 """
 

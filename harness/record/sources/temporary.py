@@ -15,9 +15,9 @@ from harness.files.headers import BODILESS
 from harness.files.host_names import is_host_name
 from harness.files.urls import document_url, split_url
 from harness.mirror.asked import Asked, headers_of
+from harness.mirror.store import Store
 from harness.record.sources.body import Body, over_http, with_coding
 from harness.record.sources.brought import NUMBER, same_name
-from harness.record.store import Store
 from harness.system.privileges import invoking_user
 
 NAME = "source"

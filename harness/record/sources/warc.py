@@ -1,22 +1,17 @@
 """WARC files (ISO 28500), ARC ones before them, and WACZ files, which are zips of them.
 
-Files are unpacked as one stream, whatever was compressed together, and read by warcio, in a child with limits
-(harness.record.sources.reader). Bodies wait in a file of their own until all is read, since a "revisit" record stands
-for another one with the same payload, which it names (WARC-Refers-To) or has the digest of. One with the status 304 is
-what a crawler got that had the page already: a browser, which has not, gets that page.
+Bodies wait in a file of their own until all is read, since a "revisit" record stands for another one with the same
+payload, which it names (WARC-Refers-To) or has the digest of. One with the status 304 is what a crawler got that had
+the page already: a browser, which has not, gets that page.
 
 An answer is missing that was cut (WARC-Truncated), in which its file ends, that has fewer bytes than its Content-Length
 says, or that ends inside a chunk; a revisit of one that is missing or in another file; and one whose body cannot be
-what it is called. The method and body of a request are in its own record, which names the response's or is named by it
-(WARC-Concurrent-To), or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
+what it is called.
 """
 
-import gzip
 import io
-import logging
 import re
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -25,14 +20,13 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from msgspec.structs import replace
-from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
 from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
-from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader  # type: ignore[import-untyped]
+from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException  # type: ignore[import-untyped]
 
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import UNKNOWN, Answer, Exchange, Request
+from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har import H2, is_over_http2
 from harness.files.headers import Headers, header_in
 from harness.files.moments import moment_of
@@ -41,39 +35,24 @@ from harness.record.sources.body import (
     CACHED,
     LEAST_OF_WHOLE,
     MOST_BYTES,
-    NOISE,
     TOO_MUCH,
-    as_sent,
-    role_in,
     told_bytes,
-    with_coding,
+    with_body,
     without_chunks,
 )
+from harness.record.sources.warc_records import NO_WARC, records_in
+from harness.record.sources.warc_requests import Asked, by_answer, headers_in, read_request
 
-BEGINNINGS = (b"WARC/", b"filedesc:")
-"""Of a WARC and an ARC. What begins otherwise, be it 60 GB of nothing, is looked at no further."""
-RECORD = re.compile(rb"WARC/[0-9]|(?:https?|ftp|dns|whois|filedesc):.* [0-9]{12,14} .* [0-9]+\s*\Z")
-"""The first line of a record of a WARC or an ARC."""
-LONGEST_LINE = 2**16
-"""Bytes of such a line."""
-GZIP = b"\x1f\x8b"
 ANSWERS = ("response", "revisit", "resource")
 UNSPECIFIED = "unspecified"
 """Why a record was cut, as our own export says it of what the browser itself gave up."""
-UNDONE = "x-orig-"
-"""What Browsertrix and ArchiveWeb.page put before the names of headers that no longer hold for a body."""
 INTERIM = re.compile("1(?!01)[0-9][0-9]")
 """The status of an answer before the answer; 101 is one to a WebSocket's request."""
 STATUS = re.compile("[2-5][0-9][0-9]")
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/", re.ASCII)
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
-NO_WARC = (ArchiveLoadFailed, EOFError, ValueError, zlib.error, OSError, AttributeError, TypeError, IndexError)
-"""What is raised for what is none, is damaged, or lacks what every record has."""
 CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file (a revisit)"
-
-logging.getLogger("warcio").addHandler(logging.NullHandler())       # without one it writes to standard error
-
 
 @dataclass
 class _Record:
@@ -91,16 +70,6 @@ class _Record:
 
 
 @dataclass
-class _Asked:
-    """What a request record holds; `place` is how many answers stand before it."""
-
-    request: Request
-    place: int
-    record_id: str
-    concurrent_to: str
-
-
-@dataclass
 class WarcSource:
     """The exchanges in WARC files, in order. `remarks` say what could not be read, once they were read."""
 
@@ -111,7 +80,7 @@ class WarcSource:
     def exchanges(self, files: Iterator[IO[bytes]]) -> Iterator[Exchange]:
         """Give what is in the files. Raises InputError where one is no WARC, and where nothing is in them."""
         records: list[_Record] = []
-        asked: list[_Asked] = []
+        asked: list[Asked] = []
         with TemporaryFile() as bodies:
             for file in files:
                 self._read(file, records, asked, bodies)
@@ -119,7 +88,8 @@ class WarcSource:
                 raise InputError(f"{self.name}:1: no answers of servers in it; give a WARC of a crawl")
             whole_last = sorted(enumerate(records), key=lambda pair: (not pair[1].exchange.error, -pair[0]))
             originals = {name: each for _, each in whole_last if each.kind != "revisit" for name in each.names}
-            for record, request in zip(records, _by_answer(records, asked), strict=True):
+            named = [(each.record_id, each.concurrent_to, each.exchange.request.url) for each in records]
+            for record, request in zip(records, by_answer(named, asked), strict=True):
                 answer = _answer(record, originals, bodies)
                 if request is not None:
                     answer = replace(answer, request=replace(request, url=answer.request.url))
@@ -127,17 +97,17 @@ class WarcSource:
                     answer = replace(answer, error="")
                 yield answer
 
-    def _read(self, file: IO[bytes], records: list[_Record], asked: list[_Asked], bodies: IO[bytes]) -> None:
+    def _read(self, file: IO[bytes], records: list[_Record], asked: list[Asked], bodies: IO[bytes]) -> None:
         """Add what a file holds. One that breaks off keeps what came before."""
         before = len(records)
         try:
-            for record in _records_in(file):
+            for record in records_in(file):
                 if isinstance(record, int):
                     self._note_strays(record, records)
                     continue
                 url = without_fragment(as_browsers_ask(record.rec_headers.get_header("WARC-Target-URI") or ""))
                 if record.rec_type == "request" and record.http_headers is not None:
-                    asked.append(_request(record, url, len(records)))
+                    asked.append(read_request(record, url, len(records)))
                 elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
                     found, is_cut = _response(record, url, bodies)
                     records += [found] if found else []
@@ -161,38 +131,13 @@ class WarcSource:
         self.remarks.append(f"{Path(self.name).name} breaks off {where}: what came then is missing")
 
 
-def _records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord | int]:
-    """Give the records of a file and, behind one that is longer than it says, how many bytes stand before the next.
-
-    Raises one of NO_WARC where it is none or breaks off.
-    """
-    stream: Any = file
-    if stream.peek(2)[:2] == GZIP:
-        stream = gzip.GzipFile(fileobj=file)
-    begin = stream.peek(16)[:16]
-    if begin and not begin.startswith(BEGINNINGS):
-        raise ValueError(f"it begins with {begin!r}")
-    loader, strays, is_at_line = ArcWarcRecordLoader(verify_http=False, arc2warc=True), 0, True
-    while line := stream.readline(LONGEST_LINE):
-        if not (is_at_line and RECORD.match(line)):
-            strays, is_at_line = strays + len(line.strip(b"\r\n")), line.endswith(b"\n")
-            continue
-        if strays:
-            yield strays
-        record, strays = loader.parse_record_stream(stream, line), 0
-        yield record
-        record.raw_stream.read()
-    if strays:
-        yield strays
-
-
 def _response(record: ArcWarcRecord, url: str, bodies: IO[bytes]) -> tuple[_Record | None, bool]:
     """Read an answer. Return it, None for one that broke off before its status; and whether its file ends inside it."""
     head, http = record.rec_headers.get_header, _final_head(record)
     status = int(http.get_statuscode()) if http and STATUS.fullmatch(http.get_statuscode() or "") else 0
     if not status and record.rec_type == "response":
         return None, False
-    headers = _headers(record, http)
+    headers = headers_in(record, http)
     body: bytes = record.raw_stream.read(LARGEST_BODY + 1)
     lacking = record.raw_stream.limit if isinstance(record.raw_stream, LimitReader) else 0
     is_whole = True
@@ -261,23 +206,6 @@ def _answer(record: _Record, originals: dict[str, _Record], bodies: IO[bytes]) -
     return with_body(exchange, bodies.read(source.size))
 
 
-def with_body(exchange: Exchange, body: bytes) -> Exchange:
-    """Return an exchange with its body in the Content-Encoding that it has (harness.record.sources.body)."""
-    answer = exchange.answer
-    named, undone = answer.header("content-encoding"), answer.header(f"{UNDONE}content-encoding")
-    headers = tuple(pair for pair in answer.headers or ()
-                    if pair[0].lower() not in (f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding"))
-    if not body or answer.status == HTTPStatus.PARTIAL_CONTENT:
-        return replace(exchange, answer=replace(answer, headers=headers, content=body))
-    is_decoded = bool(undone) and not named
-    found = as_sent([body], named or undone, role_in(answer.status, headers, exchange.request.url),
-                    (not is_decoded and told_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
-    if found is None:
-        return replace(exchange, error=NOISE, answer=replace(answer, body_bytes=len(body)))
-    return replace(exchange, note=found.note,
-                   answer=replace(answer, headers=with_coding(headers, found.coding), content=found.content))
-
-
 def _original(revisit: _Record, originals: dict[str, _Record]) -> _Record | None:
     """Return what a revisit stands for, whole if it can be; None where nobody knows.
 
@@ -290,28 +218,6 @@ def _original(revisit: _Record, originals: dict[str, _Record]) -> _Record | None
     return min(fitting, key=lambda original: bool(original.exchange.error), default=None)
 
 
-def _by_answer(records: list[_Record], asked: list[_Asked]) -> Sequence[Request | None]:
-    """Return the request that each answer is to, None where there is none."""
-    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
-    by_id = {request.record_id: request for request in asked}
-    found: Sequence[_Asked | None]
-    if by_response or any(record.concurrent_to for record in records):
-        found = [by_response.get(record.record_id) or by_id.get(record.concurrent_to) for record in records]
-    else:
-        beside = ({(request.request.url, request.place - shift): request for request in asked} for shift in (0, 1))
-        found = max(([requests.get((record.exchange.request.url, at)) for at, record in enumerate(records)]
-                     for requests in beside), key=lambda requests: -requests.count(None))
-    return [each.request if each else None for each in found]
-
-
-def _request(record: ArcWarcRecord, url: str, place: int) -> _Asked:
-    head = record.rec_headers.get_header
-    line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
-    request = Request(line[0].upper() if line else "GET", url, _headers(record, record.http_headers),
-                      record.raw_stream.read(LARGEST_BODY))
-    return _Asked(request, place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
-
-
 def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
     """Return what other records know a record by: its id, its URL and date, its digest. Of a revisit, which may have
     any of them, what it knows its original by.
@@ -322,13 +228,6 @@ def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
         url = without_fragment(as_browsers_ask(head("WARC-Refers-To-Target-URI") or ""))
         record_id, date = head("WARC-Refers-To") or "", head("WARC-Refers-To-Date") or ""
     return tuple(filter(None, (record_id, f"{date} {url}" if date and url else "", head("WARC-Payload-Digest") or "")))
-
-
-def _headers(record: ArcWarcRecord, http: Any) -> Headers:
-    """Return the headers of an HTTP message; the type alone of a record that is none."""
-    if http is None:
-        return (("Content-Type", record.rec_headers.get_header("Content-Type") or ""),)
-    return tuple((str(name), str(value)) for name, value in http.headers)
 
 
 def _protocol(said: str) -> str:

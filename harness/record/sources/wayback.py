@@ -24,8 +24,8 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.files.headers import REDIRECTS, Headers, header_in
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, document_url
+from harness.record.sources.body import with_body
 from harness.record.sources.brought import Missing
-from harness.record.sources.warc import with_body
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
 CAPTURE = re.compile(r"/(\d{1,14})id_/(?P<url>https?:/.*)$")

@@ -1,74 +1,72 @@
-"""Makes one HTML file of all parts: Jinja escapes all text, and a Content-Security-Policy forbids any network."""
+"""Makes one HTML file of all sections: Jinja escapes all text, and a Content-Security-Policy forbids any network."""
 
 import base64
 import hashlib
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from harness.analysis.row import rows_of
 from harness.analysis.selection import Selection
-from harness.files.results import Results
-from harness.show.report.critical import breakdown_section, prediction_section
-from harness.show.report.improvement import improvement_section
-from harness.show.report.proof import failed_requests_table, invalid_loads_table, proof_table
-from harness.show.report.provenance import Provenance, find_provenance
-from harness.show.report.tables import table_of
-from harness.show.report.waterfall import make_waterfalls
-from harness.show.table import COLUMNS, footer_lines
+from harness.analysis.shown import file_problems
+from harness.show.answers import answers_table
+from harness.show.breakdown import breakdown_section
+from harness.show.columns import table_of
+from harness.show.console import COLUMNS, summary_lines
+from harness.show.improvement import improvement_section
+from harness.show.notes import notes_on
+from harness.show.prediction import prediction_section
+from harness.show.report.proof import left_out_section, proof_section
+from harness.show.report.provenance import environment_section, when_measured
+from harness.show.section import Section, Table, columns, plain_table
+from harness.show.waterfall import requests_section
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = {"results": "Results", "improvement": "Improvement against RTT", "pages": "The pages, request by request",
-            "prediction": "Prediction", "proof": "Proof of TFO", "left-out": "Left out and failed",
-            "environment": "Environment"}
+OF_FIGURES = "These are the figures of plot.py. Point at a bar, or step from one to the next, for all times of its " \
+             "request. Thick edges: on the critical path."
+UNDRAWN = "No load of this page can be drawn: there is none that counts and holds requests."
 
 
-def render(results: Results, selection: Selection) -> str:
+def sections(selection: Selection) -> list[Section]:
+    """Return all of the report. A new section is a line here; see harness.show.section."""
+    pages = [_page(selection, page, number) for number, page in enumerate(selection.results.urls, start=1)]
+    return [_results(selection), improvement_section(selection),
+            Section("The pages, request by request", [OF_FIGURES], pages), prediction_section(selection),
+            proof_section(selection), left_out_section(selection), environment_section(selection.results)]
+
+
+def render(selection: Selection) -> str:
     """Return the report as HTML."""
-    provenance = find_provenance(results)
-    improvement = improvement_section(results, selection)
-    pages = [_page(results, selection, page, number) for number, page in enumerate(results.urls, start=1)]
-    script = _read("report.js")
+    script, results = _read("report.js"), selection.results
+    counts = f"{len(results.urls)} pages, {len(results.loads)} loads"
+    measured = ", from logs of the 2013 tool" if results.old else "".join(f", measured {when}" for when
+                                                                          in when_measured(results))
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     html = environment.get_template("report.html.j2").render(
-        policy=_policy(script), style=Markup(_read("report.css")),
-        script=Markup(script),
-        subtitle=_subtitle(results, provenance), source=results.clientdir.name + "/",
-        sections=SECTIONS.items(), titles=SECTIONS,
-        results=table_of("Page load time (PLT), without and with TFO", rows_of(results, selection), COLUMNS),
-        notes=_notes(results, selection),
-        improvement=improvement, pages=pages, prediction=prediction_section(results, selection),
-        proof=proof_table(results, selection), invalid=invalid_loads_table(results, selection),
-        failed=failed_requests_table(results), provenance=provenance,
-        recorded=any(load.record for load in results.loads))
+        policy=_policy(script), style=Markup(_read("report.css")), script=Markup(script),
+        subtitle=f"{counts}{measured}.", source=f"{results.clientdir.name}/", sections=sections(selection))
     return html.encode("utf-8", "backslashreplace").decode("utf-8")     # names of files may be no UTF-8
 
 
-def _page(results: Results, selection: Selection, page: str, number: int) -> dict[str, Any]:
-    """What the template needs of one page."""
-    return {"id": f"page-{number}", "url": results.urls[page],
-            "waterfalls": list(make_waterfalls(results, selection, page, number)),
-            "breakdown": breakdown_section(results, selection, page, f"breakdown-{number}")}
+def _results(selection: Selection) -> Section:
+    """Return the console's table and lines, all notes on its rows, and which answers were not recorded."""
+    noted = [(row, found) for row in selection.rows if (found := [note.words for note in notes_on(row)])]
+    notes = Table("Rows to be careful with", columns("RTT (ms)", words=["What to know before one believes it"]), [
+        (row.url, [[row.rtt_name, "\n".join(found)]]) for row, found in noted], style="words")
+    problems = plain_table("Problems in files", columns("Problem"), [
+        [problem] for problem in (*selection.results.problems, *file_problems(selection.cells))], "words")
+    tables = [table for table in (notes, answers_table(selection), problems) if not table.empty]
+    return Section("Results", parts=[
+        table_of("Page load time (PLT), without and with TFO", selection.rows, COLUMNS),
+        Section("What these numbers are", [*summary_lines(selection)], tables)])
 
 
-def _notes(results: Results, selection: Selection) -> list[tuple[str, list[str]]]:
-    """Return the lines under the console's table, each with the lines that are indented below it."""
-    notes: list[tuple[str, list[str]]] = []
-    for line in footer_lines(results, selection):
-        if line.startswith(" ") and notes:
-            notes[-1][1].append(line.strip())
-        else:
-            notes.append((line, []))
-    return notes
-
-
-def _subtitle(results: Results, provenance: Provenance) -> str:
-    counts = f"{len(results.urls)} pages, {len(results.loads)} loads"
-    if results.old:
-        return f"{counts}, from logs of the 2013 tool."
-    return f"{counts}, measured {provenance.measured}." if provenance.measured else f"{counts}."
+def _page(selection: Selection, page: str, number: int) -> Section:
+    rows = selection.of_page(page)
+    drawn = [section for place, row in enumerate(rows)
+             if (section := requests_section(row, f"waterfall-{number}-{place}"))]
+    return Section(selection.results.urls[page], [] if drawn else [UNDRAWN],
+                   [*drawn, breakdown_section(rows, f"breakdown-{number}")])
 
 
 def _policy(script: str) -> str:

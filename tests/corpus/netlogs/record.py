@@ -37,12 +37,14 @@ FLAGS = ["--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--d
          "--disable-features=HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable",
          f"--unsafely-treat-insecure-origin-as-secure={A}"]      # service workers need a secure origin
 SCENES = {"settled": "", "hanging": "#hang", "killed": "#hang"}
-PAGES = ("h2_streams", "websocket", "redirects", "video", "reload")
+PAGES = ("h2_streams", "h3_streams", "websocket", "redirects", "video", "reload")
 KILLED = "killed"        # in this scene Chrome gets no chance to end its log
 KEPT_CONSTANTS = ("clientInfo", "logFormatVersion", "logEventPhase", "logEventTypes", "logSourceType", "netError",
                   "logCaptureMode", "timeTickOffset")
 KEPT_EVENTS = re.compile("REQUEST_ALIVE|URL_REQUEST|HTTP_|CANCELLED|SOCKET|TCP_|SSL_CONNECT|SSL_SOCKET_BYTES|"
-                         "HTTP2_SESSION_(?:INIT|SEND_HEADERS)")
+                         "HTTP2_SESSION_(?:INIT|SEND_HEADERS)|BOUND_TO_QUIC|HOST_RESOLVER_MANAGER_REQUEST|"
+                         "QUIC_SESSION(?:_POOL_(?:JOB|USE)|_CREATED|_PACKET_(?:SENT|RECEIVED)|_ZERO|_CLOSE|"
+                         "_CRYPTO_HANDSHAKE|$)")
 """The beginnings of the names of events that say something of a page."""
 
 
@@ -139,13 +141,17 @@ def record_page(name: str) -> None:
         folder = Path(folder_name)
         log = folder / "netlog.json"
         module = importlib.import_module(f"tests.corpus.netlogs.pages.{name}")
-        with module.served(folder) if name == "h2_streams" else started(
+        with module.served(folder) if hasattr(module, "served") else started(
                 sys.executable, "-m", "tests.corpus.pages.site", module.__name__, folder_name):
             remaps = read_hack_dns(folder / "remap")
             options = ChromeOptions()
             options.binary_location = BROWSER
-            for flag in (*FLAGS, "--no-sandbox", f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}",
-                         "--net-log-capture-mode=Everything", "--ignore-certificate-errors",
+            flags = [*FLAGS, "--ignore-certificate-errors"]
+            if hasattr(module, "flags"):        # for QUIC, which has to trust
+                flags = [flag for flag in FLAGS if flag != "--disable-quic"] + module.flags(folder)
+                options.add_experimental_option("prefs", {"net.network_prediction_options": 2})     # as in experiments
+            for flag in (*flags, "--no-sandbox", f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}",
+                         "--net-log-capture-mode=Everything",
                          "--autoplay-policy=no-user-gesture-required",
                          f"--host-resolver-rules={resolver_rules(remaps)}"):
                 options.add_argument(flag)
@@ -153,6 +159,9 @@ def record_page(name: str) -> None:
             try:
                 driver.get(f"{remaps[0].scheme}://{remaps[0].host}/")
                 wait_for_title(driver, "done")
+                if hasattr(module, "again"):
+                    module.again(driver)
+                    wait_for_title(driver, "done")
             finally:
                 driver.quit()
         write(name, without_noise(cut_down(log.read_text())))

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from tests.support.internet import site
+from tests.support.internet import site, today
 from tests.support.internet.server import serve
 from tests.support.shared import SHARED
 
@@ -79,3 +79,8 @@ def _make(new: Path) -> None:
         output = record(new / "pages", NAME, internet.remap, internet.ca)
         asked = sorted({" ".join(line.split()[:3]) for line in internet.requests()})
     (new / "notes.json").write_text(json.dumps({"output": output, "asked": asked}))
+
+
+if __name__ == "__main__":      # for benchmarks/modern.py
+    with serve(applications=True) as made:
+        print(record(Path(sys.argv[1]), NAME, made.remap, made.ca, (*site.RECORDED, *today.PAGES)))

@@ -1,0 +1,48 @@
+"""The records of WARC and ARC files, one after the other, whatever was compressed together: warcio reads them."""
+
+import gzip
+import logging
+import re
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
+from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader  # type: ignore[import-untyped]
+
+BEGINNINGS = (b"WARC/", b"filedesc:")
+"""Of a WARC and an ARC. What begins otherwise, be it 60 GB of nothing, is looked at no further."""
+RECORD = re.compile(rb"WARC/[0-9]|(?:https?|ftp|dns|whois|filedesc):.* [0-9]{12,14} .* [0-9]+\s*\Z")
+"""The first line of a record of a WARC or an ARC."""
+LONGEST_LINE = 2**16
+"""Bytes of such a line."""
+GZIP = b"\x1f\x8b"
+NO_WARC = (ArchiveLoadFailed, EOFError, ValueError, zlib.error, OSError, AttributeError, TypeError, IndexError)
+"""What is raised for what is none, is damaged, or lacks what every record has."""
+
+logging.getLogger("warcio").addHandler(logging.NullHandler())       # without one it writes to standard error
+
+
+def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord | int]:
+    """Give the records of a file and, behind one that is longer than it says, how many bytes stand before the next.
+
+    Raises one of NO_WARC where it is none or breaks off.
+    """
+    stream: Any = file
+    if stream.peek(2)[:2] == GZIP:
+        stream = gzip.GzipFile(fileobj=file)
+    begin = stream.peek(16)[:16]
+    if begin and not begin.startswith(BEGINNINGS):
+        raise ValueError(f"it begins with {begin!r}")
+    loader, strays, is_at_line = ArcWarcRecordLoader(verify_http=False, arc2warc=True), 0, True
+    while line := stream.readline(LONGEST_LINE):
+        if not (is_at_line and RECORD.match(line)):
+            strays, is_at_line = strays + len(line.strip(b"\r\n")), line.endswith(b"\n")
+            continue
+        if strays:
+            yield strays
+        record, strays = loader.parse_record_stream(stream, line), 0
+        yield record
+        record.raw_stream.read()
+    if strays:
+        yield strays

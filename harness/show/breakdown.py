@@ -1,0 +1,147 @@
+"""Where the time until a page's load event goes, without TFO and with it, at every RTT: a figure, and its tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from harness.analysis.cell import Cell
+from harness.analysis.explanation import Explanation
+from harness.analysis.row import Row
+from harness.analysis.shown import ShownLoad, shown_load
+from harness.show.answers import doubtful_words
+from harness.show.figures import framed, grid, legend_above
+from harness.show.inline_svg import BAR
+from harness.show.labels import span, synthetic_words
+from harness.show.section import Section, Table, chart_of, columns, plain_table
+
+UNEXPLAINED = "No load of this page can be explained: that takes one that counts, has a load event, and a HAR and a " \
+              "record beside its log (logs of 2013 have neither)."
+BAR_HEIGHT = 0.8
+
+
+@dataclass(frozen=True)
+class Style:
+    """How one kind of time is drawn. Kinds differ in lightness and hatching, too, for whom colours look alike."""
+
+    label: str
+    face: str
+    hatch: str = ""
+
+
+STYLES = {
+    "dns": Style("DNS", "#333333"),
+    "connect": Style("connect (TCP handshake)", "#d55e00", "////"),
+    "tls": Style("TLS handshake", "#f0e442", "xxxx"),
+    "wait": Style("wait for the answer", "#9ecae1"),
+    "receive": Style("receive", "#08519c"),
+    "queue": Style("queue for a connection", "#cc79a7", "\\\\\\\\"),
+    "cpu": Style("CPU and timers", "#e5e5e5"),
+}
+"""From Okabe and Ito's palette for any colour vision (https://jfly.uni-koeln.de/color/) and ColorBrewer's Blues."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """The load that is shown for a cell, explained."""
+
+    cell: Cell
+    shown: ShownLoad
+    explanation: Explanation
+
+    def ms(self, kind: str) -> float:
+        """Return the time of one kind on the critical path."""
+        return self.explanation.breakdown_ms[kind]
+
+    @property
+    def doubt(self) -> str:
+        """What on its critical path was not recorded, "" for nothing."""
+        return f"{self.cell.title}:{doubtful_words(self.shown.doubtful)}" if self.shown.doubtful else ""
+
+
+def explained_loads(rows: Sequence[Row]) -> list[Bar]:
+    """Return a page's bars in order of RTT, TFO off before on; a cell whose load cannot be explained has none."""
+    return [Bar(cell, shown, shown.explanation) for row in rows for cell in row.cells
+            if (shown := shown_load(cell)) and shown.explanation]
+
+
+def draw_breakdown(rows: Sequence[Row]) -> Figure | None:
+    """Draw the breakdown of a page's `rows`; None when no load of it can be explained (logs of 2013)."""
+    bars = explained_loads(rows)
+    if not bars:
+        return None
+    rtts_ms = sorted({bar.cell.rtt_ms for bar in bars})
+    figure, [axes] = framed(
+        (11, 2.6 + 0.46 * len(bars)), f"Where the Time Goes: {rows[0].url}", "\n".join([
+            which_loads(bars) + synthetic_words(rows[0].results, rtts_ms),
+            "What was not on the critical path is not in it; which request waited for which is inferred "
+            "(docs/prediction.md).", *filter(None, (bar.doubt for bar in bars))]))
+    places = [2.4 * rtts_ms.index(bar.cell.rtt_ms) + bar.cell.tfo for bar in bars]
+    _stack(axes, bars, places)
+    axes.invert_yaxis()
+    axes.set_yticks(places, [bar.cell.title for bar in bars])
+    axes.set_ylabel("RTT")
+    axes.set_xlim(0, 1.22 * max(sum(bar.explanation.breakdown_ms.values()) for bar in bars))
+    axes.set_xlabel("Time on the critical path, from the start of the load to the load event (ms)")
+    grid(axes, "x")
+    legend_above(axes, 4)
+    return figure
+
+
+def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
+    lefts = [0.0] * len(bars)
+    for kind, style in STYLES.items():
+        widths = [bar.ms(kind) for bar in bars]
+        if kind == "queue" and not any(widths):
+            continue
+        drawn = axes.barh(ys, widths, left=lefts, height=BAR_HEIGHT, color=style.face, hatch=style.hatch,
+                          edgecolor="#222222", linewidth=0.4, label=style.label, zorder=2)
+        for row, patch in enumerate(drawn):
+            patch.set_gid(f"{BAR}0-{row}")
+        lefts = [left + width for left, width in zip(lefts, widths, strict=True)]
+    for bar, y, end in zip(bars, ys, lefts, strict=True):
+        count = bar.explanation.handshakes
+        axes.text(end, y, f"  {end / 1000:.3f} s, {count} handshake{'' if count == 1 else 's'}", va="center",
+                  fontsize=9)
+
+
+def which_loads(bars: Sequence[Bar]) -> str:
+    """Say in a sentence which loads the bars show; n is among how many each was chosen."""
+    counts = [bar.shown.among for bar in bars]
+    lower = " (of an even number the lower middle one)" if any(count % 2 == 0 for count in counts) else ""
+    readable = " whose files can be read" if any(bar.shown.among < bar.shown.loads for bar in bars) else ""
+    if max(counts) == 1:
+        return f"Each bar: one load{', the only one' if readable else ''}{readable}."
+    return f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} loads{readable}."
+
+
+def breakdown_section(rows: Sequence[Row], key: str) -> Section:
+    """Return what each kind of step took on the critical path of the page's drawn loads."""
+    bars, figure, title = explained_loads(rows), draw_breakdown(rows), "Where the time goes"
+    if figure is None:
+        return Section(title, [UNEXPLAINED])
+    kinds = [kind for kind in STYLES if any(bar.ms(kind) for bar in bars)]
+    label = "Stacked bars: time on the critical path by kind. " + " ".join(
+        f"{bar.cell.title}: " + ", ".join(f"{kind} {bar.ms(kind):.0f} ms" for kind in kinds) + "." for bar in bars)
+    words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
+             "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
+             f"which is inferred. {which_loads(bars)}", *filter(None, (bar.doubt for bar in bars))]
+    return Section(title, words, [chart_of(figure, key, label, _breakdown_table(rows[0].url, bars, kinds)),
+                                  _steps_table(rows[0].url, bars)])
+
+
+def _breakdown_table(url: str, bars: Sequence[Bar], kinds: Sequence[str]) -> Table:
+    return plain_table(
+        f"Time on the critical path of {url} (ms)",
+        columns("RTT and TFO", "Run", "Load event", "TCP handshakes", *(STYLES[kind].label for kind in kinds)),
+        [[bar.cell.title, str(bar.shown.load.run), f"{bar.shown.load.plt_ms or 0:.0f}", str(bar.explanation.handshakes),
+          *(f"{bar.ms(kind):.0f}" for kind in kinds)] for bar in bars])
+
+
+def _steps_table(url: str, bars: Sequence[Bar]) -> Table:
+    return Table(f"The critical path of {url}, step by step",
+                 columns("Step", "Start (ms)", "End (ms)", "Took (ms)", words=["URL"]), [
+        (bar.cell.title, [[step.kind, f"{step.start_ms:.0f}", f"{step.end_ms:.0f}", f"{step.length_ms:.0f}", step.url]
+                          for step in bar.explanation.steps]) for bar in bars],
+        fold="The critical path, step by step", style="words")

@@ -1,0 +1,99 @@
+"""What tables and files say of a row: each thing once, as a value and as a text.
+
+    VALUES["median_off_ms"](row)        1062.0
+    text_of(row, "median_off_ms")       "1.062": in s
+
+A name ends in the unit of its value. A new column is a line in VALUES; tables name theirs by title (`Columns`).
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+
+from harness.analysis.cell import Cell
+from harness.analysis.row import Row
+from harness.analysis.stats import median_confidence
+from harness.show.labels import NOT_KNOWN, percent, seconds, span
+from harness.show.notes import notes_on
+from harness.show.section import Table, columns
+
+MARK = "*"
+"""Behind a row's improvement when the critical path of one of its loads has a stand-in, or what was not recorded."""
+Columns = Mapping[str, str]
+"""A table's columns: by their titles, keys of VALUES."""
+
+
+def median_deviation_ms(values_ms: Sequence[float]) -> float | None:
+    """Return the median absolute deviation from the median, in ms and unscaled; None for fewer than two values."""
+    if len(values_ms) < 2:
+        return None
+    from scipy import stats  # half a second to import
+
+    return float(stats.median_abs_deviation(values_ms))
+
+
+def _excludes_0(row: Row) -> str | None:
+    """Tell whether the interval does; and how sure that is, if not 95%."""
+    if row.interval is None:
+        return None
+    sure = "" if row.interval.enough else f" ({median_confidence(row.interval.pairs):.0%})"
+    return f"{'yes' if row.significant else 'no'}{sure}"
+
+
+def _deviation(cell: Cell) -> str | None:
+    found = median_deviation_ms(cell.plts_ms)
+    return None if found is None else f"{found:.1f}"
+
+
+def _of_prediction(name: str) -> Callable[[Row], float | None]:
+    return lambda row: getattr(row.prediction, name, None)
+
+
+def _difference(row: Row) -> str | None:
+    difference = row.prediction.difference_percent(row.prediction.predicted_ms) if row.prediction else None
+    return None if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"        # + 0.0: no "-0.0%"
+
+
+VALUES: dict[str, Callable[[Row], object]] = {
+    "page": lambda row: row.page, "url": lambda row: row.url, "name": lambda row: row.name,
+    "rtt_ms": lambda row: row.rtt_ms, "rtt": lambda row: row.rtt_name, "metric": lambda row: row.off.metric,
+    "n_off": lambda row: len(row.off.loads), "n_on": lambda row: len(row.on.loads),
+    "loads": lambda row: f"{len(row.off.loads)}, {len(row.on.loads)}",
+    "left_out_off": lambda row: len(row.off.left_out), "left_out_on": lambda row: len(row.on.left_out),
+    "median_off_ms": lambda row: row.off.median_ms, "median_on_ms": lambda row: row.on.median_ms,
+    "saved_ms": lambda row: row.saved_ms,
+    "deviation_off": lambda row: _deviation(row.off), "deviation_on": lambda row: _deviation(row.on),
+    "improvement_percent": lambda row: row.percent,
+    "improvement, marked": lambda row: percent(row.percent) + (MARK if any(row.doubtful.values()) else ""),
+    "low_percent": lambda row: row.limits_percent[0], "high_percent": lambda row: row.limits_percent[1],
+    "pairs": lambda row: len(row.pairs[0]),
+    "pairs of interval": lambda row: row.interval.pairs if row.interval else None,
+    "significant": lambda row: row.significant if row.interval else None, "excludes 0": _excludes_0,
+    "predicted_on_ms": lambda row: row.prediction.predicted_ms if row.prediction and row.off.metric == "load" else None,
+    "explained_off_ms": _of_prediction("off_ms"), "explained_on_ms": _of_prediction("measured_ms"),
+    "predicted_ms": _of_prediction("predicted_ms"), "difference": _difference,
+    "servers": lambda row: row.servers, "connections": lambda row: row.connections,
+    "handshakes": lambda row: span(*row.prediction.handshakes) if row.prediction else None,
+    "notes": lambda row: [note.kind.name.lower() for note in notes_on(row)],
+}
+
+
+def text_of(row: Row, name: str) -> str:
+    """Return one of VALUES as a table has it: times in s, percentages with two digits."""
+    value = VALUES[name](row)
+    if value is None or isinstance(value, str):
+        return value or NOT_KNOWN
+    if isinstance(value, int | float):
+        return seconds(value) if name.endswith("_ms") else percent(value) if name.endswith("_percent") else f"{value:g}"
+    return str(value)
+
+
+def texts(row: Row, chosen: Columns) -> list[str]:
+    """Return what stands in a row of a table."""
+    return [text_of(row, name) for name in chosen.values()]
+
+
+def table_of(caption: str, rows: Iterable[Row], chosen: Columns) -> Table:
+    """Return a table of rows, each page's under its URL."""
+    return Table(caption, columns(*chosen), [
+        (url, [texts(row, chosen) for row in of_page])
+        for (_, url), of_page in groupby(rows, key=lambda row: (row.page, row.url))])

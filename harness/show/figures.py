@@ -1,0 +1,151 @@
+"""What all figures have in common: the frame, curves and bars with their intervals, and the files they go to.
+
+    figure, axes = framed((9, 5.4), "Title", "What stands small below")
+    draw_curves(axes, [Curve("amazon.com", [Point(20, 1.3, 0.9, 1.7), ...])])
+    save_figure(figure, Path("figure.svg"))
+
+Each is drawn once, by Matplotlib, for the file and for report.html (harness.show.section.chart_of).
+"""
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from harness.errors import NO_FAULT_OF_OURS, InputError
+from harness.show.inline_svg import BAR
+from harness.system.atomic import written_beside
+
+FORMATS: dict[str, dict[str, str | None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""Endings of figures, and what Matplotlib must be told not to write into them."""
+DPI = 130
+SAME_EACH_TIME = {"svg.hashsalt": "TFO Lab", "pdf.fonttype": 42}
+"""Names inside an SVG come from this salt. A PDF holds TrueType fonts: many publishers refuse Type 3."""
+TITLE_WIDTH = 98
+"""Characters of a title that have room in a line."""
+STYLES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
+          ("#000000", "v", "-"), ("#e69f00", "P", "--"), ("#56b4e9", "X", "-."))
+"""Colour, marker and line of each curve. Colours after Okabe and Ito, "Color universal design" (2008), for any kind of
+colour blindness; markers and lines tell the curves apart in black and white."""
+SHIFT = 1.03
+"""From curve to curve points move right by this factor, so that no curve's bars hide another's; by less where they are
+so many that they would come near the next RTT."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a curve: `y` at `x`, and its interval, None where there is none.
+
+    The interval need not lie around `y`: where loads failed on one side, medians know of more loads than pairs of them.
+    `bar` names the row of the table beside the figure, for report.js: see harness.show.inline_svg.BAR.
+    """
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    bar: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line of a figure, as its legend calls it."""
+
+    name: str
+    points: Sequence[Point]
+
+
+def framed(size: tuple[float, float], title: str, small_print: str, panels: int = 1) -> tuple[Figure, Sequence[Axes]]:
+    """Return an empty figure of `size` in inches, and its panels, one above the other."""
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(textwrap.fill(title, TITLE_WIDTH), fontsize=12, parse_math=False)    # a URL may hold dollar signs
+    figure.supxlabel(small_print, fontsize=7.5, color="#444444", parse_math=False)
+    found = [*figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]]
+    for axes in found:
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, found
+
+
+def grid(axes: Axes, axis: str) -> None:
+    """Draw the lines of a grid across `axis`, "x" or "y"."""
+    axes.grid(axis=axis, color="#dddddd", linewidth=0.6)  # type: ignore[arg-type]
+
+
+def legend_above(axes: Axes, columns: int, order: Callable[[str], int] | None = None) -> None:
+    """Draw the legend between title and axes, where it hides nothing; its names in this `order`, if not as drawn."""
+    found = list(zip(*axes.get_legend_handles_labels(), strict=True))
+    found.sort(key=lambda entry: order(entry[1]) if order else 0)
+    handles, names = zip(*found, strict=True)
+    axes.legend(handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9,
+                ncols=min(len(names), columns))
+
+
+def draw_curves(axes: Axes, curves: Sequence[Curve], rtts: dict[float, str]) -> None:
+    """Draw curves over RTTs, and their legend. `rtts` are what the RTTs in ms are called.
+
+    They are on a logarithmic axis (2 to 10 ms take as much room as 20 to 100), unless one is 0.
+    """
+    if min(rtts) > 0:
+        axes.set_xscale("log")
+    axes.set_xticks([*rtts], labels=[name.replace(" ", "\n") for name in rtts.values()])
+    axes.minorticks_off()
+    grid(axes, "y")
+    nearest = min((right / left for left, right in pairwise(sorted(rtts)) if left > 0), default=SHIFT)
+    shift = float(min(SHIFT, nearest ** (0.5 / max(len(curves) - 1, 1))))   # all keep to half the way to the next RTT
+    for place, curve in enumerate(curves):
+        if curve.points:
+            _draw_curve(axes, curve, place, shift ** (place - (len(curves) - 1) / 2))
+    for text in axes.legend(loc="best", fontsize=8, frameon=False).get_texts():
+        text.set_parse_math(False)
+
+
+def _draw_curve(axes: Axes, curve: Curve, place: int, shift: float) -> None:
+    color = STYLES[place % len(STYLES)][0]
+    _, marker, line = STYLES[(place + place // len(STYLES)) % len(STYLES)]      # another pair for each of 49 curves
+    xs = [point.x * shift for point in curve.points]
+    axes.plot(xs, [point.y for point in curve.points], color=color, marker=marker, markersize=5, linestyle=line,
+              linewidth=1.5, label=curve.name)
+    draw_intervals(axes, xs, curve.points, ecolor=color, capsize=4)
+    for x, point in zip(xs, curve.points, strict=True):
+        if point.bar:
+            axes.scatter([x], [point.y], s=81, alpha=0, edgecolors="none", gid=f"{BAR}{point.bar}")
+
+
+def draw_intervals(axes: Axes, xs: Sequence[float], points: Sequence[Point], *, ecolor: str, capsize: float) -> None:
+    """Draw the interval of each of `points` that has one, where it lies."""
+    known = [(x, point.low, point.high) for x, point in zip(xs, points, strict=True)
+             if point.low is not None and point.high is not None]
+    if known:
+        axes.errorbar([x for x, *_ in known], [(low + high) / 2 for _, low, high in known],
+                      yerr=[(high - low) / 2 for _, low, high in known], fmt="none", elinewidth=1, ecolor=ecolor,
+                      capsize=capsize)
+
+
+def check_figure_name(path: Path) -> None:
+    """Raise InputError when the ending of `path` is none of FORMATS."""
+    if path.suffix.removeprefix(".") not in FORMATS:
+        raise InputError(f"{path}: no format of figures; let it end in .{', .'.join(FORMATS)}")
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write `figure` to `path`, in one step and in the format of its ending (one of FORMATS), making its folder.
+
+    The same figure gives the same bytes, since there are no dates and no random names in it. Raises InputError when it
+    cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_beside(path) as beside, rc_context(SAME_EACH_TIME):
+            figure.savefig(beside, dpi=DPI, metadata=FORMATS[path.suffix[1:]])
+    except OSError as error:
+        if error.errno in NO_FAULT_OF_OURS:
+            raise
+        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another place for figures") from None

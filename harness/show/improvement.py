@@ -1,0 +1,95 @@
+"""What TFO improves at which RTT: a figure of all pages, the table of its numbers, and from which RTT TFO matters."""
+
+from collections.abc import Iterator, Sequence
+
+from matplotlib.figure import Figure
+
+from harness.analysis.intervals import ENOUGH_PAIRS, RESAMPLES
+from harness.analysis.row import Row, threshold_ms
+from harness.analysis.selection import Selection
+from harness.show.columns import table_of
+from harness.show.figures import Curve, Point, draw_curves, framed
+from harness.show.labels import percent, short_names, span, synthetic_words
+from harness.show.notes import NoteKind, doubt_lines
+from harness.show.section import Section, chart_of
+
+NAME = "improvement-vs-rtt"
+LEAST_RTTS = 3
+"""With fewer there is no curve to see."""
+COLUMNS = {"RTT(ms)": "rtt", "n off": "n_off", "n on": "n_on", "off (s)": "median_off_ms", "on (s)": "median_on_ms",
+           "MAD off": "deviation_off", "MAD on": "deviation_on", "Improv.": "improvement_percent",
+           "95% low": "low_percent", "high": "high_percent", "pairs": "pairs of interval", "excludes 0": "excludes 0"}
+"""Titles of under 8 characters each, as are the values, so that tabs align them."""
+
+
+def improvement_section(selection: Selection, *, chart: bool = True) -> Section:
+    """Return the section, with the figure or (for the console, which has none) without."""
+    table = table_of("Improvement of PLT by TFO, with its 95% confidence interval", selection.rows, COLUMNS)
+    known = [row for row in selection.rows if row.percent is not None]
+    if not chart or not known:
+        return Section("Improvement against RTT", [*_words(selection)], [table])
+    label = "Improvement of page load time in percent against RTT in ms. " + " ".join(
+        f"{row.url}: {percent(row.percent)} at {row.rtt_name} ms." for row in known)
+    return Section("Improvement against RTT", [*_words(selection)], [
+        chart_of(draw_improvement(selection), "improvement", label, table)])
+
+
+def _words(selection: Selection) -> Iterator[str]:
+    yield "off, on: median PLT without and with TFO; n loads each. MAD: median absolute deviation from it, in ms."
+    yield f"95% low, high: limits of the improvement, bootstrapped over pairs of loads of the same run ({RESAMPLES} " \
+          "resamples, percentiles, seed 1). Where pairs is less than n, those limits know less than the medians do."
+    yield "excludes 0: whether 0, no improvement, lies outside those limits, in a row of which no load waited for a " \
+          f"processor. Behind it: how sure, if not 95%, are limits of fewer than {ENOUGH_PAIRS} pairs."
+    yield from doubt_lines(selection.rows, (NoteKind.LIVE_LEFT_OUT,))
+    if worth_a_curve(selection):
+        yield from threshold_lines(selection)
+
+
+def worth_a_curve(selection: Selection) -> bool:
+    """Tell whether there are enough RTTs for a curve, and a page of which an improvement is known."""
+    return len(selection.results.rtts_ms) >= LEAST_RTTS and any(row.percent is not None for row in selection.rows)
+
+
+def threshold_lines(selection: Selection) -> Iterator[str]:
+    """Say for each page from which RTT on TFO matters, as far as the measured RTTs show it."""
+    pairs = [row.interval.pairs for row in selection.rows if row.interval]
+    if not pairs:
+        return
+    yield "From which RTT on does TFO matter? (95% interval of the improvement above 0 there and at all larger RTTs)"
+    for page in selection.results.urls:
+        rows = selection.of_page(page)
+        if any(row.interval for row in rows):
+            yield f"{rows[0].url}: {_answer(rows)}"
+    rough = "" if min(pairs) >= ENOUGH_PAIRS else \
+        f"; under {ENOUGH_PAIRS} they are too narrow: take it as a hint, and measure with --until-ci 3"
+    yield f"Intervals of {span(min(pairs), max(pairs))} pairs of runs{rough}. By chance one interval in 40 lies " \
+          "above 0 where there is nothing. Nothing is known between the RTTs measured."
+
+
+def _answer(rows: Sequence[Row]) -> str:
+    """Return from which RTT on TFO matters for a page, whose `rows` are in order of RTT."""
+    threshold = threshold_ms(rows)
+    if threshold is None:
+        return f"not {'even' if rows[-1].interval else 'known'} at {rows[-1].rtt_name} ms, the largest RTT measured"
+    first = next(row for row in rows if row.rtt_ms == threshold)
+    everywhere = "at all RTTs measured, " if first is rows[0] else ""
+    return f"{everywhere}from {first.rtt_name} ms on"
+
+
+def draw_improvement(selection: Selection) -> Figure:
+    """Draw the improvement against the RTT: one line for each page, with the 95% intervals as error bars."""
+    results = selection.results
+    figure, [axes] = framed(
+        (9, 5.4), "What TCP Fast Open saves of the page load time, against the round-trip time",
+        "Improvement of the median; bars: 95% bootstrap interval over pairs of runs. "
+        f"Where a bar crosses 0, there may be no effect.{synthetic_words(results, results.rtts_ms)}")
+    axes.axhline(0, color="#555555", linewidth=1)
+    names = short_names(results.urls)
+    draw_curves(axes, [Curve(names[page], [
+        Point(row.rtt_ms, row.percent, *row.limits_percent, f"{number}-{place}")
+        for place, row in enumerate(selection.of_page(page)) if row.percent is not None])
+        for number, page in enumerate(results.urls)], {row.rtt_ms: row.rtt_name for row in selection.rows})
+    where = ", as recorded: at the median of the servers'" if results.rtt_names else ""
+    axes.set_xlabel(f"Round-trip time (ms){where}")
+    axes.set_ylabel("Improvement of the page load time (%)")
+    return figure

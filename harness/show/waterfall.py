@@ -1,0 +1,201 @@
+"""When each request of a page at one RTT started and ended, without TFO and with it: a figure, and its numbers."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from harness.analysis.cell import TFO_NAMES
+from harness.analysis.row import Row
+from harness.analysis.shown import ShownLoad, load_with_requests
+from harness.files.text_log import Transaction
+from harness.show.answers import doubtful_words
+from harness.show.figures import framed, grid, legend_above
+from harness.show.inline_svg import BAR
+from harness.show.labels import NOT_KNOWN, seconds, synthetic_words
+from harness.show.records import ANSWERS, PHASES, ShownRequest, shown_requests
+from harness.show.section import Section, Table, chart_of, columns
+
+FACES = ("#9ecae1", "#8c2d04")
+"""Light blue behind, dark brown in front. They differ most in lightness (CIE L* 79 and 33), so they stay apart on a
+black-and-white print and for any kind of colour blindness."""
+EDGES = ("#2171b5", "#4d1a03")
+LINES = ("--", "-")
+PAINT_LINES = {"FCP": ":", "LCP": "-."}
+BAR_HEIGHT = 0.84
+LEGEND = ("TFO", "Load event", "FCP", "LCP", *ANSWERS.values())
+"""How the names in the legend begin, in their order; off is left of on."""
+NO_HAR = "These loads have no HAR beside their logs, so that the phases of their requests are not known."
+
+T = TypeVar("T", Transaction, ShownRequest)
+Pair = tuple[ShownRequest | None, ShownRequest | None]
+"""The same request without and with TFO."""
+
+
+def figure_path(outputdir: Path, name: str, rtt_ms: float, ending: str = "png") -> Path:
+    """Return the path of the figure of a page at one RTT; `ending` is one of harness.show.figures.FORMATS.
+
+    `name` is what harness.show.labels.figure_names calls the page.
+    """
+    return outputdir / f"timing-{name}-{rtt_ms:g}.{ending}"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The two loads that a figure shows, without and with TFO; their requests in pairs, in the order of the bars."""
+
+    row: Row
+    loads: tuple[ShownLoad | None, ShownLoad | None]
+    pairs: list[Pair]
+
+    def requests(self, tfo: int) -> list[tuple[int, ShownRequest]]:
+        """Return the requests of one load, each with its place from 1 on."""
+        return [(place, request) for place, pair in enumerate(self.pairs, start=1) if (request := pair[tfo])]
+
+
+@lru_cache(maxsize=256)
+def compare_loads(row: Row) -> Compared | None:
+    """Return the loads that stand for a row; None when there is none, neither without TFO nor with it."""
+    off, on = (load_with_requests(cell) for cell in row.cells)
+    if off is None and on is None:
+        return None
+    return Compared(row, (off, on), pair_requests(*(shown_requests(shown) if shown else [] for shown in (off, on))))
+
+
+def draw_requests(row: Row) -> Figure | None:
+    """Draw one page at one RTT; return None when there is no load of it, neither without TFO nor with it."""
+    compared = compare_loads(row)
+    if compared is None:
+        return None
+    count = len(compared.pairs)
+    figure, [axes] = framed((11, min(2.6 + 0.11 * count, 14) if count > 12 else 3.9),
+                            f"TFO Timing Breakdown: {row.url} at {row.rtt_name} ms RTT",
+                            _small_print(compared) + synthetic_words(row.results, [row.rtt_ms]))
+    for tfo, shown in enumerate(compared.loads):
+        if shown:
+            _draw_load(axes, shown, tfo, compared.requests(tfo))
+    _draw_answers(axes, compared)
+    axes.set_ylim(count + 0.6, 0.4)         # request 1 on top, time to the right: a waterfall
+    axes.set_xlim(left=0)
+    axes.set_ylabel("Request index")
+    axes.set_xlabel("Time since the start of the load (ms)")
+    step = 1 if count <= 12 else 5 if count <= 60 else 10
+    axes.set_yticks(sorted({1, *range(step, count + 1, step)}))
+    grid(axes, "x")
+    legend_above(axes, 4, lambda name: next(place for place, kind in enumerate(LEGEND) if name.startswith(kind)))
+    return figure
+
+
+def pair_requests(off: Sequence[T], on: Sequence[T]) -> list[tuple[T | None, T | None]]:
+    """Pair the requests of the two loads, in the order of the figure's bars; None where one load has no such request.
+
+    The order is the one in which the load without TFO started its requests, so that its bars step down and to the right
+    as in a browser's own waterfall. Two requests are a pair if they are for the same URL: the second for a URL pairs
+    with the second. Their order does not count, since the browser may send two requests the other way round. Those that
+    only the load with TFO made come last, in order of their start.
+    """
+    waiting: dict[str, list[T]] = defaultdict(list)
+    for request in sorted(on, key=_by_start):
+        waiting[request.url].append(request)
+    pairs: list[tuple[T | None, T | None]] = [
+        (request, waiting[request.url].pop(0) if waiting[request.url] else None)
+        for request in sorted(off, key=_by_start)]
+    left = sorted((request for requests in waiting.values() for request in requests), key=_by_start)
+    return pairs + [(None, request) for request in left]
+
+
+def _by_start(request: T) -> tuple[float, float]:
+    return request.start_ms, request.end_ms
+
+
+def _draw_load(axes: Axes, shown: ShownLoad, tfo: int, bars: Sequence[tuple[int, ShownRequest]]) -> None:
+    """Draw the bars and the load event of one load. Those with TFO are in front, at 3/4 of the height.
+
+    Bars on the critical path have a thick edge. In report.html each names its row in the table of requests.
+    """
+    path = {step.entry for step in (shown.explanation.steps if shown.explanation else ()) if step.entry >= 0}
+    drawn = axes.barh([place for place, _ in bars], [request.end_ms - request.start_ms for _, request in bars],
+                      left=[request.start_ms for _, request in bars], height=BAR_HEIGHT * (1, 0.75)[tfo],
+                      color=FACES[tfo], edgecolor=EDGES[tfo], linewidth=0.4, zorder=2 + tfo, label=TFO_NAMES[tfo])
+    for bar, (place, request) in zip(drawn, bars, strict=True):
+        bar.set_gid(f"{BAR}{place - 1}")
+        if request.entry in path:
+            bar.set(linewidth=1.3, edgecolor="black")
+    ends = [("Load event", shown.load.plt_ms, 1.5)]
+    if record := shown.load.record:
+        ends += [("FCP", record.fcp_ms, 0.7), ("LCP", record.lcp_ms, 1.0)]
+    for name, at_ms, width in ends:
+        if at_ms:
+            axes.axvline(at_ms, color=EDGES[tfo], linestyle=LINES[tfo] if name == "Load event" else PAINT_LINES[name],
+                         linewidth=width, zorder=4, label=f"{name}, {TFO_NAMES[tfo]} ({at_ms / 1000:.3f} s)")
+
+
+def _draw_answers(axes: Axes, compared: Compared) -> None:
+    """Mark the bars of requests that were not answered by what was recorded for them."""
+    for (kind, words), marker in zip(ANSWERS.items(), ("D", "x", "o"), strict=True):
+        found = [(request.start_ms, place) for tfo in (0, 1) for place, request in compared.requests(tfo)
+                 if request.answer == kind]
+        if found:
+            axes.plot(*zip(*found, strict=True), linestyle="none", marker=marker, markersize=3.7, color="black",
+                      markerfacecolor="none", markeredgewidth=0.9, zorder=5, label=words)
+
+
+def _small_print(compared: Compared) -> str:
+    loads = [f"{name}: {shown.which}, {len(shown.requests)} requests." if shown else f"{name}: no load to draw."
+             for name, shown in zip(TFO_NAMES, compared.loads, strict=True)]
+    doubtful = [f"\n{name}:{doubtful_words(shown.doubtful)}"
+                for name, shown in zip(TFO_NAMES, compared.loads, strict=True) if shown and shown.doubtful]
+    index = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
+        "load did not request, or not get to its end." if all(compared.loads) else "Index: order of start."
+    return " ".join(loads) + "".join(doubtful) + f"\n{index}"
+
+
+def requests_section(row: Row, key: str) -> Section | None:
+    """Return the figure with what it shows in sentences and its numbers; None where there is no load to draw."""
+    compared, figure = compare_loads(row), draw_requests(row)
+    if compared is None or figure is None:
+        return None
+    words = [_summary(name, shown, [pair[tfo] for pair in compared.pairs])
+             for tfo, (name, shown) in enumerate(zip(TFO_NAMES, compared.loads, strict=True))]
+    detailed = any(request and request.exchange for pair in compared.pairs for request in pair)
+    label = " ".join([f"Waterfall of {len(compared.pairs)} requests.", *words])
+    return Section(f"Requests at {row.rtt_name} ms RTT", words if detailed else [*words, NO_HAR],
+                   [chart_of(figure, key, label, request_table(compared, detailed=detailed))], view=True)
+
+
+def _summary(name: str, shown: ShownLoad | None, requests: Sequence[ShownRequest | None]) -> str:
+    if shown is None:
+        return f"{name}: no load to draw."
+    record = shown.load.record
+    moments = {"load event": shown.load.plt_ms, "FCP": record and record.fcp_ms, "LCP": record and record.lcp_ms}
+    events = "".join(f", {what} after {seconds(at_ms)} s" for what, at_ms in moments.items() if at_ms)
+    known = [phases for request in requests if request and (phases := request.phases_ms)]
+    connecting = f"; {seconds(sum(phases['connect'] for phases in known))} s of connecting in all requests together"
+    return f"{name}: {shown.which}, {len(shown.requests)} requests{events}{connecting if known else ''}." \
+           f"{doubtful_words(shown.doubtful)}"
+
+
+def request_table(compared: Compared, *, detailed: bool) -> Table:
+    """Return every request of both loads, two rows under its URL."""
+    measured = [f"{name} (ms)" for name in ("Start", *(PHASES if detailed else ()), "End")]
+    order = " without TFO" if all(compared.loads) else ""
+    row = compared.row
+    caption = f"Requests of {row.url} at {row.rtt_name} ms RTT, in the order of their start{order}"
+    return Table(caption, columns("Load", *measured, "Bytes", words=("Status", "Connection")), [
+        (f"{position}. {next(request.url for request in pair if request)}",
+         [_cells(name, request, detailed=detailed) for name, request in zip(TFO_NAMES, pair, strict=True) if request])
+        for position, pair in enumerate(compared.pairs, start=1)], style="requests")
+
+
+def _cells(name: str, request: ShownRequest, *, detailed: bool) -> list[str]:
+    found = request.exchange
+    phases = (request.phases_ms or dict.fromkeys(PHASES)) if detailed else {}
+    times = [NOT_KNOWN if ms is None else f"{ms:.0f}" for ms in (request.start_ms, *phases.values(), request.end_ms)]
+    size = f"{found.answer.body_bytes:,}" if found and found.answer.body_bytes >= 0 else NOT_KNOWN
+    connection = found.connection if found else ""
+    return [name, *times, size, request.status or NOT_KNOWN, connection or NOT_KNOWN]

@@ -1,0 +1,58 @@
+"""What a load leaves behind, by its net-log and what Chrome's side reports of it: ``netlogs/loads.jsonl``.
+
+A line has the `netlog` (a scene of test_netlogs.py, or one made for this in ``netlogs/made``), the `report`, or what of
+a scene's own is otherwise, and the `figures`; times in ms. An error page has no page load time, and what came after the
+load is cut.
+"""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.files.text_log import read_log
+from harness.measure.client_log import write_client_log
+
+NETLOGS = Path(__file__).parent / "netlogs"
+PAGE = "httpa.test"
+KEPT = ("plt_ms", "last_ms", "first_byte_ms", "dom_content_loaded_ms", "clock_set_ms", "document", "requests",
+        "requests_after_load", "failed_requests", "failed_after_load", "bytes", "preconnects_unused", "left_out")
+CASES = [json.loads(line) for line in (NETLOGS / "loads.jsonl").read_text().splitlines()]
+
+
+def report_of_scene(scene: str) -> dict[str, Any]:
+    """Return what load_page.py reports of a whole load, from the navigation timing recorded with the net-log."""
+    timing: dict[str, float] = json.loads((NETLOGS / f"{scene}.served.json").read_text())["timing"]
+    origin_ms = timing["navigationStart"]
+    entry = {name: timing[name] - origin_ms if timing[name] else 0
+             for name in ("fetchStart", "responseStart", "domContentLoadedEventEnd", "loadEventEnd")}
+    return {"url": "http://a.test/", "time_origin_ms": origin_ms, "now_ms": 60_000.0, "document_uri": "http://a.test/",
+            "timing": entry}
+
+
+def written(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
+    """Write the log and the HAR of a load into `folder`; return the figures."""
+    name, netlog = case["netlog"], folder / "netlog.json"
+    if (scene := NETLOGS / f"{name}.json.gz").exists():
+        netlog.write_bytes(gzip.decompress(scene.read_bytes()))
+        report = report_of_scene(name) | case["report"]
+    else:
+        netlog.write_bytes((NETLOGS / "made" / f"{name}.json").read_bytes())
+        report = case["report"]
+    figures = write_client_log(folder, PAGE, netlog, report)
+    return {key: round(value, 3) if isinstance(value := figures[key], float) else value for key in KEPT}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['netlog']}: {case['what']}")
+def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> None:
+    figures = written(tmp_path, case)
+    assert figures == case["figures"]
+    log, har = read_log(tmp_path / PAGE), json.loads((tmp_path / f"{PAGE}.har").read_text())["log"]
+    assert log.problems == []
+    assert len(har["entries"]) == figures["requests"]
+    unfinished = figures["failed_requests"].get("unfinished", 0) + figures["failed_after_load"].get("unfinished", 0)
+    assert len(log.transactions) + unfinished == figures["requests"]
+    assert all(transaction.end_ms <= figures["last_ms"] + 0.001 for transaction in log.transactions)
+    assert {page["pageTimings"].get("onLoad") for page in har["pages"]} <= {figures["plt_ms"] or 0, None, -1}

@@ -1,0 +1,65 @@
+"""What a recording holds for a page, and how much of that a load got: ``held.jsonl``, a page a line.
+
+`recorded` are exchanges of https://one.test/: a name and what is unusual (`at` in s from the load's begin, `more` of a
+HAR's entry). The page `held` so many bytes of each name; of a `load` (of Chrome), or of a page that live connections
+told something, only what is `certain`. Of `loads` with answers, each [name, which of its recorded answers, what is
+unusual], `got` answers and bytes count as come.
+"""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
+from harness.files.pages import sanitise
+from harness.measure.coverage import RecordedPage, coverage, recorded_page
+from harness.mirror.recording import Recording, read_recording
+from tests.support.https_recording import HttpsRecording
+
+PAGE = "https://one.test/"
+CASES = [json.loads(line) for line in (Path(__file__).parent / "held.jsonl").read_text().splitlines()]
+
+
+def read(folder: Path, case: dict[str, Any]) -> tuple[Recording, RecordedPage]:
+    """Write the recording of a page; return what is read of it, and what it holds for the page."""
+    made = HttpsRecording(folder)
+    for name, known in case["recorded"]:
+        body = known.get("body", "page")
+        made.add(f"{PAGE}{name}", body.encode() if body else None, (("Content-Type", known.get("type", "image/gif")),),
+                 status=known.get("status", 200), method=known.get("method", "GET"), **known.get("more", {}))
+        entry = made.entries[-1]
+        if "at" in known:
+            entry["startedDateTime"] = f"2026-11-26T10:00:0{known['at']:.3f}Z"
+        entry["request"]["headers"] += [{"name": key, "value": value} for key, value in known.get("asked", {}).items()]
+        entry["request"] |= {"postData": {"text": known["post"]}} if "post" in known else {}
+    for file, text in case.get("files", {}).items():
+        (folder / "Web" / "one.test" / file).write_text(text)
+    made.finish(PAGE)
+    recording = read_recording(folder / "Web", folder / "Web.fetchlog")
+    return recording, recorded_page(recording, folder / "Web", sanitise(PAGE))
+
+
+def got(recording: Recording, held: RecordedPage, load: dict[str, Any]) -> list[int]:
+    each = []
+    for name, number, known in load["answers"]:
+        found = recording.exact_url(f"{PAGE}{name}")
+        identity = "" if number is None else found[number].identity
+        each.append(replace(ReceivedAnswer(f"{PAGE}{name}", "exact", identity, 200, 4), **known))
+    cached = tuple(recording.exact_url(f"{PAGE}{name}")[0].identity for name in load.get("cached", ()))
+    cover = coverage(ReceivedAnswers(0, 0, 0, 0, tuple(each), from_cache=cached), held)
+    return [cover.got, cover.got_bytes]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+def test_what_a_page_holds_and_what_loads_got(case: dict[str, Any], tmp_path: Path) -> None:
+    recording, held = read(tmp_path, case)
+    names = {identity: url.removeprefix(PAGE) for identity, url in held.urls.items()}
+    assert sorted([names[identity], size] for identity, size in held.sizes.items()) == case["held"]
+    assert (held.of_a_load, sorted(names[identity] for identity in held.certain)) == (
+        case.get("load", True), case.get("certain", []))
+    assert [[answer.url.removeprefix(PAGE), answer.slow_ms] for answer in held.paced.values()] == case.get("paced", [])
+    for load in case.get("loads", ()):
+        assert got(recording, held, load) == load["got"], load

@@ -1,0 +1,61 @@
+"""What Chrome asked for and what servers answered, put together: ``received.jsonl``, a load a line.
+
+`asked` are entries of a HAR and `served` requests of the servers' logs, each with what is unusual of it; times in ms
+from the load's begin. `got` has for each request the identity of the recorded answer, its kind, its fate, what for, and
+what else is unusual; `counts` are those of exact answers, stand-ins, missing, failed, and failed as recorded.
+"""
+
+import json
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from harness.files.load_event import LoadEvent
+from harness.files.load_parts import ReceivedAnswers
+from harness.files.server_log import ServerRequest
+from harness.measure.received import received_answers
+
+BEGAN = datetime(2026, 11, 22, 1, 0, tzinfo=timezone.utc)
+TIMINGS = {"blocked": 1, "dns": -1, "connect": 20, "ssl": -1, "send": 0, "wait": 20, "receive": 1}
+
+
+def entry(url: str, start_ms: float = 0, *, status: int = 200, method: str = "GET", error: str = "", size: int = 10,
+          accept: str = "image/*", connection: str = "7", body: int | None = None, cache: str = "",
+          late: bool = False) -> dict[str, Any]:
+    began = (BEGAN + timedelta(milliseconds=start_ms)).isoformat(timespec="milliseconds")
+    more = {"connection": connection, "_error": error, "_fromCache": cache, "_afterLoad": late}
+    return {"startedDateTime": began, "timings": TIMINGS,
+            "request": {"url": url, "method": method, "headers": [{"name": "Accept", "value": accept}]},
+            "response": {"status": status, "content": {"size": size, "mimeType": "image/gif"},
+                         **({} if body is None else {"bodySize": body})},
+            **{name: value for name, value in more.items() if value}}
+
+
+def served(path: str, at_ms: float = 0.0, **more: Any) -> ServerRequest:
+    usual = {"host": "a.test", "connection": 1, "request": 1, "method": "GET", "status": 200, "bytes": 10,
+             "found": "plain", "syn_data": False, "answer": "id"}
+    return ServerRequest(time_s=BEGAN.timestamp() + at_ms / 1000, path=path, **{**usual, **more})
+
+
+def received(case: dict[str, Any]) -> ReceivedAnswers:
+    plt_ms, critical = case.get("plt_ms", 1000), case.get("critical", [])
+    return received_answers([entry(**asked) for asked in case["asked"]], BEGAN,
+                            LoadEvent(plt_ms, plt_ms) if plt_ms else None,
+                            [served(**request) for request in case["served"]],
+                            None if critical is None else frozenset(critical),
+                            silent={tuple(place) for place in case.get("silent", ())})
+
+
+def as_noted(answers: ReceivedAnswers) -> dict[str, Any]:
+    """Return what a line has of a load's answers."""
+    got = [[answer.identity, answer.kind, answer.fate.name, answer.purpose, *(
+        name for name in ("late", "critical", "expected") if getattr(answer, name))] for answer in answers.each]
+    counts = [answers.exact, answers.stand_in, answers.missing, answers.failed, answers.failed_as_recorded]
+    return {"got": got, "counts": counts, "from_cache": [*answers.from_cache]}
+
+
+def test_each_request_gets_what_is_noted_beside_it() -> None:
+    for number, line in enumerate((Path(__file__).parent / "received.jsonl").read_text().splitlines(), start=1):
+        case = json.loads(line)
+        expected = {name: case[name] for name in ("got", "counts", "from_cache")}
+        assert as_noted(received(case)) == expected, f"{number}: {case['what']}"

@@ -1,0 +1,186 @@
+"""Where a recording's bodies go, and how it takes the place of an older one."""
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.errors import InputError
+from harness.files.pages import Page
+from harness.mirror.paths import md5_name
+from harness.mirror.store import Store
+from harness.record.recorder import RecordingOutcome, remove_older
+from harness.record.verdict import Verdict
+from harness.system.privileges import invoking_user
+
+
+def tree(directory: Path) -> dict[str, str]:
+    return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_a_body_goes_where_its_url_says(store: Store) -> None:
+    assert store.put("http://a.test/", "GET", b"1") == "a.test/index.html"
+    assert store.put("https://a.test/dir/x?y=1#z", "GET", b"2") == "a.test/dir/x?y=1"
+    long = "/" + "x" * 64
+    assert store.put(f"http://a.test{long}", "GET", b"3") == f"a.test/{md5_name(long)}"
+    assert (store.mirror / "a.test/dir/x?y=1").read_bytes() == b"2"
+
+
+def test_another_body_of_a_url_gets_a_file_of_its_own(store: Store) -> None:
+    first = store.put("https://a.test/x", "GET", b"1")
+    others = {store.put("http://a.test/x", "GET", b"2"), store.put("https://a.test/x", "POST", b"3"),
+              store.put("https://a.test/x", "GET", b"4")}
+    assert len(others | {first}) == 4
+    assert (store.mirror / first).read_bytes() == b"1"
+    assert sorted((store.mirror / name).read_bytes() for name in others) == [b"2", b"3", b"4"]
+    assert all(len(name.removeprefix("a.test/")) == 32 for name in others)
+    assert store.put("http://a.test/x", "GET", b"2") in others      # and always the same one
+
+
+def test_a_file_where_a_directory_has_to_be(store: Store) -> None:
+    assert store.put("http://a.test/dir", "GET", b"1") == "a.test/dir"
+    below = store.put("http://a.test/dir/below", "GET", b"2")
+    assert below == f"a.test/{md5_name('/dir/below')}"
+    assert store.put("http://a.test/dir/below", "GET", b"2") == below
+    assert store.put("http://a.test/b/c", "GET", b"3") == "a.test/b/c"
+    assert store.put("http://a.test/b", "GET", b"4") == f"a.test/{md5_name('/b')}"
+
+
+@pytest.mark.parametrize("url", ["http://../x", "http://a%2f..%2f..%2fb/x", "http:///x"])
+def test_no_host_leaves_the_mirror(store: Store, url: str) -> None:
+    try:
+        name = store.put(url, "GET", b"1")
+    except ValueError:
+        return
+    assert (store.mirror / name).resolve().is_relative_to(store.mirror.resolve())
+
+
+def test_published_it_takes_the_place_of_the_older_one(tmp_path: Path, store: Store) -> None:
+    for name in ("demo", "demo.fetchlog"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    assert store.replaces
+    store.put("http://a.test/x", "GET", b"new")
+    store.write_manifest(note="a note")
+    store.publish(invoking_user())
+    store.clean_up()
+    assert tree(tmp_path / "demo") == {"a.test/x": "new"}
+    assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == "a note"
+    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.fetchlog"}
+
+
+def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
+    for content in ("1", "2", "3"):
+        store = Store(tmp_path, "demo")
+        store.make()
+        store.put("http://a.test/x", "GET", content.encode())
+        store.write_manifest()
+        store.publish(invoking_user(), keep=store.free_name())
+        store.clean_up()
+    assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
+        "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
+    assert len([*tmp_path.glob("*.fetchlog")]) == 3
+
+
+@pytest.mark.parametrize("reasons", [[], ["its replay is not the page: it is hollow"]])
+def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: Path, reasons: list[str]) -> None:
+    """That is known only when its pages were loaded from it: the older one was gone by then."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("x")
+    (tmp_path / "demo.previous").symlink_to("elsewhere")
+    (tmp_path / "demo.previous.fetchlog").mkdir()
+    outcome = RecordingOutcome([(Page("http://a.test/", "httpa.test"), Verdict(reasons=reasons))], "demo.previous")
+    remove_older(outcome, tmp_path)
+    there = [os.path.lexists(tmp_path / name) for name in ("demo.previous", "demo.previous.fetchlog")]
+    assert there == [bool(reasons)] * 2
+    assert bool(outcome.kept) == bool(reasons)
+    assert (tmp_path / "elsewhere" / "file").exists()
+
+
+def test_what_cannot_be_kept_stays_in_its_place(tmp_path: Path, store: Store) -> None:
+    for name in ("demo", "demo.fetchlog", "demo.previous"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    with pytest.raises(OSError, match="not empty"):
+        store.publish(invoking_user(), keep="demo.previous")        # somebody was there first
+    store.clean_up()
+    assert {path.name: tree(path) for path in tmp_path.iterdir()} == {
+        name: {"old": "old"} for name in ("demo", "demo.fetchlog", "demo.previous")}
+
+
+def test_a_new_mirror_never_stands_beside_old_logs(tmp_path: Path, store: Store,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("demo", "demo.fetchlog"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "old").write_text("old")
+    rename = Path.rename
+
+    def full(self: Path, target: Path) -> Path:
+        if target == tmp_path / "demo.fetchlog" and not self.name.startswith("old-"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="No space"):
+        store.publish(invoking_user())
+    store.clean_up()
+    assert tree(tmp_path / "demo") == tree(tmp_path / "demo.fetchlog") == {"old": "old"}
+
+
+def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, store: Store) -> None:
+    store.put("http://a.test/x", "GET", b"first")
+    store.pages.append({"url": "http://a.test/x"})
+    store.write_manifest()
+    store.publish(invoking_user())
+    more = Store(tmp_path, "demo")
+    more.make()
+    more.continue_from_existing()
+    assert more.pages == [{"url": "http://a.test/x"}]
+    assert more.put("http://a.test/x", "GET", b"second") != "a.test/x"
+    assert (tmp_path / "demo/a.test/x").read_text() == "first"
+    more.publish(invoking_user())
+    more.clean_up()
+    assert (tmp_path / "demo/a.test/x").read_text() == "first"
+    assert len(tree(tmp_path / "demo")) == 2
+
+
+def test_what_is_added_is_written_to_no_place_that_a_link_leads_to(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "mine").mkdir()
+    store.put("http://a.test/x", "GET", b"first")
+    store.write_manifest()
+    (store.mirror / "b.test").symlink_to(tmp_path / "mine")
+    store.publish(invoking_user())
+    more = Store(tmp_path, "demo")
+    more.make()
+    with pytest.raises(InputError, match=r"/demo/b\.test: is a symbolic link, and none is followed there; put"):
+        more.continue_from_existing()
+    more.clean_up()
+
+
+@pytest.mark.parametrize("manifest", ["", "[]", '{"format": 1, "source": "synthetic", "pages": []}',
+                                      '{"format": 3, "source": "recorded", "pages": []}',
+                                      '{"format": 1, "source": "recorded"}'])
+def test_nothing_is_added_to_a_recording_of_others(tmp_path: Path, store: Store, manifest: str) -> None:
+    (tmp_path / "demo.fetchlog").mkdir()
+    (tmp_path / "demo.fetchlog" / "manifest.json").write_text(manifest)
+    with pytest.raises(InputError, match=r"manifest\.json:1: "):
+        store.continue_from_existing()
+
+
+@pytest.mark.parametrize("spoil", [Path.unlink, lambda body: body.write_bytes(b"firsT")])
+def test_nothing_is_added_to_a_recording_that_is_not_all_there(tmp_path: Path, store: Store,
+                                                               spoil: Callable[[Path], object]) -> None:
+    """Its new list of bodies would hide what is wrong."""
+    store.put("http://a.test/x", "GET", b"first")
+    store.put("http://a.test/y", "GET", b"other")
+    store.write_manifest()
+    store.publish(invoking_user())
+    spoil(tmp_path / "demo" / "a.test" / "x")
+    more = Store(tmp_path, "demo")
+    more.make()
+    with pytest.raises(InputError, match=r"^1 of 2 bodies of demo/ is .*a\.test/x; "):
+        more.continue_from_existing()
+    more.clean_up()
