@@ -20,19 +20,15 @@ Usage: sudo ./run.sh [options]
   --format png|svg|pdf format of the figures (png)
 and all options of ./tfo.py that change the network, the servers or the browser: ./tfo.py --help
 Results: client/, serverlogs/, output-figures/ and the table (also client/run.log). Earlier ones go to results-DATE/.
-Exit status: 0 every page load was measured, 1 one was not, 2 something you gave is wrong, 69 this machine lacks
-something, 75 another experiment runs on it.
+Exit status: 0 all was measured, 1 something was not, 2 wrong input, 69 the machine lacks something, 75 it is taken.
 END
 }
 fail() { printf '%s\n' "$1" >&2; exit "${2-2}"; }
 # plot.py's options and our own are taken out; tfo.py reads all others, and refuses what is wrong.
 name=Paper resume='' dry_run='' over_tls='' before='' given=() tfo_options=() plot_options=()
 while (($#)); do
-    word=$1 value=()
-    shift
-    case "$word" in
-        --name | --format) value=("${@:1:1}"); shift $(($# > 0)) ;;
-    esac
+    word=$1 value=(); shift
+    [[ $word != @(--name|--format) ]] || { value=("${@:1:1}"); shift $(($# > 0)); }
     case "$word" in
         *$'\n'*) fail "run.sh: an option with a line break in it; see ./run.sh --help" ;;
         --help | -h) usage; exit 0 ;;
@@ -85,13 +81,9 @@ printf 'pid %s (./run.sh --name %s) since %s\ntcp_fastopen %s\n' $$ "$name" "$(d
 restore() { echo "$before" >"$fastopen"; : >"$notes"; }; trap restore EXIT
 export TFO_LAB_LOCK_FD=9
 run ./scripts/setup.sh
-[ "$name" != demo ] || { name=Small; tfo_options+=(--name Small); }
-shape=(); [ "$name" != Small ] || shape=(--shape demo/demo.shape)
-case "$name" in
-    Paper | Small)          # early data and QUIC need TLS: then the same pages over https, which have a name of their own
-        [ -z "$over_tls" ] || { name+=-https; tfo_options+=(--name "$name"); }
-        run "${as_user[@]}" ./scripts/make_pages.py --name "$name" "${shape[@]}" $over_tls ;;
-esac
+[ "$name" != demo ] || name=Small tfo_options+=(--name Small)
+[[ -z $over_tls || $name != @(Paper|Small) ]] || name+=-https tfo_options+=(--name "$name")   # the same pages over TLS
+[[ $name != @(Paper|Small)?(-https) ]] || run "${as_user[@]}" ./scripts/make_pages.py --name "$name" $over_tls
 begun=("${dry_run:-$resume}")
 [ -n "${begun[0]}" ] || begun=("--new-run=$(printf '%s\n' "${given[@]}")")
 echo 3 >"$fastopen"

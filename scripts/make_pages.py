@@ -19,6 +19,10 @@ from harness.system.options import SEED, OptionParser, page_list_name
 from harness.system.privileges import invoking_user, leave_root
 from harness.system.signals import run_interruptible
 
+DEMO = ROOT / "demo" / "demo.shape"
+SMALL = ("Small", "Small-https")
+"""Names of the pages that run.sh makes of it."""
+
 
 def main() -> int:
     """Make what is missing and say what was done. Exit status 2 for wrong input."""
@@ -27,9 +31,9 @@ def main() -> int:
                         help="the list of pages is NAME.pages (default: %(default)s)")
     parser.add_argument("--seed", type=SEED, default=DEFAULT_SEED,
                         help="the same seed gives the same bytes (%(default)s)")
-    parser.add_argument("--shape", type=Path, default=SHAPE_FILE, metavar="FILE",
+    parser.add_argument("--shape", type=Path, metavar="FILE",
                         help="page-shape file to make them from, such as scripts/shape.py writes (default: the paper's "
-                        "pages); without NAME.pages all its pages. How far its servers were, FILE's .rtts, goes to "
+                        "pages; of Small demo/demo.shape); without NAME.pages all its pages. How far its servers were, FILE's .rtts, goes to "
                         "NAME.rtts")
     parser.add_argument("--https", action="store_true", help="all of it over TLS; without NAME.pages all of FILE's "
                         "pages")
@@ -37,9 +41,10 @@ def main() -> int:
     options = parser.parse_args()
     leave_root()
     files = PageFiles(options.directory, options.name)
+    shape = options.shape or (DEMO if options.name in SMALL else SHAPE_FILE)
     try:
-        print(make_pages(options.directory, options.name, options.seed, options.shape, https=options.https))
-        distances = options.shape.with_suffix(".rtts")
+        print(make_pages(options.directory, options.name, options.seed, shape, https=options.https))
+        distances = shape.with_suffix(".rtts")
         if distances.is_file() and not files.rtts.exists():
             write_atomically(files.rtts, distances.read_bytes())
     except PermissionError:
