@@ -7,6 +7,7 @@ recorded time, does not take yet.
 import heapq
 import re
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from harness.files.server_log import Early
@@ -212,7 +213,8 @@ class Turns:
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]
         self._timed.pop(answer.stream, None)
-        answer.note(self._connection)
+        with suppress(OSError):     # a full disk costs no answer: what the log lacks speaks against the load
+            answer.note(self._connection)
 
     def _finish_all(self) -> None:
         """Note the connection's end."""
