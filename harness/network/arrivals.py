@@ -85,8 +85,8 @@ def _open(host: Host) -> socket.socket:
         packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         packets.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
         packets.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        packets.bind((host.interface, ETH_P_IP))
         wait_for_stamps()
+        packets.bind((host.interface, ETH_P_IP))        # now: those that were waited for are nobody's answers
     return packets
 
 
