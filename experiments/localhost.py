@@ -141,6 +141,8 @@ def parse_arguments() -> tuple[Settings, argparse.Namespace]:
     settings = settings_of(parser, how)
     if 0.0 in settings.delays_ms:
         parser.error("--delays: without a delay there is nothing to hold back; leave out 0")
+    if settings.warm_pairs:
+        parser.error("--http h3: servers on loopback hold back answers over TCP only; use: sudo ./run.sh --http h3")
     how.dir = how.dir.resolve()
     return settings, how
 
