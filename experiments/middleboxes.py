@@ -62,15 +62,18 @@ def main() -> int:
         if done.returncode not in (0, 1):
             return done.returncode
         status = max(status, done.returncode)
-        measured.append(Measured(box, cells_of(how.dir / CLIENT)))
+        measured.append(Measured(box, cells_of(how.dir / CLIENT, 2 * how.delay)))
     print("\n".join(table(measured)))
     print(f"theory: TFO's gain is eaten up where {break_even(2 * how.delay):.0%} of the paths drop SYNs with data")
     draw(measured, how.dir / FIGURES / FIGURE)
     return status
 
 
-def cells_of(client: Path) -> list[dict[str, Any]]:
-    """Return the cells of an experiment's results. Raises ExperimentError when plot.py cannot read them."""
+def cells_of(client: Path, rtt_ms: float) -> list[dict[str, Any]]:
+    """Return the cells of an experiment's results, among which those of other RTTs may be left from before.
+
+    Raises ExperimentError when plot.py cannot read them.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         exported = Path(scratch) / "table.json"
         done = subprocess.run([sys.executable, str(ROOT / "plot.py"), "--clientdir", str(client),
@@ -78,8 +81,7 @@ def cells_of(client: Path) -> list[dict[str, Any]]:
                               stdout=subprocess.PIPE, check=False)
         if not exported.exists():
             raise ExperimentError(f"plot.py found nothing in {client} (exit status {done.returncode})")
-        cells: list[dict[str, Any]] = json.loads(exported.read_text())["cells"]
-        return cells
+        return [cell for cell in json.loads(exported.read_text())["cells"] if cell["rtt_ms"] == rtt_ms]
 
 
 def break_even(rtt_ms: float) -> float:

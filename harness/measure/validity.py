@@ -137,11 +137,11 @@ def server_logs(load: LoadRecord) -> Iterable[Found]:
 def late_answers(load: LoadRecord) -> Iterable[Found]:
     """Find the latest answer of those that the page waited for.
 
-    Where a buffer of the simulated network lost something, or a middlebox a SYN, an answer may be late for as long as
-    TCP takes to notice.
+    Where a buffer of the simulated network lost something, or a middlebox a SYN or its data, an answer may be late for
+    as long as TCP takes to notice.
     """
-    dropped = load.middlebox.dropped if load.middlebox else 0
-    if load.timekeeping and load.plt_ms and not dropped and not _is_lossy(load):
+    touched = load.middlebox.touched if load.middlebox else 0
+    if load.timekeeping and load.plt_ms and not touched and not _is_lossy(load):
         late = [answer for answer in load.timekeeping.late if is_too_late(answer, load.rtt_ms, load.plt_ms)]
         for answer in late[:1]:
             yield Found(ReasonKind.LATE_ANSWER, {"host": answer.host, "ms": answer.late_ms})

@@ -18,6 +18,8 @@ NAME = "transports"
 """What the figure's file is called."""
 COLUMNS = ("RTT(ms)", "Transport", "Round trips", "PLT (s)", "Saved (s)", "Saved", "95% interval", "Predicted (s)",
            "Early data")
+BESIDE = 1.3
+"""By this factor the axis of the RTTs, a logarithmic one, goes on beside the smallest and the largest."""
 IN_WORDS = ("Transport", "95% interval", "Early data")
 
 
@@ -79,6 +81,8 @@ def draw_transports(selection: Selection) -> Figure:
             Point(row.rtt_ms, middle_ms / 1000, min(cell.plts_ms) / 1000, max(cell.plts_ms) / 1000)
             for row in rows for cell in [row.over(over)] if (middle_ms := cell.median_ms) is not None])
             for over in map(Transport, results.tfos)], {row.rtt_ms: row.rtt_name for row in rows})
+        if (nearest_ms := min(results.rtts_ms)) > 0:        # Matplotlib shares the empty panels' limits, too
+            axes.set_xlim(nearest_ms / BESIDE, max(results.rtts_ms) * BESIDE)
         axes.set_title(name, fontsize=9, parse_math=False)
         axes.set_ylim(bottom=0)
         axes.set_ylabel("PLT (s)")
