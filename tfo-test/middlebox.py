@@ -25,7 +25,7 @@ from harness.network.syn import Syn
 from harness.system.delay_queue import Packet, be_punctual, queued_packets
 from harness.system.options import OptionParser, Whole
 from harness.system.processes import terminate_as_interrupt
-from harness.system.syn_counts import SharedSynCounts
+from harness.system.syn_counts import SynCounts
 
 QUEUE_NUMBER = 2
 """1 is the delay line's, in the same namespace."""
@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--addresses", type=addresses, required=True, metavar="ADDRESS,...", help="to whom they go")
     parser.add_argument("--counts-fd", type=Whole(0, 2**20), required=True, help="descriptor of the counts' memory")
     arguments = parser.parse_args()
-    counts, box, behind = SharedSynCounts(arguments.counts_fd), arguments.box, arguments.addresses
+    counts, box, behind = SynCounts(arguments.counts_fd), arguments.box, arguments.addresses
 
     def pass_on(packet: ChangeablePacket) -> None:
         """Do to a SYN what the box does, and let it go on, or not."""

@@ -17,6 +17,7 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 
 from harness.browser import page
+from harness.system import tcp_sockets
 
 WARM, GO = "warm", "go"
 """Files in a load's folder: the first visit is over; and the second may begin."""
@@ -25,8 +26,6 @@ WATCHER_S = 20.0
 """How long whoever watches may take to read the counters of a hundred hosts."""
 NET_INTERNALS = "chrome://net-internals/#sockets"
 FLUSH = "chrome.send('flushSocketPools')"
-FLUSHED_S = 0.1
-"""Closing is not answered; sockets are gone within milliseconds."""
 READY_S = 5.0
 
 
@@ -46,7 +45,8 @@ def forget_all_but_tickets(driver: webdriver.Chrome) -> None:
                            time.monotonic() + READY_S):
         raise WebDriverException("chrome://net-internals cannot close connections in this Chrome")
     driver.execute_script(FLUSH)
-    time.sleep(FLUSHED_S)
+    if not page.wait_until(lambda: not tcp_sockets.connected(), time.monotonic() + READY_S):
+        raise WebDriverException("chrome://net-internals did not close all connections")
     driver.close()
     driver.switch_to.window(ours)
 

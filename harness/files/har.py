@@ -101,7 +101,7 @@ def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
                   "_connectionId": exchange.connection}
     more = {"_error": exchange.error, "_fromCache": "disk" if exchange.from_cache else "",
             "_initiator": exchange.initiator, "_synchronous": exchange.synchronous, "_partial": answer.partial,
-            "_refetched": answer.refetched, "_afterLoad": exchange.fate is Fate.AFTER_LOAD,
+            "_afterLoad": exchange.fate is Fate.AFTER_LOAD,
             "_beforeDocument": exchange.before_document, "_headersUnknown": answer.headers is None,
             "_arrivals": [list(step) for step in answer.arrivals], "comment": exchange.note}
     entry |= {name: value for name, value in more.items() if value}
@@ -202,7 +202,7 @@ def from_har(entry: dict[str, Any], page: str = "") -> Exchange:
         mime_type=str(content.get("mimeType") or ""), redirect_url=str(response.get("redirectURL") or ""),
         body=body_of(entry), content_bytes=int(content.get("size", UNKNOWN)),
         body_bytes=int(response.get("bodySize") or 0), head_bytes=int(response.get("_headBytes") or 0),
-        partial=bool(entry.get("_partial")), refetched=bool(entry.get("_refetched")),
+        partial=bool(entry.get("_partial")),
         early_hints=headers_of_har(response.get("_earlyHints")),
         arrivals=tuple((float(time), int(size)) for time, size in entry.get("_arrivals") or ()),
         messages=tuple(map(_read_message, messages)) if isinstance(messages, list) else None)

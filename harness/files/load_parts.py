@@ -245,13 +245,14 @@ class CookieCounts:
 @dataclass(frozen=True)
 class MiddleboxCounts:
     """What a middlebox did in the load: of the `seen` SYNs that came to it, `touched` were spoilt. It stands before
-    `servers` of the servers.
+    `servers` of the servers, and `passed` requests reached these in the SYN all the same.
     """
 
     box: Box
     servers: Count
     seen: Count
     touched: Count
+    passed: Count
 
     @property
     def dropped(self) -> int:

@@ -27,7 +27,7 @@ class ReasonKind(str, Enum):
     DROPPED_PACKETS = "dropped packets"
     DATA_WITHOUT_TFO = "data in the SYN without TFO"
     NO_DATA_WITH_TFO = "no data in the SYN with TFO"
-    BOX_IDLE = "middlebox did nothing"
+    BOX_PASSED = "request past a middlebox"
     NO_COOKIE = "no cookie"
     EARLY_UNASKED = "early data unasked"
     LITTLE_EARLY = "little early data"

@@ -10,7 +10,6 @@ from harness.files.server_log import ServerRequest
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
 from harness.network.arrivals import Arrivals
-from harness.system.syn_counts import SynCounts
 from harness.system.ticker import Ticks
 
 
@@ -22,7 +21,7 @@ class Evidence:
     load's HAR, {} without one, `requests` what the servers logged. `counters` and the packets lost by the delay line
     and by the buffers of user's own link are differences over the load; `buffer_drops` None: these were not read.
     `began_s`: in s since the epoch. `warm_up` is the record of the page's run 0, in which Chrome says who asked for
-    what; None in that run. `syns`: what the middlebox saw and touched of the load, None without one.
+    what; None in that run. `syns`: how many the middlebox saw and touched in the load, () without one.
     """
 
     lab: Laboratory
@@ -37,5 +36,5 @@ class Evidence:
     environment: Mapping[str, Any]
     ticks: Ticks
     arrivals: Arrivals
-    syns: SynCounts | None = None
+    syns: Sequence[int] = ()
     warm_up: LoadRecord | None = None

@@ -35,7 +35,6 @@ from harness.system import fastopen
 from harness.system.companions import Companion
 from harness.system.privileges import User, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
-from harness.system.syn_counts import SynCounts
 from harness.system.untrusted import read_untrusted
 
 UNUSED_PORT = 1
@@ -121,9 +120,9 @@ class Laboratory:
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
         return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers}
 
-    def syns(self) -> SynCounts | None:
-        """Return how many SYNs the middlebox has seen and touched so far; None without one."""
-        return self.middlebox.counts.read() if self.middlebox else None
+    def syns(self) -> list[int]:
+        """Return how many SYNs the middlebox has seen and touched so far; [] without one."""
+        return self.middlebox.counts.read() if self.middlebox else []
 
     def delay_line_drops(self) -> int:
         """Return how many packets the delay line has lost so far."""

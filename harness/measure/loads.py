@@ -25,7 +25,6 @@ from harness.network.cookies import cookies_for_a_load
 from harness.network.links import home_drops
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
-from harness.system.syn_counts import SynCounts
 from harness.system.ticker import ticking
 from harness.system.untrusted import UnreadableFileError
 
@@ -54,7 +53,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
         counters={side: fastopen.difference(after[side], before.counters[side]) for side in after},
         delay_line_drops=lab.delay_line_drops() - before.delay_line_drops,
         buffer_drops=fastopen.difference(home_drops(lab.star), before.home_drops) if before.home_drops else None,
-        syns=syns.since(before.syns) if before.syns and (syns := lab.syns()) else None,
+        syns=[now - then for now, then in zip(lab.syns(), before.syns, strict=True)],
         began_s=before.at_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
@@ -69,7 +68,7 @@ class _Before:
     counters: Counters
     delay_line_drops: int
     home_drops: dict[str, int]
-    syns: SynCounts | None
+    syns: Sequence[int]
     at_s: float
 
 

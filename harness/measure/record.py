@@ -100,10 +100,13 @@ def known(evidence: Evidence) -> dict[str, Any]:
 
 def _middlebox(evidence: Evidence) -> MiddleboxCounts | None:
     """Return what the middlebox did to the load's SYNs; None without one."""
-    box, syns = evidence.lab.middlebox, evidence.syns
-    if box is None or syns is None:
+    lab, box = evidence.lab, evidence.lab.middlebox
+    if box is None:
         return None
-    return MiddleboxCounts(box.kind.box, len(box.servers), syns.seen, syns.touched)
+    behind = {host for server in box.servers for host in lab.web.servers[server]}
+    passed = sum(request.syn_data for request in evidence.requests if request.request == 1 and request.host in behind)
+    seen, touched = evidence.syns
+    return MiddleboxCounts(box.kind.box, len(box.servers), seen, touched, passed)
 
 
 def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:

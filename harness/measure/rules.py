@@ -100,10 +100,12 @@ NETWORK: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.NO_DATA_WITH_TFO, section=Section.NETWORK, check=validity.fastopen,
          words="TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN{asked}",
          threshold=f"{validity.SYN_DATA_SHARE:.0%}",
-         measured="with TFO on, connections that carried their request in the SYN or, without cookies, asked for one"),
-    Rule(kind=ReasonKind.BOX_IDLE, section=Section.NETWORK, check=validity.fastopen,
-         words="TFO is on, but the middlebox ({box}) touched no SYN", threshold="at least one",
-         measured="with `--middlebox` and TFO on, SYNs that it touched of those that came to it"),
+         measured="with TFO on, connections that carried their request in the SYN, or that are known not to: without "
+         "cookies those that asked for one, behind a `--middlebox` those that it touched, behind a `--balancer` those "
+         "whose cookie did not fit"),
+    Rule(kind=ReasonKind.BOX_PASSED, section=Section.NETWORK, check=validity.fastopen,
+         words="{count} requests came in the SYN to servers behind the middlebox ({box})",
+         measured="requests in the SYN that reached a server behind the `--middlebox`"),
     Rule(kind=ReasonKind.EARLY_UNASKED, section=Section.NETWORK, check=validity.early_data,
          words="early data is off, but {count} connections brought their request in it",
          measured="without early data, connections whose first request came before the TLS handshake was over"),

@@ -266,7 +266,7 @@ class Settings:
              f"--server 2013: speaks HTTP/1.0 only; leave out --http {self.http}"),
             ((self.middlebox or self.balancer > 1) and self.cookies != "warm",
              f"--cookies {self.cookies}: what spoils TFO is told by connections with a cookie; leave it out"),
-            (self.http == "h3" and (self.middlebox or self.balancer > 1),
+            (self.http == H3 and (self.middlebox or self.balancer > 1),
              "--http h3: QUIC has no SYN that --middlebox or --balancer could spoil; leave one of them out"),
             (self.balancer > 1 and self.server == "2013", "--balancer: not with --server 2013, which has one socket"),
             (self.early == "on" and self.http == "1.0" and not self.compare_transports,

@@ -87,30 +87,32 @@ def fastopen(load: LoadRecord) -> Iterable[Found]:
     use it from then on. How many connections asked for a cookie is what the servers' kernels counted, not how many
     cookies were given: for "domain" a server may stop giving them while some have asked already.
     """
-    carried, in_syn, cookies = load.connections_with_request or 0, load.syn_data_connections or 0, load.cookies
+    carried, in_syn, cookies, box = load.connections_with_request or 0, load.syn_data_connections or 0, load.cookies, \
+        load.middlebox
     off_but_used = max(in_syn, load.counters.get("servers", {}).get("TCPFastOpenPassive", 0))
     if load.tfo == 0 and off_but_used:
         yield Found(ReasonKind.DATA_WITHOUT_TFO, {"count": off_but_used})
-    if load.tfo == 1 and cookies and cookies.mode != WARM:
-        asked = load.counters["servers"]["TCPFastOpenCookieReqd"]
+    if box and box.passed:
+        yield Found(ReasonKind.BOX_PASSED, {"count": box.passed, "box": box.box.value})
+    if load.tfo == 0:
+        return
+    if cookies and cookies.mode != WARM:
         if cookies.first < cookies.visited:
             yield Found(ReasonKind.NO_COOKIE, {
                 "mode": cookies.mode, "first": cookies.first, "visited": cookies.visited,
                 "givers": "sites" if cookies.mode == DOMAIN else "servers",
                 "lost": ", as far as is known: not all that arrived could be noted" if cookies.lost else ""})
-        if in_syn + asked < SYN_DATA_SHARE * carried:
-            yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried,
-                                                      "asked": f", and {asked} asked for a cookie"})
-    elif load.tfo == 1 and load.run > 0 and load.middlebox:
-        if load.middlebox.seen and not load.middlebox.touched:
-            yield Found(ReasonKind.BOX_IDLE, {"box": load.middlebox.box.value})
-    elif load.tfo == 1 and load.run > 0 and load.balancer > 1:
-        misfits = load.counters["servers"]["TCPFastOpenPassiveFail"]
-        if in_syn + misfits < SYN_DATA_SHARE * carried:
-            yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried,
-                                                      "asked": f", and the cookies of {misfits} did not fit"})
-    elif load.tfo == 1 and load.run > 0 and in_syn < SYN_DATA_SHARE * carried:
-        yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried, "asked": ""})
+        others, words = load.counters["servers"]["TCPFastOpenCookieReqd"], ", and {} asked for a cookie"
+    elif load.run == 0:
+        return
+    elif box:
+        others, words = box.touched, ", and the middlebox touched {} SYNs"
+    elif load.balancer > 1:
+        others, words = load.counters["servers"]["TCPFastOpenPassiveFail"], ", and the cookies of {} did not fit"
+    else:
+        others, words = 0, ""
+    if in_syn + others < SYN_DATA_SHARE * carried:
+        yield Found(ReasonKind.NO_DATA_WITH_TFO, {"in_syn": in_syn, "carried": carried, "asked": words.format(others)})
 
 
 def early_data(load: LoadRecord) -> Iterable[Found]:

@@ -125,7 +125,7 @@ class Recorded:
     def wait_ms(self) -> float | None:
         """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
         wait_ms = self.exchange.phases.wait
-        return None if wait_ms < 0 or self.exchange.answer.refetched else wait_ms
+        return None if wait_ms < 0 else wait_ms
 
     @property
     def internal(self) -> bool:
@@ -243,13 +243,9 @@ def hung(exchange: Exchange, asked: Asked) -> bool:
 
 
 def part_of(exchange: Exchange) -> BodyPart | None:
-    """Return which part of a body an exchange has a file of; None if it is no part (RFC 9110, section 14.4).
-
-    Where all of the body was fetched it begins at 0, whichever part was asked for: a part that is said to be all may
-    have been given up half way, and what was asked for afterwards is joined to it.
-    """
+    """Return which part of a body an exchange has a file of; None if it is no part (RFC 9110, section 14.4)."""
     answer = exchange.answer
     match = PART.fullmatch(answer.header("content-range"))
     if answer.status != PARTIAL or match is None or answer.body is None:
         return None
-    return BodyPart(0 if answer.refetched else int(match[1]), int(match[2]), answer.body.file)
+    return BodyPart(int(match[1]), int(match[2]), answer.body.file)

@@ -27,8 +27,7 @@ def long_polls(exchanges: Sequence[Exchange]) -> dict[int, float]:
     The round trip, as long as its connection's handshake, is taken off.
     """
     waits = {id(exchange): exchange.phases.wait - (exchange.handshake_ms or 0.0) for exchange in exchanges
-             if is_answered(exchange) and exchange.phases.wait >= 0 and not exchange.answer.refetched
-             and not exchange.from_cache}
+             if is_answered(exchange) and exchange.phases.wait >= 0 and not exchange.from_cache}
     slow = {id(exchange): waits[id(exchange)] for exchange in exchanges
             if waits.get(id(exchange), 0.0) >= SLOW_MS and _is_of_a_script(exchange)}
     others = [wait_ms for key, wait_ms in waits.items() if key not in slow]

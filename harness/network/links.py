@@ -18,8 +18,9 @@ from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_limit
 from harness.system.commands import run
 from harness.system.companions import Companion, running
-from harness.system.lateness import Lateness, LatenessCounts, counting, lateness_between
+from harness.system.lateness import Lateness, LatenessCounts, lateness_between
 from harness.system.netns import inside
+from harness.system.shared_counts import counting
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
@@ -81,7 +82,7 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
         yield Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
         return
     held_ms = {star.servers[name].address: rtt_ms for name, rtt_ms in speeds.rtts_ms(star.servers).items()}
-    with counting() as (descriptor, counts):
+    with counting(LatenessCounts) as (descriptor, counts):
         command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
                    "--delay-ms", f"{speeds.rtt_ms:g}", "--lateness-fd", str(descriptor)]
         if speeds.own_delays_ms:

@@ -13,7 +13,8 @@ from harness.bootstrap import ROOT
 from harness.files.middlebox import Middlebox
 from harness.network.star import Star
 from harness.system.companions import Companion, running
-from harness.system.syn_counts import SharedSynCounts, counting_syns
+from harness.system.shared_counts import counting
+from harness.system.syn_counts import SynCounts
 
 PROGRAM = ROOT / "tfo-test" / "middlebox.py"
 
@@ -24,7 +25,7 @@ class StandingBox:
 
     kind: Middlebox
     servers: tuple[str, ...]
-    counts: SharedSynCounts
+    counts: SynCounts
     program: Companion
 
 
@@ -33,7 +34,7 @@ def standing(star: Star, kind: Middlebox, seed: int) -> Iterator[StandingBox]:
     """Have a box stand before those servers that `seed` chooses while this lasts. Raises ExperimentError."""
     servers = tuple(kind.on_paths_to([*star.servers], seed))
     addresses = ",".join(star.servers[name].address for name in servers)
-    with counting_syns() as (descriptor, counts):
+    with counting(SynCounts) as (descriptor, counts):
         command = [sys.executable, str(PROGRAM), "--interface", star.user.interface, "--box", kind.box.value,
                    "--addresses", addresses, "--counts-fd", str(descriptor)]
         with running(command, "ready", "the middlebox", star.user.pid, [descriptor]) as program:

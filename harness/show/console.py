@@ -127,7 +127,7 @@ def _made_again(results: Results) -> Iterator[str]:
     if again:
         late = any(load.record and load.record.timekeeping and load.record.timekeeping.late for load in results.again)
         busy = late or any(experiment.busy for experiment in results.experiments)
-        yield f"{len(again)} of {len(results.loads)} loads were made again" \
+        yield f"{len(again)} of {len(results.loads)} loads {'was' if len(again) == 1 else 'were'} made again" \
               f"{' (the machine was busy)' if busy else ''}: {RUN_LOG}"
 
 

@@ -7,16 +7,14 @@ value is at most 2% more than the true one.
 """
 
 import math
-import mmap
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from harness.system.shared_counts import SharedCounts
 
 FIRST_S = 1e-5
 STEP = 1.02
 BUCKETS = 799
-SIZE_BYTES = 8 * BUCKETS
 _LOG_STEP = math.log(STEP)
 
 
@@ -42,44 +40,14 @@ class Lateness:
     largest_ms: float
 
 
-class LatenessCounts:
-    """The counts in shared memory, to be counted in by the one process that delays, and read by others."""
+class LatenessCounts(SharedCounts):
+    """How many packets were let go so late, by bucket: counted by the one process that delays, read by others."""
 
-    def __init__(self, descriptor: int) -> None:
-        """Use the memory behind `descriptor` (see `counting`), which stays open and the caller's."""
-        self._memory = mmap.mmap(descriptor, SIZE_BYTES)
-        self._counts = memoryview(self._memory).cast("Q")
+    number = BUCKETS
 
     def count(self, late_s: float) -> None:
         """Count a packet that was let go `late_s` seconds after it was due."""
         self._counts[bucket_of(late_s)] += 1
-
-    def read(self) -> list[int]:
-        """Return the counts so far, by bucket."""
-        return self._counts.tolist()
-
-    def close(self) -> None:
-        """Give the mapping back."""
-        self._counts.release()
-        self._memory.close()
-
-
-@contextmanager
-def counting() -> Iterator[tuple[int, LatenessCounts]]:
-    """Give fresh shared memory while this lasts: its descriptor, for the process that counts, and the counts.
-
-    It has no name in any folder (memfd_create(2)).
-    """
-    descriptor = os.memfd_create("tfo-lab-lateness")
-    try:
-        os.ftruncate(descriptor, SIZE_BYTES)
-        counts = LatenessCounts(descriptor)
-        try:
-            yield descriptor, counts
-        finally:
-            counts.close()
-    finally:
-        os.close(descriptor)
 
 
 def lateness_between(before: Sequence[int], after: Sequence[int]) -> Lateness:

@@ -51,6 +51,12 @@ def under_way() -> bool:
     return any(socket.waits() for socket in parse_ss(run(["ss", "-OtinH", "state", "all"], "looking at sockets")))
 
 
+def connected() -> bool:
+    """Tell whether a TCP or UDP socket of this network namespace is connected to another host."""
+    return any(socket.state == "ESTAB" for kind in ("t", "u")
+               for socket in parse_ss(run(["ss", f"-O{kind}nH", "state", "all"], "looking at sockets")))
+
+
 def parse_ss(text: str) -> list[TcpSocket]:
     """Return the sockets of ss's output, one a line, but for those of this host with itself, as chromedriver's are."""
     return [socket for line in text.splitlines() if (socket := _parse(line)) and not _is_local(socket.peer)]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from harness.errors import ExperimentError
 from harness.system import delay_queue
 from harness.system.delay_queue import LEAD_LIMIT_S, Alarm, DelayQueue, forward, queued_packets
-from harness.system.lateness import counting, lateness_between
+from harness.system.lateness import LatenessCounts, lateness_between
+from harness.system.shared_counts import counting
 
 
 class Packet:
@@ -66,7 +67,7 @@ def test_a_clock_that_was_set_meanwhile_moves_no_packet_out_of_its_time(clock_er
 
 
 def test_lateness_is_counted_with_the_time_before_a_packet_was_read() -> None:
-    with counting() as (_, counts):
+    with counting(LatenessCounts) as (_, counts):
         before = counts.read()
         queue = DelayQueue(counts)
         queue.looked_s -= 10
@@ -125,7 +126,7 @@ class Stalled:
 
 
 def test_a_stall_without_packets_held_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with counting() as (_, counts):
+    with counting(LatenessCounts) as (_, counts):
         before = counts.read()
         queue = DelayQueue(counts)
         passed: list[str] = []

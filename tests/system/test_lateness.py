@@ -12,10 +12,10 @@ from harness.system.lateness import (
     STEP,
     LatenessCounts,
     bucket_of,
-    counting,
     end_ms,
     lateness_between,
 )
+from harness.system.shared_counts import counting
 
 
 @given(st.floats(FIRST_S, 60))
@@ -31,7 +31,7 @@ def test_ends_of_the_scale(late_s: float, bucket: int) -> None:
 
 @given(st.lists(st.floats(0, 30), max_size=30), st.lists(st.floats(0, 30), min_size=1, max_size=300))
 def test_only_the_interval_counts(earlier: list[float], during: list[float]) -> None:
-    with counting() as (_, counts):
+    with counting(LatenessCounts) as (_, counts):
         for late_s in earlier:
             counts.count(late_s)
         before = counts.read()
@@ -46,7 +46,7 @@ def test_only_the_interval_counts(earlier: list[float], during: list[float]) -> 
 
 
 def test_another_process_counts() -> None:
-    with counting() as (descriptor, counts):
+    with counting(LatenessCounts) as (descriptor, counts):
         before = counts.read()
         child = os.fork()
         if child == 0:
