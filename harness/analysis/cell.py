@@ -25,7 +25,7 @@ TFO_NAMES = ("TFO off", "TFO on")
 class Cell:
     """Its `loads` that count by `metric`, in order of their runs; none where it was not measured.
 
-    `tfo` is 0, 1 or another harness.files.transport.Transport.
+    `transport` is one of harness.files.transport.Transport: 0 and 1 are TFO off and on.
     `left_out` are measured loads that do not count, each with its reason; `again` are tries that were made again.
     `rtt_name` is what the RTT is called, in ms: "100", or "recorded 12-180" where each server had its own.
     `cold`: its loads are the first ones of 2013's tool, since there are no others. Two cells are never equal, so that
@@ -34,7 +34,7 @@ class Cell:
 
     page: str
     rtt_ms: float
-    tfo: int
+    transport: int
     metric: str
     rtt_name: str
     loads: tuple[LoadResult, ...] = ()
@@ -60,13 +60,14 @@ class Cell:
     @property
     def name(self) -> str:
         """What it is called in sentences, its RTT as in the table."""
-        how = f"over {Transport(self.tfo).words}" if self.tfo > 1 else f"{'with' if self.tfo else 'without'} TFO"
+        tfo = ("without TFO", "with TFO")
+        how = tfo[self.transport] if self.transport < len(tfo) else f"over {Transport(self.transport).words}"
         return f"{self.page} at {self.rtt_name} ms {how}"
 
     @property
     def title(self) -> str:
         """RTT and TFO, as they are written at an axis."""
-        return f"{self.rtt_name} ms, {TFO_NAMES[self.tfo]}"
+        return f"{self.rtt_name} ms, {TFO_NAMES[self.transport]}"
 
 
 def plt_ms(load: LoadResult, metric: str) -> float | None:

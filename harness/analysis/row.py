@@ -42,7 +42,7 @@ class Row:
 
     def over(self, transport: int) -> Cell:
         """Return its cell over a harness.files.transport.Transport. StopIteration where that was not measured."""
-        return next(cell for cell in (*self.cells, *self.others) if cell.tfo == transport)
+        return next(cell for cell in (*self.cells, *self.others) if cell.transport == transport)
 
     @property
     def page(self) -> str:
@@ -135,8 +135,8 @@ class Row:
     @cached_property
     def doubtful(self) -> dict[int, list[str]]:
         """URLs on critical paths whose answers were not recorded for them, without TFO (0) and with it (1)."""
-        return {cell.tfo: list(dict.fromkeys(url for load in cell.loads for url in doubtful_urls(load, self.rtt_ms)))
-                for cell in self.cells}
+        return {cell.transport: list(dict.fromkeys(
+            url for load in cell.loads for url in doubtful_urls(load, self.rtt_ms))) for cell in self.cells}
 
     @cached_property
     def servers(self) -> float | None:

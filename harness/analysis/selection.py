@@ -38,7 +38,7 @@ class Selection:
     @property
     def missing(self) -> list[Cell]:
         """Cells that should have been measured and were not."""
-        return [cell for cell in self.cells if not cell.loads and cell.tfo in self.results.tfos]
+        return [cell for cell in self.cells if not cell.loads and cell.transport in self.results.transports]
 
     @property
     def counts(self) -> list[int]:
@@ -77,7 +77,7 @@ def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:
     for page in results.urls:
         for rtt_ms in results.rtts_ms:
             cells = []
-            for transport in sorted({0, 1, *results.tfos}):
+            for transport in sorted({0, 1, *results.transports}):
                 place = page, rtt_ms, transport
                 measured = sorted((load for load in loads[place] if load.run > 0), key=lambda load: load.run)
                 cold = results.old and not measured

@@ -34,7 +34,7 @@ class Compared:
     @property
     def over(self) -> Transport:
         """How its loads' connections began."""
-        return Transport(self.cell.tfo)
+        return Transport(self.cell.transport)
 
     @property
     def plt_ms(self) -> float | None:
@@ -49,7 +49,7 @@ def is_compared(results: Results) -> bool:
 
 def compared(selection: Selection) -> list[Compared]:
     """Return each page at each RTT over each transport, in this order: the first is what others are held against."""
-    transports = selection.results.tfos
+    transports = selection.results.transports
     return [_compared(row, transports[0], each) for row in selection.rows for each in transports]
 
 

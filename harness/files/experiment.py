@@ -39,11 +39,11 @@ class ExperimentRecord:
     """What an experiment's file says about all loads at one delay.
 
     `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
-    order; `tfos` is what was to be measured: 0, 1 or both, or other harness.files.transport.Transports. `busy` says in
-    words what kept the machine busy before the first load, though it was waited for; "" when nothing did. `bw_net_mbit`
-    is the rate of each server's link, in
-    Mbit/s, None if it does not say. `connections_per_host` is how many connections Chrome opened to a host, 0 where
-    nobody changed that. `cookies`: what was known of TFO cookies when a load began (harness.network.cookies).
+    order; `transports` are those to be measured (harness.files.transport): TFO off, on or both, or others. `busy` says
+    in words what kept the machine busy before the first load, though it was waited for; "" when nothing did.
+    `bw_net_mbit` is the rate of each server's link, in Mbit/s, None if it does not say. `connections_per_host` is how
+    many connections Chrome opened to a host, 0 where nobody changed that. `cookies`: what was known of TFO cookies when
+    a load began (harness.network.cookies).
     `layout`: which host names shared a server (harness.files.layout.Layout.in_words).
     `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
     `server_rtts_ms` are the RTTs to the servers, by host name, where each had its own (tfo.py --rtt recorded); then
@@ -58,7 +58,7 @@ class ExperimentRecord:
     synthetic: bool = False
     http: str = ""
     server: str = ""
-    tfos: tuple[int, ...] = ()
+    transports: tuple[int, ...] = ()
     id: str | None = None
     post_quantum: bool = False
     busy: str = ""
@@ -146,8 +146,8 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
     told = {name: value for name, value in settings.items() if value is not None}
     try:
         return msgspec.convert(
-            {"rtt_ms": 2 * delaynet_ms, **told, "delaynet_ms": delaynet_ms, "settings": settings,
-             "tfos": TFOS.get(str(settings.get("tfo")), ()),
+            {"rtt_ms": 2 * delaynet_ms, "transports": TFOS.get(str(settings.get("tfo")), ()), **told,
+             "delaynet_ms": delaynet_ms, "settings": settings,
              "busy": "; ".join(map(str, busy)) if isinstance(busy, list) else busy}, ExperimentRecord)
     except msgspec.ValidationError as error:
         raise ValueError(in_words(error)) from None

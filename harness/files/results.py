@@ -70,8 +70,8 @@ class Results:
 
     `loads` are those of one experiment for each delay; `again` are its tries that were made again; `others`
     are loads of other experiments. None of the latter two is valid. `urls` maps each page's file name to its URL, in
-    .pages order (alphabetical when unknown). `rtts_ms` and `tfos` are what the directories and experiment files say was
-    to be measured. `problems` are ``file:line: problem`` lines.
+    .pages order (alphabetical when unknown). `rtts_ms` and `transports` are what the directories and experiment files
+    say was to be measured. `problems` are ``file:line: problem`` lines.
     """
 
     clientdir: Path
@@ -80,7 +80,7 @@ class Results:
     experiments: list[ExperimentRecord]
     urls: dict[str, str]
     rtts_ms: list[float]
-    tfos: list[int]
+    transports: list[int]
     problems: list[str]
     again: list[LoadResult] = field(default_factory=list)
     others: list[LoadResult] = field(default_factory=list)
@@ -164,7 +164,7 @@ def read_results(clientdir: Path) -> Results:
         raise InputError(f"{clientdir}:1: no page loads in it; measure some first: sudo ./run.sh")
     empty = {delaynet_ms for _, delaynet_ms, *_ in cells} - {load.delaynet_ms for load in [*loads, *others]}
     rtts_ms = {load.rtt_ms for load in loads} | {rtts.get(delay, 2 * delay) for delay in empty} | set(rtts.values())
-    transports = {transport for *_, transport in cells}.union(*(experiment.tfos for experiment in experiments))
+    transports = {transport for *_, transport in cells}.union(*(experiment.transports for experiment in experiments))
     return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms), sorted(transports),
                    problems, again, others)
 

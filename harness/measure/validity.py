@@ -87,8 +87,8 @@ def fastopen(load: LoadRecord) -> Iterable[Found]:
     use it from then on. How many connections asked for a cookie is what the servers' kernels counted, not how many
     cookies were given: for "domain" a server may stop giving them while some have asked already.
     """
-    carried, in_syn, cookies, box = load.connections_with_request or 0, load.syn_data_connections or 0, load.cookies, \
-        load.middlebox
+    carried, in_syn = load.connections_with_request or 0, load.syn_data_connections or 0
+    cookies, box = load.cookies, load.middlebox
     off_but_used = max(in_syn, load.counters.get("servers", {}).get("TCPFastOpenPassive", 0))
     if load.tfo == 0 and off_but_used:
         yield Found(ReasonKind.DATA_WITHOUT_TFO, {"count": off_but_used})

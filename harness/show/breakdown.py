@@ -77,7 +77,7 @@ def draw_breakdown(rows: Sequence[Row]) -> Figure | None:
             which_loads(bars) + synthetic_words(rows[0].results, rtts_ms),
             "What was not on the critical path is not in it; which request waited for which is inferred "
             "(docs/prediction.md).", *filter(None, (bar.doubt for bar in bars))]))
-    places = [2.4 * rtts_ms.index(bar.cell.rtt_ms) + bar.cell.tfo for bar in bars]
+    places = [2.4 * rtts_ms.index(bar.cell.rtt_ms) + bar.cell.transport for bar in bars]
     _stack(axes, bars, places)
     axes.invert_yaxis()
     axes.set_yticks(places, [bar.cell.title for bar in bars])

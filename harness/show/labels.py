@@ -57,7 +57,7 @@ def is_of_loopback(experiment: ExperimentRecord) -> bool:
 
 def is_simulated(results: Results) -> bool:
     """Tell whether TFO could not be measured, so that only the prediction says what it would do."""
-    return any(is_of_loopback(experiment) and experiment.tfos == (0,) for experiment in results.experiments)
+    return any(is_of_loopback(experiment) and experiment.transports == (0,) for experiment in results.experiments)
 
 
 def figure_names(urls: dict[str, str]) -> dict[str, str]:

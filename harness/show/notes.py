@@ -63,7 +63,7 @@ def notes_on(row: Row) -> list[Note]:
 
 def _of_loads(row: Row) -> Iterator[tuple[NoteKind, str]]:
     for cell in row.cells:
-        words, counted = WORDS[cell.tfo], len(cell.loads)
+        words, counted = WORDS[cell.transport], len(cell.loads)
         if counted and cell.left_out:
             yield NoteKind.LEFT_OUT, f"{counted} of {counted + len(cell.left_out)} loads {words} valid"
         if counted and cell.cold:

@@ -37,7 +37,7 @@ def transports_section(selection: Selection) -> Section:
 def _words(selection: Selection) -> Iterator[str]:
     """Say what the columns mean, and how far off the predictions are."""
     results, rows = selection.results, [row for row in compared(selection) if row.saved_ms is not None]
-    against = Transport(results.tfos[0]).words
+    against = Transport(results.transports[0]).words
     yield f"PLT: {METRICS[selection.metric]}. Median of the loads; each followed an untimed visit of its page, whose " \
           "session tickets are all that Chrome kept."
     yield f"Saved: against {against}, in s and in percent. Round trips: from the start of a new connection to the " \
@@ -80,7 +80,7 @@ def draw_transports(selection: Selection) -> Figure:
         draw_curves(axes, [Curve(f"{over.words} ({over.round_trips})", [
             Point(row.rtt_ms, middle_ms / 1000, min(cell.plts_ms) / 1000, max(cell.plts_ms) / 1000)
             for row in rows for cell in [row.over(over)] if (middle_ms := cell.median_ms) is not None])
-            for over in map(Transport, results.tfos)], {row.rtt_ms: row.rtt_name for row in rows})
+            for over in map(Transport, results.transports)], {row.rtt_ms: row.rtt_name for row in rows})
         if (nearest_ms := min(results.rtts_ms)) > 0:        # Matplotlib shares the empty panels' limits, too
             axes.set_xlim(nearest_ms / BESIDE, max(results.rtts_ms) * BESIDE)
         axes.set_title(name, fontsize=9, parse_math=False)

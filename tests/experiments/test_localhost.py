@@ -131,7 +131,7 @@ def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Pa
     if int(value) & ON == ON:
         pytest.skip("this machine's kernel takes data in SYNs: nothing has to be simulated")
     ran = run(open_to_all, "--shared-network")
-    assert ran.results.tfos == [0]
+    assert ran.results.transports == [0]
     assert ran.record(0).counters == {}, "those of the machine tell of others, too"
     table, simulated = ran.said.split("Simulated, not measured")
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t-\t-$", table, re.MULTILINE), "no number in the place of a measured one"

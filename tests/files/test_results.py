@@ -50,7 +50,7 @@ def test_a_new_folder(tmp_path: Path) -> None:
     assert results.synthetic
     assert results.problems == []
     assert results.rtts_ms == [20, 200]
-    assert results.tfos == [0, 1]
+    assert results.transports == [0, 1]
     assert list(results.urls.items()) == [(NEWS_PAGE, NEWS), (POST_PAGE, POST)]      # .pages order, not alphabetical
     assert len(results.loads) == 2 * 2 * 4 * 2
     load = next(load for load in results.loads
@@ -191,7 +191,7 @@ def test_what_was_asked_for_is_missing_even_when_no_load_of_it_left_a_file(tmp_p
     write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "0"})
     assert select(read_results(tmp_path), "load").missing == []
     write_experiment(tmp_path, 10, {"pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
-    assert [(cell.page, cell.rtt_ms, cell.tfo) for cell in select(read_results(tmp_path), "load").missing] == [
+    assert [(cell.page, cell.rtt_ms, cell.transport) for cell in select(read_results(tmp_path), "load").missing] == [
         (NEWS_PAGE, 20, 1)]
 
 
@@ -245,8 +245,8 @@ def test_old_cells_use_run_0_only_when_there_is_no_other(tmp_path: Path) -> None
         (tmp_path / name).mkdir()
         (tmp_path / name / NEWS_PAGE).write_bytes(log)
     selection = select(read_results(tmp_path), "last")
-    assert {(cell.tfo, load.run) for cell in selection.cells for load in cell.loads} == {(0, 0), (1, 1)}
-    assert [(cell.tfo, cell.cold) for cell in selection.cells] == [(0, True), (1, False)]
+    assert {(cell.transport, load.run) for cell in selection.cells for load in cell.loads} == {(0, 0), (1, 1)}
+    assert [(cell.transport, cell.cold) for cell in selection.cells] == [(0, True), (1, False)]
 
 
 def test_an_empty_old_log_does_not_count(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The table and the figure of transports side by side, from folders made by code."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,15 @@ def test_a_transport_that_was_not_measured_is_missing(tmp_path: Path) -> None:
     results = read_results(client)
     selection = select(results, "load")
     [missing] = selection.missing
-    assert (missing.rtt_ms, missing.tfo) == (100, Transport.EARLY)
+    assert (missing.rtt_ms, missing.transport) == (100, Transport.EARLY)
+
+
+def test_so_is_one_of_which_there_is_no_folder(tmp_path: Path) -> None:
+    client = make_client(tmp_path, [Transport.TCP, Transport.QUIC], runs=2)
+    for folder in client.glob("*-quic"):
+        shutil.rmtree(folder)
+    assert [(cell.rtt_ms, cell.transport) for cell in select(read_results(client), "load").missing] == [
+        (20, Transport.QUIC), (100, Transport.QUIC)]
 
 
 def test_the_figure_has_a_line_for_each_and_the_report_a_section(tmp_path: Path) -> None:
