@@ -62,7 +62,7 @@ class Http3Connection(QuicConnectionProtocol, Turns):
     """Serves one connection to its end."""
 
     def __init__(self, quic: QuicConnection, stream_handler: None = None, *, connect: Callable[[], Connection],
-                 early: Callable[[], bool], paced: bool) -> None:
+                 early: Callable[[], bool]) -> None:
         super().__init__(quic, stream_handler)
         Turns.__init__(self, connect())
         self._may_be_early = early()
@@ -70,7 +70,7 @@ class Http3Connection(QuicConnectionProtocol, Turns):
         self._handshaken = False
         self._uploads: dict[int, _Upload] = {}
         self._waker: asyncio.TimerHandle | None = None
-        self._link = _Link(quic, paced=paced)
+        self._link = _Link(quic)
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Take what happened; aioquic calls it, and sends what there is to be sent afterwards."""
@@ -164,12 +164,11 @@ class _Unpaced(QuicPacketPacer):
 
 
 class _Link:
-    """What aioquic keeps to itself about a connection. requirements.txt pins its version: this is 1.7's."""
+    """What aioquic keeps to itself about a connection. requirements/run.txt pins its version: this is 1.7's."""
 
-    def __init__(self, quic: QuicConnection, *, paced: bool) -> None:
+    def __init__(self, quic: QuicConnection) -> None:
         self._quic = quic
-        if not paced:
-            quic._loss._pacer = _Unpaced(max_datagram_size=quic.configuration.max_datagram_size)
+        quic._loss._pacer = _Unpaced(max_datagram_size=quic.configuration.max_datagram_size)
 
     def begin(self, *, early: bool) -> bool:
         """Take note of the ClientHello, before anything is answered; say whether it took up an earlier session.

@@ -38,7 +38,7 @@ class QuicPort:
     socket: socket.socket
     configuration: QuicConfiguration
 
-    def start(self, connect: Callable[[], Connection], *, early: Callable[[], bool], paced: bool = False) -> None:
+    def start(self, connect: Callable[[], Connection], *, early: Callable[[], bool]) -> None:
         """Serve in a thread until the process ends. `connect` makes what is noted of a new connection.
 
         `early` says whether a client may send early data (0-RTT) when it takes up the session that is made now.
@@ -46,7 +46,7 @@ class QuicPort:
         tickets = _Tickets()
         server = partial(QuicServer, configuration=self.configuration, session_ticket_fetcher=tickets.found.get,
                          session_ticket_handler=tickets.keep,
-                         create_protocol=partial(Http3Connection, connect=connect, early=early, paced=paced))
+                         create_protocol=partial(Http3Connection, connect=connect, early=early))
 
         async def serve() -> None:
             await asyncio.get_running_loop().create_datagram_endpoint(server, sock=self.socket)

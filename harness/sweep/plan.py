@@ -76,7 +76,10 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
                              "another")
         found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
     options = tuple(found[name] for name in sorted(found))
-    parse_arguments("", options)
+    settings, _ = parse_arguments("", options)
+    if settings.warm_pairs:
+        raise InputError("sweep.py: --http h3: a sweep compares loads without and with TFO, which QUIC has not; leave it "
+                         "out")
     return options
 
 

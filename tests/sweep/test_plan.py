@@ -43,6 +43,11 @@ def test_wrong_values_are_found_before_anything_is_sent() -> None:
     assert check_options(["--delays=10 450", "--delayhome=49"]) == ("--delayhome=49", "--delays=10 450")
 
 
+def test_quic_is_nothing_for_a_sweep() -> None:
+    with pytest.raises(InputError, match=r"--http h3"):
+        check_options(["--http=h3"])
+
+
 def test_a_layout_is_a_word_since_a_file_would_be_one_of_the_workers() -> None:
     assert check_options(["--layout", "domain"]) == ("--layout=domain",)
     for value in (["/etc/passwd"], []):
