@@ -78,8 +78,8 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
     options = tuple(found[name] for name in sorted(found))
     settings, _ = parse_arguments("", options)
     if settings.warm_pairs:
-        raise InputError("sweep.py: --http h3: a sweep compares loads without and with TFO, which QUIC has not; leave it "
-                         "out")
+        raise InputError("sweep.py: --http h3: a sweep compares loads without and with TFO, which QUIC has not; leave "
+                         "it out")
     return options
 
 

@@ -29,6 +29,8 @@ class Visit:
     answers: list[Answer] = field(default_factory=list)
     heads: list[list[tuple[bytes, bytes]]] = field(default_factory=list)
     """Heads in the order in which they came, interim ones (103) among them."""
+    came: list[int] = field(default_factory=list)
+    """How many bytes of all bodies had come when the first answer ended, the second, and so on."""
     tickets: list[SessionTicket] = field(default_factory=list)
     early: bool = False
     resumed: bool = False
@@ -60,6 +62,7 @@ class _Protocol(QuicConnectionProtocol):
                     continue
             if isinstance(got, (HeadersReceived, DataReceived)) and got.stream_ended:
                 self.open[got.stream_id].ended = len(self.visit.answers) - len(self.open)
+                self.visit.came.append(sum(len(answer.body) for answer in self.visit.answers))
                 self._ended(got.stream_id)
 
     def _ended(self, stream: int) -> None:
@@ -92,7 +95,8 @@ async def _visit(secure: Secure, asked: tuple[Asked, ...], session: SessionTicke
                  leaves_after: int) -> Visit:
     configuration = QuicConfiguration(
         alpn_protocols=H3_ALPN, server_name=HOST, cafile=str(secure.directory / "authority" / "ca.pem"),
-        session_ticket=session, verify_mode=ssl.CERT_REQUIRED, max_datagram_size=1472)
+        session_ticket=session, verify_mode=ssl.CERT_REQUIRED, max_datagram_size=1472,
+        max_stream_data=6 * 2**20, max_data=15 * 2**20)       # Chrome's: no answer here waits for a window
     tickets: list[SessionTicket] = []
     async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=_Protocol,
                        session_ticket_handler=tickets.append, wait_connected=session is None) as protocol:

@@ -32,6 +32,7 @@ def record(directory: Path) -> None:
         ("Transfer-Encoding", "chunked"), ("Content-Length", "7"), ("Content-Security-Policy", "script-src 'none'"),
         ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")))
     recorded.add(f"https://{HOST}/big", BIG, TEXT)
+    recorded.add(f"https://{HOST}/middle", BIG[:100_000], TEXT)
     for number in range(MANY):
         recorded.add(f"https://{HOST}/many/{number}", b"%d " % number * 1000, TEXT)
     recorded.add(f"https://{HOST}/go", status=302, headers=(("Location", "/there"), *TEXT))
