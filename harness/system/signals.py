@@ -9,13 +9,14 @@ from types import FrameType
 
 from harness.errors import run_main
 from harness.system.netns import WAY_THERE_AND_BACK
+from harness.system.pid_namespace import fork_into_namespace
 from harness.system.privileges import TO_ROOT_AND_BACK
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-NOT_HERE = WAY_THERE_AND_BACK | TO_ROOT_AND_BACK
+NOT_HERE = WAY_THERE_AND_BACK | TO_ROOT_AND_BACK | {fork_into_namespace.__code__}
 """Functions that must not be broken off half way: between what they do and that it will be undone. And contextlib's."""
 AGAIN_S = 0.001
-"""How much later it is tried again; then twice as much later, since on a busy machine a handler may last that long."""
+"""How much later it is looked whether we end, and else tried again; then twice that: a handler may last as long."""
 
 
 class Interrupted(BaseException):
@@ -41,17 +42,25 @@ def run_interruptible(main: Callable[[], int]) -> None:
         os.kill(os.getpid(), interrupted.number)
 
 
-def _interrupt(number: int, frame: FrameType | None, again_s: float | None = None) -> None:
+def _interrupt(number: int, frame: FrameType | None, again_s: float = AGAIN_S) -> None:
     # One signal is enough: a second one must not break the clean-up that the first one began.
     # Not SIG_IGN: Python complains of a signal that was already pending then.
     for other in ENDING_SIGNALS:
         signal.signal(other, _nothing)
-    if _must_not_end_in(frame):
-        again_s = again_s or AGAIN_S
-        signal.signal(signal.SIGALRM, lambda _alarm, then: _interrupt(number, then, 2 * again_s))
-        signal.setitimer(signal.ITIMER_REAL, again_s)
+    if _is_on_its_way():
         return
-    raise Interrupted(number)
+    signal.signal(signal.SIGALRM, lambda _alarm, then: _interrupt(number, then, 2 * again_s))
+    signal.setitimer(signal.ITIMER_REAL, again_s)
+    if not _must_not_end_in(frame):
+        raise Interrupted(number)
+
+
+def _is_on_its_way() -> bool:
+    """Whether it is being cleaned up. An exception is lost where Python ignores it: in `__del__`, in asyncio's loop."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, Interrupted):
+        error = error.__context__
+    return error is not None
 
 
 def _must_not_end_in(frame: FrameType | None) -> bool:

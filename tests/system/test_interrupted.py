@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.signals import AGAIN_S
 from tests.support.namespaces import own_namespace
 from tests.support.ordinary import ORDINARY
 
@@ -29,7 +28,6 @@ def enter_and_leave_until_interrupted():
             for _ in range(100):
                 os.getpid()
 
-signals.AGAIN_S = {again_s}
 {begin}
 home_ids = os.getresuid(), os.getresgid()
 at_home, lost, rng = state(), 0, random.Random(1)
@@ -40,6 +38,7 @@ for _ in range({times}):
     try:
         enter_and_leave_until_interrupted()
     except signals.Interrupted:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         if state() != at_home:
             lost += 1
             netns._enter(back)
@@ -48,12 +47,9 @@ print(lost)
 """
 
 
-def times_lost(where: str, begin: str = "", again_s: float = AGAIN_S) -> tuple[str, str]:
-    """Interrupt a process in and around `where` again and again; return how often it was not as before, and errors.
-
-    `again_s` is how much later it is tried again where it must not be interrupted.
-    """
-    script = SCRIPT.format(where=where, begin=begin, times=INTERRUPTED, again_s=again_s)
+def times_lost(where: str, begin: str = "") -> tuple[str, str]:
+    """Interrupt a process in and around `where` again and again; return how often it was not as before, and errors."""
+    script = SCRIPT.format(where=where, begin=begin, times=INTERRUPTED)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60,
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
     return done.stdout, done.stderr

@@ -14,7 +14,7 @@ from harness.bootstrap import ROOT
 from tests.support.started import started
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from contextlib import contextmanager
 from pathlib import Path
 from harness.errors import ExperimentError, InputError
@@ -29,6 +29,10 @@ def laboratory(clean_up_s):
         time.sleep(clean_up_s)
         Path("cleaned").touch()
 
+class Dropped:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)     # what its handler raises here, Python ignores
+
 def work():
     with laboratory(float(sys.argv[1])):
         print("ready", flush=True)
@@ -38,11 +42,17 @@ def work():
             print("swallowed", flush=True)
     return 0
 
+def drops():
+    with laboratory(0):
+        Dropped()
+        time.sleep(30)
+    return 0
+
 def fails():
     with laboratory(0):
         raise {"input": InputError, "experiment": ExperimentError}[sys.argv[2]]("x.pages:3: wrong")
 
-run_interruptible({"work": work, "fails": fails, "three": lambda: 3, "zero": lambda: 0}[sys.argv[3]])
+run_interruptible({"work": work, "drops": drops, "fails": fails, "three": lambda: 3, "zero": lambda: 0}[sys.argv[3]])
 """
 
 
@@ -69,6 +79,13 @@ def test_it_cleans_up_and_dies_of_the_signal(tmp_path: Path, number: signal.Sign
     assert (tmp_path / "cleaned").exists()
     assert said == "", "not even `except Exception` stands in its way"
     assert complaint == f"stopped by {number.name}; everything is cleaned up\n"
+
+
+def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SCRIPT, "0", "", "drops"], cwd=tmp_path, capture_output=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, timeout=20, check=False)
+    assert done.returncode == -signal.SIGTERM
+    assert (tmp_path / "cleaned").exists()
 
 
 @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
