@@ -9,7 +9,7 @@ import pytest
 
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
-from harness.measure.adaptive import expected_loads, first_guess, is_precise, more_loads, outcome_lines
+from harness.measure.adaptive import is_precise, more_loads, most_left, outcome_lines
 from harness.measure.goal import MINIMUM_PAIRS, Goal
 from harness.measure.plan import Load, plan_loads
 from harness.measure.series import Measured, Series, judge_together, valid_pairs_ms
@@ -175,15 +175,13 @@ def test_what_is_said_at_the_end() -> None:
         "--max-runs reached before --until-ci 3"
 
 
-def test_the_time_left_is_guessed_within_bounds() -> None:
+def test_how_many_loads_there_may_be_at_most() -> None:
     pages = [STEADY, NOISY, BROKEN]
-    assert first_guess(plan_loads(pages, 4, (0, 1), SEED), GOAL) == 3 * 2 * (MINIMUM_PAIRS + 1)
-    assert first_guess(plan_loads(pages, 11, (0, 1), SEED), GOAL) == 3 * 2 * 11
     rounds = experiment(pages, GOAL)
-    guesses = [expected_loads(series, GOAL) for series in rounds]
-    assert guesses[-1] == 0
-    assert all(0 < guess <= 2 * len(pages) * GOAL.max_runs for guess in guesses[:-1])
-    assert expected_loads(rounds[0], Goal(3, 10**6)) < 10**7, "a page without an interval may need all there are"
+    most = [most_left(series, GOAL, pages) for series in rounds]
+    assert most[0] == 2 * 3 * (GOAL.max_runs - 3)
+    assert all(len(rounds[-1]) <= len(series) + left for series, left in zip(rounds, most, strict=True))
+    assert most[-1] == 0
 
 
 @pytest.mark.slow
