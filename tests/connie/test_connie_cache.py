@@ -62,7 +62,7 @@ def test_names_that_do_not_resolve_are_asked_for_again(names: Names) -> None:
     names.before = fail
     for _ in range(2):
         with pytest.raises(socket.gaierror):
-            cache.lookup(Question("new.test", 80)).addresses
+            cache.lookup(Question("new.test", 80)).answer.result()
     names.before = lambda: None
     assert cache.lookup(Question("empty.test", 80)).addresses == ()
     names.hosts["new.test"] = names.hosts["empty.test"] = [("192.0.2.1", 80)]
