@@ -146,15 +146,17 @@ class Http2Connection(Answering):
         assert self._head is not None
         (stream, flags, block), self._head = self._head, None
         fields = self._decoder.decode(block)
+        if not stream % 2:
+            raise ValueError("no client's stream")
         if stream > self._last:
-            if not stream % 2:
-                raise ValueError("a server's stream")
             self._last, self._coming[stream], self._windows[stream] = stream, Coming(fields), self._first_window
             if not flags & END_STREAM:
                 self._unsent += update(stream, UPLOAD_WINDOW)
         self._take_end(stream, flags)
 
     def _take_data(self, stream: int, flags: int, payload: bytes) -> None:
+        if not 0 < stream <= self._last:
+            raise ValueError("a body without a head")
         self._uploaded += len(payload)
         if self._uploaded > UPLOAD_WINDOW // 2:
             self._unsent += update(0, self._uploaded)
