@@ -82,11 +82,12 @@ class HeadDecoder:
 
     def decode(self, block: bytes) -> list[Field]:
         """Return the fields of a head. Raises ValueError, IndexError or hpack's HPACKError for what is none."""
-        at, end, fields = 0, len(block), list[Field]()
+        at, end, fields, dynamic = 0, len(block), list[Field](), self._table.fields
         while at < end:
             first = block[at]
             if INDEXED < first < INDEXED | 0x7F:        # most fields: what the client has sent before, in one byte
-                field, at = self._field(first & 0x7F), at + 1
+                index, at = first & 0x7F, at + 1
+                field = STATIC[index - 1] if index < FIRST_DYNAMIC else dynamic[FIRST_DYNAMIC - 1 - index]
             elif first >= INDEXED:
                 index, at = _integer(block, at, 7)
                 field = self._field(index)
