@@ -76,14 +76,6 @@ def test_a_page_ends_with_the_first_interval_that_is_narrow_enough() -> None:
     assert len(rounds) > 5, "it took several looks"
 
 
-def test_three_runs_that_agree_are_not_enough() -> None:
-    [first, *_] = experiment([STEADY], GOAL)
-    interval = improvement_interval(*valid_pairs_ms(first, STEADY))
-    assert interval
-    assert interval.half_width_points < GOAL.points
-    assert not is_precise(first, STEADY, GOAL)
-
-
 def test_more_runs_continue_the_plan() -> None:
     """Off and on side by side, the first of the two alternating from run to run, whatever other pages are done."""
     series = experiment([STEADY, NOISY], GOAL)[-1]
@@ -119,24 +111,6 @@ def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
     failed = replace(measured(off, 1000), why_not=[accident("the machine stood still")])
     assert valid_pairs_ms([measured(off, 2000), measured(on, 900), failed], STEADY) == ([], [])
     assert valid_pairs_ms([failed, measured(on, 900), measured(off, 1000)], STEADY) == ([1000], [900])
-
-
-def test_the_warm_up_is_no_pair() -> None:
-    series = experiment([STEADY], GOAL)[-1]
-    warm_up = {measured.record.plt_ms for measured in series if measured.load.run == 0}
-    assert not warm_up & set(valid_pairs_ms(series, STEADY)[0])
-
-
-def test_loads_that_asked_for_other_things_are_judged_before_they_count() -> None:
-    series = experiment([STEADY], GOAL)[-1]
-    other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
-    series[-1] = replace(series[-1], record=replace(series[-1].record, answers=other.answers))
-    judged = judge_together(series)
-    assert [measured.load for measured in judged] == [measured.load for measured in series], "their order stays"
-    assert "got other answers" in judged[-1].why_not[0].text
-    assert judge_together(series) == judged, "judging changes nothing"
-    assert len(valid_pairs_ms(judged, STEADY)[0]) == MINIMUM_PAIRS - 1
-    assert {load.run for load in more_loads(judged, GOAL, SEED, [STEADY])} == {MINIMUM_PAIRS + 1}
 
 
 def test_loads_judged_one_by_one_are_judged_as_all_at_once() -> None:

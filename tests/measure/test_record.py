@@ -1,6 +1,5 @@
 """What was noted around a load: which cookies the servers gave, and which answers came late."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import cast
 
@@ -8,20 +7,17 @@ import pytest
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.layout import EACH_ITS_OWN
-from harness.files.load_parts import CookieCounts, CookieMode, LateAnswer
-from harness.files.reason_kinds import ReasonKind
+from harness.files.load_parts import LateAnswer
 from harness.measure.evidence import Evidence
 from harness.measure.laboratory import Laboratory
 from harness.measure.record import (
     MOST_LATE,
     PAGE_PROCESS,
-    cookies_of,
     timekeeping_of,
     waited_for_others_ms,
 )
 from harness.measure.settings import Settings
 from harness.measure.timekeeping import is_too_late
-from harness.measure.validity import fastopen
 from harness.network.arrivals import Arrivals, Said
 from harness.network.star import Host, LinkSpeeds
 from harness.system.ticker import Ticks
@@ -34,39 +30,6 @@ NAMES = ("www.a.test", "cdn.a.test", "b.test")
 
 class MadeLab(SimpleNamespace):
     queues_at_home = Laboratory.queues_at_home
-
-
-@pytest.mark.parametrize(("mode", "first", "visited"), [("cold", 2, 3), ("domain", 1, 2)])
-def test_two_servers_of_one_site_gave_a_cookie_and_the_other_site_none(mode: CookieMode, first: int,
-                                                                       visited: int) -> None:
-    servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
-    web = SimpleNamespace(servers={name: [name] for name in NAMES})
-    lab = SimpleNamespace(settings=Settings(cookies=mode), web=web,
-                          star=SimpleNamespace(servers=servers))
-    arrivals = Arrivals()
-    arrivals.at_s |= {("10.0.0.2", Said.COOKIE): [1.0, 1.1], ("10.0.0.3", Said.COOKIE): [1.2],
-                      ("10.0.0.4", Said.CONNECTED): [1.3]}
-    record = made_record(connections=[{"id": number, "address": f"10.0.0.{number}:8000"} for number in (2, 3, 4)])
-    found = cookies_of(cast(Evidence, SimpleNamespace(lab=lab, arrivals=arrivals)), record)
-    assert found == CookieCounts(mode=mode, given=3, first=first, visited=visited)
-
-
-def test_a_first_visit_is_judged_as_one_however_much_arrived() -> None:
-    """A page of over 25 MB fills the buffer in which arrivals are noted: a server may have given its cookie unseen."""
-    servers = {"a.test": Host("a.test", "10.0.0.2", "", "", 0)}
-    lab = SimpleNamespace(settings=Settings(cookies="cold"), web=SimpleNamespace(servers={"a.test": ["a.test"]}),
-                          star=SimpleNamespace(servers=servers))
-    arrivals = Arrivals(lost=True)
-    arrivals.at_s["10.0.0.2", Said.COOKIE] = [1.0]
-    record = made_record(tfo=1, connections=[{"id": 2, "address": "10.0.0.2:8000"}], connections_with_request=3,
-                         syn_data_connections=2, counters={"servers": {"TCPFastOpenCookieReqd": 1}})
-    load = replace(record, cookies=cookies_of(cast(Evidence, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
-    assert list(fastopen(load)) == []
-    arrivals.at_s.clear()
-    load = replace(record, cookies=cookies_of(cast(Evidence, SimpleNamespace(lab=lab, arrivals=arrivals)), record))
-    [found] = fastopen(load)
-    assert found.kind is ReasonKind.NO_COOKIE
-    assert (found.values["first"], found.values["visited"], bool(found.values["lost"])) == (0, 1, True)
 
 
 def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
