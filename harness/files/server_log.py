@@ -15,6 +15,7 @@ from harness.system.untrusted import read_untrusted
 
 COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
            "protocol", "own_ms", "answer", "early", "resumed")
+PLAIN = re.compile("[!-~]+")
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
@@ -189,5 +190,7 @@ def _parse(host: str, line: str) -> ServerRequest:
 
 def _column(text: str) -> str:
     """Keep a column in its column and its line: white space and control characters are percent-encoded."""
+    if PLAIN.fullmatch(text):
+        return text
     safe = re.sub(r"[\s\x00-\x1f\x7f]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)
     return safe.encode("utf-8", "surrogateescape").decode("utf-8", "replace") or "-"

@@ -26,6 +26,7 @@ from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording
 from harness.record.sources.brought import NUMBER
 from harness.replay.authority import HTTP_1, Authority
+from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
 from harness.replay.server import Logs, ReplayServer
 from harness.replay.site import MISSING, Site, Sites
@@ -68,7 +69,7 @@ class ServedSource:
         nowhere = RequestLog(Path(os.devnull))
         logs: Logs = defaultdict(lambda: nowhere)
         directories = {path.name: self._open(path) for path in self._mirror.iterdir() if path.is_dir()}
-        self._server = _Server(ports, directories, {0.0: (logs, logs)}, self._mark)
+        self._server = _Server(ports, Bodies(directories), {0.0: (logs, logs)}, self._mark)
         threading.Thread(target=self._server.serve, daemon=True).start()
         return self
 
