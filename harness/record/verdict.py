@@ -17,8 +17,6 @@ from harness.record.words import counted, size
 
 MOST_RELOADS = 3
 TOO_MANY_REDIRECTS = "ERR_TOO_MANY_REDIRECTS"
-SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
-                             "ftp:": "ftp: address"}
 
 
 @dataclass
@@ -140,10 +138,6 @@ def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
 
 def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
     found: Counter[str] = Counter()
-    for scheme, words in SCHEMES_WITHOUT_RECORDING.items():
-        opened = sum(websocket.url.startswith(scheme) for websocket in recording.websockets)
-        if recording.netlog.left_out[scheme] > opened:
-            found[words] += recording.netlog.left_out[scheme] - opened
     for seen in recording.requests:
         if seen.stays_open:
             continue
@@ -177,9 +171,6 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         named = first_few([seen.url for seen in paused])
         verdict.remarks.append(f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to "
                                f"{longest_ms:.0f} ms, which are replayed: {named}")
-    inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
-    if inline:
-        verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
     if recording.brought_from:
         _describe_source(recording, verdict)
     ports = {urlsplit(seen.url).netloc for seen in recording.requests
@@ -210,9 +201,6 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}")
     if stand_ins := sum(seen.stands_in for seen in recording.requests):
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")
-    if texts := truth.decoded_texts(recording):
-        verdict.remarks.append(f"none of its texts ({size(texts)}) is compressed: whoever recorded them may have "
-                               "unpacked them, and then the page has more bytes than it had")
     if unknown := sum(answer.request.url.startswith("https:") and not answer.answer.protocol for answer in answers):
         verdict.remarks.append(f"over which HTTP {unknown} of its answers came nobody wrote down: they are replayed "
                                "over HTTP/1.1")
