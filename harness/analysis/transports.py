@@ -8,7 +8,7 @@ from harness.analysis.explanation import predicted_over
 from harness.analysis.intervals import Interval, improvement_interval
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection
-from harness.analysis.stats import median_if_any
+from harness.analysis.stats import improvement_percent, median_if_any
 from harness.files.results import LoadResult, Results
 from harness.files.transport import Transport
 
@@ -40,6 +40,13 @@ class Compared:
     def plt_ms(self) -> float | None:
         """The median of its loads."""
         return self.cell.median_ms
+
+    @property
+    def saved_percent(self) -> float | None:
+        """What is saved, in percent of the first transport's PLT; negative is a slow-down."""
+        if self.saved_ms is None or self.plt_ms is None:
+            return None
+        return improvement_percent(self.plt_ms + self.saved_ms, self.plt_ms)
 
 
 def is_compared(results: Results) -> bool:

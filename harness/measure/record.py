@@ -75,7 +75,7 @@ def record(evidence: Evidence) -> LoadRecord:
         sizes = evidence.lab.web.page_set.document_bytes.get(evidence.load.page, ())
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
     loaded = explained(evidence.har, made, evidence.warm_up)
-    return replace(made, early_data=early_data_of(evidence, made),
+    return replace(made, early_data=early_data_of(evidence, made, loaded.timeline),
                    cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
                    timekeeping=timekeeping_of(evidence, made, loaded), answers=answers_of(evidence, made, loaded.path))
 
@@ -236,7 +236,7 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
                         lost=evidence.arrivals.lost)
 
 
-def early_data_of(evidence: Evidence, record: LoadRecord) -> EarlyCounts | None:
+def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | None) -> EarlyCounts | None:
     """Return what the servers and Chrome say of early data; None of a load that no other visit was before."""
     if not evidence.lab.settings.warm_pairs:
         return None
@@ -249,11 +249,16 @@ def early_data_of(evidence: Evidence, record: LoadRecord) -> EarlyCounts | None:
             if may[request.host] <= TICKETS:
                 possible.append(request)
     sent = [request for request in first if request.early != Early.NO]
-    accepted = sum(connection.early is True for connection in record.connections or ())
+    connections = record.connections or ()
+    accepted = sum(connection.early is True for connection in connections)
+    of_https = {request.connection for request in (timeline.requests if timeline else ())
+                if request.url.startswith("https:")}
+    over_tcp = sum(not connection.quic and str(connection.id) in of_https for connection in connections)
     return EarlyCounts(
         possible=len(possible), resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
         in_syn=sum(request.early == Early.SYN for request in sent),
-        others=tuple(f"{request.host}{request.path}" for request in possible if request.early == Early.NO)[:MOST_LATE])
+        others=tuple(f"{request.host}{request.path}" for request in possible if request.early == Early.NO)[:MOST_LATE],
+        over_tcp=over_tcp if evidence.load.over.quic else 0)
 
 
 def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> ReceivedAnswers | None:

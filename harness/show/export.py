@@ -1,9 +1,14 @@
-"""The cells of the table in a file of the user's: CSV, JSON or Markdown, by its ending (docs/results.md)."""
+"""The cells of the table in a file of the user's: CSV, JSON or Markdown, by its ending (docs/results.md).
 
+Where transports were compared each has a row of its own.
+"""
+
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from harness.analysis.selection import Selection
+from harness.analysis.transports import Compared, compared, is_compared
 from harness.errors import InputError
 from harness.files.table_files import write_table
 from harness.show.columns import VALUES
@@ -15,6 +20,18 @@ KEYS = ("page", "url", "rtt_ms", "rtt", "metric", "n_off", "n_on", "left_out_off
         "median_on_ms", "improvement_percent", "low_percent", "high_percent", "pairs", "significant", "predicted_on_ms",
         "notes")
 """Of harness.show.columns.VALUES."""
+OF_TRANSPORTS: dict[str, Callable[[Compared], Any]] = {
+    "page": lambda row: row.row.page, "url": lambda row: row.row.url, "rtt_ms": lambda row: row.row.rtt_ms,
+    "rtt": lambda row: row.row.rtt_name, "metric": lambda row: row.cell.metric,
+    "transport": lambda row: row.over.words, "round_trips": lambda row: row.over.round_trips,
+    "n": lambda row: len(row.cell.loads), "left_out": lambda row: len(row.cell.left_out),
+    "median_ms": lambda row: row.plt_ms, "saved_ms": lambda row: row.saved_ms,
+    "saved_percent": lambda row: row.saved_percent,
+    "low_percent": lambda row: row.interval.low_percent if row.interval else None,
+    "high_percent": lambda row: row.interval.high_percent if row.interval else None,
+    "pairs": lambda row: row.interval.pairs if row.interval else None,
+    "predicted_ms": lambda row: row.predicted_ms, "early_possible": lambda row: row.could,
+    "early": lambda row: row.early, "early_in_syn": lambda row: row.in_syn}
 
 
 def check_export_name(path: Path) -> None:
@@ -24,9 +41,10 @@ def check_export_name(path: Path) -> None:
 
 
 def export(selection: Selection, path: Path) -> None:
-    """Write a row for each page and RTT to `path`. Raises InputError when that cannot be."""
+    """Write a row for each page and RTT, or for each transport of these, to `path`. Raises InputError otherwise."""
+    rows = transport_rows if is_compared(selection.results) else export_rows
     try:
-        write_table(path, export_rows(selection))
+        write_table(path, rows(selection))
     except OSError as error:
         raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --export") from None
 
@@ -34,6 +52,11 @@ def export(selection: Selection, path: Path) -> None:
 def export_rows(selection: Selection) -> list[dict[str, Any]]:
     """Return a row for each page and RTT, in the table's order; None for what is not known."""
     return [{key: _rounded(VALUES[key](row)) for key in KEYS} for row in selection.rows]
+
+
+def transport_rows(selection: Selection) -> list[dict[str, Any]]:
+    """Return a row for each page, RTT and transport, in the table's order; None for what is not known."""
+    return [{key: _rounded(value(row)) for key, value in OF_TRANSPORTS.items()} for row in compared(selection)]
 
 
 def _rounded(value: Any) -> Any:

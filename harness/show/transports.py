@@ -59,10 +59,9 @@ def _words(selection: Selection) -> Iterator[str]:
 
 def _cells(row: Compared) -> list[str]:
     interval = row.interval
-    share = None if row.saved_ms is None or row.plt_ms is None else row.saved_ms / (row.plt_ms + row.saved_ms) * 100
     in_syn = f" ({row.in_syn} with the SYN)" if row.over.tfo and row.over.early else ""
     return [row.row.rtt_name, row.over.words, str(row.over.round_trips), seconds(row.plt_ms),
-            seconds(row.saved_ms), percent(share),
+            seconds(row.saved_ms), percent(row.saved_percent),
             f"{percent(interval.low_percent)} to {percent(interval.high_percent)}" if interval else NOT_KNOWN,
             seconds(row.predicted_ms), f"{row.early} of {row.could}{in_syn}" if row.could else NOT_KNOWN]
 
