@@ -134,11 +134,11 @@ def check_pages(files: PageFiles) -> PageSet:
 
 
 def say_imported(files: PageFiles) -> None:
-    """Bring a recording of an older format into today's, and say so; where it cannot be written it stays as it is."""
+    """Bring a recording of 2013's format into today's, and say so; where it cannot be written it stays as it is."""
     try:
         done = import_recording(files)
     except OSError as error:
-        done = f"{files.fetchlog}: is of an older format, and stays so ({error.strerror}): it is read anew each time"
+        done = f"{files.fetchlog}: is of 2013's format, and stays so ({error.strerror}): it is read anew each time"
     if done:
         print(printable(done))
 

@@ -47,7 +47,8 @@ def files(tmp_path: Path) -> PageFiles:
 
 def record(files: PageFiles, *answers: tuple[str, str | None]) -> None:
     """Write the log of the recording anew: each URL with where it redirects to, None for an ordinary answer."""
-    (files.fetchlog / "manifest.json").unlink(missing_ok=True)
+    for made in ("manifest.json", "httpwww.one.test.har"):
+        (files.fetchlog / made).unlink(missing_ok=True)
     responses = [Response("Found" if target else "OK", "text/html", "", url, target) for url, target in answers]
     log = PageLog([], [Transaction(0, 1, response.url) for response in responses], responses, True)
     (files.fetchlog / "httpwww.one.test").write_text(format_log(log))
