@@ -17,6 +17,7 @@ from harness.files.headers import BODILESS, WITHOUT_BODY
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import document_url, without_fragment
+from harness.mirror.importing import status_code
 from harness.mirror.store import Store
 from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.har import exchanges
@@ -169,7 +170,9 @@ class PageRecording:
         Raises OSError when the disk is full or broken; a body whose URL makes no file is only noted.
         """
         whole = {seen.url for seen in self.requests if seen.whole}
-        for seen in sorted(self.requests, key=lambda seen: not seen.whole):     # whose files have their plain names
+        best_first = sorted(self.requests, key=_rank, reverse=True)
+        # By URL, so that of two which cannot both have their plain name (/a, /a/b) always the same one has it.
+        for seen in sorted(best_first, key=lambda seen: seen.url.partition("//")[2]):
             content = seen.exchange.answer.content
             given_up = not seen.whole and seen.url in whole     # before its first byte: another time is better
             if content or (content is not None and seen.status == 200 and not given_up):
@@ -187,8 +190,7 @@ class PageRecording:
         Where the times are unknown it has no sections that are made of them.
         """
         log = PageLog() if self.brought_from else page_log(self.netlog, self.start_tick, self.visit.end_tick)
-        heard = [seen for seen in self.requests if seen.status not in (0, 304)]
-        log.responses = [_response(seen) for seen in sorted(heard, key=_end)]
+        log.responses = [_response(seen) for seen in _in_log_order(self.requests)]
         return format_log(PageLog(log.resolves, log.transactions, log.responses, log.transactions_seen)) + "".join(
             f"note: {seen.transaction.method} {seen.url}: {seen.exchange.note}\n"
             for seen in self.requests if seen.exchange.note)
@@ -356,11 +358,36 @@ def _is_all(answer: Answer) -> bool:
     return unit == "bytes" and NUMBER.fullmatch(total) is not None and where == f"0-{int(total) - 1}"
 
 
+def _in_log_order(requests: list[Seen]) -> list[Seen]:
+    """Return the answers with a head in order of completion; a URL's GET last, and a page last of these, since readers
+    go by the last.
+
+    Without 304: the body that it stands for was answered, and is logged, before.
+    """
+    heard = [seen for seen in requests if seen.status not in (0, 304)]
+    return sorted(heard, key=lambda seen: (seen.transaction.method == "GET", seen.transaction.main_frame, _end(seen)))
+
+
+def _rank(seen: Seen) -> tuple[bool, bool, bool, bool, float, bytes]:
+    """Order bodies by how well they stand for their URL: GET, whole, a page's own document, https, late.
+
+    Of several answers to POSTs, which often race each other, none is better: always the same one comes first.
+    """
+    is_get = seen.transaction.method == "GET"
+    return (is_get, seen.whole, seen.transaction.main_frame, seen.url.startswith("https:"),
+            _end(seen) if is_get else 0.0, seen.exchange.answer.content or b"")
+
+
 def _end(seen: Seen) -> float:
     return seen.transaction.end if seen.over and seen.transaction.end is not None else float("inf")
 
 
 def _response(seen: Seen) -> Response:
     transaction, answer = seen.transaction, seen.exchange.answer
-    return Response(answer.reason or str(answer.status), transaction.mime_type, transaction.charset, transaction.url,
-                    transaction.redirect_url)
+    return Response(_words(answer.status, answer.reason, transaction.redirect_url), transaction.mime_type,
+                    transaction.charset, transaction.url, transaction.redirect_url)
+
+
+def _words(status: int, text: str, redirect_url: str | None) -> str:
+    """Return the status line's text, with the code before it if a reader would not find the code from the text."""
+    return text if status_code(text, redirect_url, in_mirror=True) == status else f"{status} {text}".strip()

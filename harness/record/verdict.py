@@ -17,6 +17,8 @@ from harness.record.words import counted, size
 
 MOST_RELOADS = 3
 TOO_MANY_REDIRECTS = "ERR_TOO_MANY_REDIRECTS"
+SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
+                             "ftp:": "ftp: address"}
 
 
 @dataclass
@@ -138,6 +140,10 @@ def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
 
 def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
     found: Counter[str] = Counter()
+    for scheme, words in SCHEMES_WITHOUT_RECORDING.items():
+        opened = sum(websocket.url.startswith(scheme) for websocket in recording.websockets)
+        if recording.netlog.left_out[scheme] > opened:
+            found[words] += recording.netlog.left_out[scheme] - opened
     for seen in recording.requests:
         if seen.stays_open:
             continue

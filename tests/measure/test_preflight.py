@@ -143,12 +143,6 @@ def test_half_a_recording(files: PageFiles, capsys: pytest.CaptureFixture[str], 
     assert complaint(files, capsys) == expected
 
 
-def test_a_recording_in_other_capitals_is_named(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in GitHub ahume128/gt-cs6250: myURLS.pages, but myurls/ and myurls.fetchlog/."""
-    files.mirror.rename(files.mirror.with_name("my"))
-    assert complaint(files, capsys).endswith("run: ./fetch.py --name My, or rename my/, which differs in capitals only")
-
-
 def test_the_papers_pages_are_made_and_not_fetched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "Paper.pages").write_text(FIRST)
     assert complaint(PageFiles(tmp_path, "Paper"), capsys).endswith("; run: ./scripts/make_pages.py --name Paper")

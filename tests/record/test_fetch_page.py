@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from harness.mirror.recording import read_recording
+from harness.mirror.store import Store
 from harness.netlog.file import BEGIN, END
 from harness.record.page import PageRecording, Seen
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import page_log, seen
+from tests.support.written import lookup
 
 
 @pytest.fixture
@@ -66,3 +69,33 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
 def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content_range: str, whole: bool) -> None:
     log.request("http://a.test/film", "206 Partial Content", b"12345", f"Content-Range: {content_range}")
     assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
+
+
+def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
+    statuses = {200: "OK", 201: "Created", 404: "Nope", 418: "Short and Stout", 500: "", 301: "Gone", 307: "Internal"}
+    for code, words in statuses.items():
+        log.begin(f"http://a.test/{code}")
+        log.head(f"{code} {words}")
+        if code in (301, 307):
+            log.add("URL_REQUEST_REDIRECTED", location="http://b.test/")
+            log.job("http://b.test/")
+            log.head("200 OK")
+        log.body(b"body")
+        log.end()
+    seen(log, tmp_path).write(store, "page")
+    recording = read_recording(store.mirror, store.fetchlog)        # without the HAR, which has the codes
+    for code in statuses:
+        found = lookup(recording, "a.test", f"/{code}")
+        assert found is not None
+        assert found.status == code
+
+
+def test_a_get_stands_for_its_url_whatever_else_was_sent_there(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
+    log.request("http://a.test/x", "200 OK", b"to a GET", "Content-Type: text/plain")
+    log.request("http://a.test/x", "403 Forbidden", b"to a POST", method="POST")
+    log.request("http://a.test/x", "304 Not Modified")
+    seen(log, tmp_path).write(store, "page")
+    assert (store.mirror / "a.test/x").read_bytes() == b"to a GET"
+    found = lookup(read_recording(store.mirror, store.fetchlog), "a.test", "/x")
+    assert found is not None
+    assert (found.status, found.answer.mime_type) == (200, "text/plain")

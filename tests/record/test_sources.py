@@ -41,6 +41,27 @@ def test_each_origin_gets_what_it_may_read(tmp_path: Path, kind: str) -> None:
             for origin in (origins[1], origins[0], origins[0])] == [b"1", b"0", b"2"]
 
 
+def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
+    records = [record for text in (b"one", b"two") for record in (
+        ("request", f"{PAGE}api", "POST /api HTTP/1.1", [("Host", "a.test")], text),
+        ("response", f"{PAGE}api", OK, [], b"answer to " + text))]
+    source = read_source(write_warc(tmp_path / "x.warc", *records))
+    for sent in (b"two", b"one"):
+        assert source.answer_body(f"{PAGE}api", "POST", sent) == b"answer to " + sent
+
+
+def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
+    """Two pages count their visits under one URL; the second one is loaded twice, and asks once more than the first."""
+    other, count = f"{PAGE}other", f"{PAGE}count"
+    path = write_warc(tmp_path / "x.warc", *(("response", url, OK, [], body) for url, body in (
+        (PAGE, b"page"), (count, b"1"), (f"{PAGE}shared", b"both"), (other, b"other"), (count, b"2"), (count, b"3"))))
+    source = read_source(path, wanted=[PAGE, other])
+    for url, answers in ((PAGE, [b"1", b"1"]), (other, [b"2", b"3", b"3"]), (other, [b"2", b"3"]), (PAGE, [b"1"])):
+        source.begin_page(url)
+        assert [source.answer_body(count) for _ in answers] == answers
+        assert source.answer_body(f"{PAGE}shared") == b"both"
+
+
 @pytest.mark.parametrize(("asked", "got"), [
     ("http://a.test/b?t=1400000000000&r=0.5", b"beacon"), ("https://a.test/b?t=1400000000000&r=0.5", b"beacon"),
     ("http://a.test/c?a=1&b=2&x=9", b"near"), ("https://a.test/c?a=1&b=2", b"near"),
@@ -90,6 +111,18 @@ def test_a_redirect_to_another_scheme_does_not_answer_there(location: str, tmp_p
         "response", f"{here}://a.test/x", "HTTP/1.1 301 Moved", [("Location", location)], b"")))
     found = [source.answered(f"{scheme}://a.test/x") for scheme in (here, there)]
     assert [each and each.answer.status for each in found] == [301, None]
+
+
+def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
+    inner = write_warc(tmp_path / "data.warc.gz", ("response", PAGE, OK, [], b"page"))
+    path = tmp_path / "site.wacz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.write(inner, "archive/data.warc.gz")
+        archive.writestr("pages/pages.jsonl", '{"format": "json-pages-1.0"}\n{"url": "http://a.test/"}\nnonsense\n')
+    brought = read_source(path).brought
+    assert brought.pages == [PAGE]
+    list_pages(tmp_path / "A.pages", brought)
+    assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
 
 
 def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) -> None:
@@ -225,3 +258,12 @@ def test_an_answer_is_found_however_its_url_is_written(filed: str, asked: str, t
     found = source.answered(asked)
     assert found is not None
     assert same_name(found.request.url) == same_name(asked)
+
+
+@pytest.mark.parametrize("other", ["/a%2Fb?x=1", "/a/b%3Fx=1", "/a/b?x%3D1", "/a/b?x=1%262", "/a/b?x=1%252C",
+                                   "/a/b?x=1%2B"])
+def test_what_means_something_else_is_another_url(other: str) -> None:
+    as_written = same_name(f"http://a.test{other}")
+    assert as_written == f"a.test{other}"
+    assert as_written not in {same_name(f"http://a.test{url}") for url in ("/a/b?x=1", "/a/b?x=1&2", "/a/b?x=1,",
+                                                                           "/a/b?x=1+")}
