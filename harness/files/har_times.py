@@ -1,7 +1,7 @@
 """What a HAR's entry says of times on the network: the TCP handshake, and the wait for the first byte."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 BESIDE_TLS = ("blocked", "dns", "connect", "send", "wait", "receive")
@@ -15,19 +15,18 @@ def time_ms(found: object) -> float | None:
     return float(found) if found >= 0 else None
 
 
-def handshake_ms(entry: dict[str, Any]) -> float | None:
+def handshake_ms(known: object, timings: Mapping[str, Any], time: object, protocol: str) -> float | None:
     """Return how long the TCP handshake of the connection took that an entry's request went over; None if not known.
 
-    It is the connect time less the time for TLS, but where a browser (Firefox) counts TLS beside it: then the entry's
-    `time` is the sum of all parts and TLS. QUIC does both at once: then all of it is the time of one handshake.
+    It is what is `known` or the connect time less the time for TLS, but where a browser (Firefox) counts TLS beside it:
+    then the entry's `time` is the sum of all parts and TLS. QUIC does both at once: then all of it is one handshake's.
     """
-    timings = entry.get("timings") or {}
-    known, whole, tls = (time_ms(found) for found in (entry.get("_connectMs"), timings.get("connect"),
-                                                      timings.get("ssl")))
-    if known is not None or whole is None:
-        return known
-    is_quic = str((entry.get("response") or {}).get("httpVersion")).lower().startswith(("h3", "http/3"))
-    if not tls or is_quic or _counts_tls_beside(entry, timings, tls):
+    told, whole, tls, total = map(time_ms, (known, timings.get("connect"), timings.get("ssl"), time))
+    if told is not None or whole is None:
+        return told
+    parts = sum(time_ms(timings.get(part)) or 0.0 for part in BESIDE_TLS)
+    if not tls or protocol.lower().startswith(("h3", "http/3")) or (
+            total is not None and abs(total - parts - tls) < abs(total - parts)):
         return whole
     return max(0.0, whole - tls)
 
@@ -39,9 +38,3 @@ def shortest_ms(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
         if found_ms is not None:
             shortest[host] = min(found_ms, shortest.get(host, found_ms))
     return shortest
-
-
-def _counts_tls_beside(entry: dict[str, Any], timings: dict[str, Any], tls_ms: float) -> bool:
-    total = time_ms(entry.get("time"))
-    parts = sum(time_ms(timings.get(part)) or 0.0 for part in BESIDE_TLS)
-    return total is not None and abs(total - parts - tls_ms) < abs(total - parts)

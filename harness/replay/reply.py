@@ -16,7 +16,7 @@ from harness.files.server_log import STAND_INS, FoundAs
 from harness.mirror.alike import path_and_query
 from harness.mirror.answers import Recorded
 from harness.mirror.callbacks import LARGEST, new_names, renamed
-from harness.mirror.content_type import SNIFFED, content_type
+from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
@@ -89,9 +89,8 @@ def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
     if answer.status in WITHOUT_BODY:
         return reply
     mime_type = answer.answer.mime_type
-    if answer.headers is None and (body is not None or mime_type):
-        begin = body.peek(SNIFFED) if body is not None else b""
-        reply.headers.append(("content-type", content_type(mime_type, answer.file or "it.txt", begin)))
+    if answer.headers is None and (kind := content_type(mime_type, answer.file or "")):
+        reply.headers.append(("content-type", kind))
     if body is not None and request.method == "GET":
         _select_part(reply, body, answer, asked)
     if body is not None and answer.found in STAND_INS:

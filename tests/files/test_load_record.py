@@ -1,9 +1,8 @@
 """A load's record: what was written is read back, format 1 is still read, and nothing else is taken for one."""
 
 import json
-import os
 import re
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +92,6 @@ def read_as(again: Any, written: Any) -> bool:
     return bool(again == written)
 
 
-def test_there_are_records_of_format_1() -> None:
-    assert {json.loads(path.read_text())["valid"] for path in FORMAT_1} == {True, False}
-
-
 def test_what_format_1_did_not_have_is_not_taken_from_it() -> None:
     found = {**made_record(attempt=3, experiment="x").to_json(), "format": 1, "answers": "none"}
     assert LoadRecord.from_json(found).attempt == 1
@@ -140,13 +135,6 @@ def test_a_newer_format_is_told_apart(tmp_path: Path) -> None:
         read_load_record(tmp_path / "x.json")
 
 
-@pytest.mark.timeout(10)
-def test_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "x.json")
-    with pytest.raises(UnreadableFileError, match="it is no regular file"):
-        read_load_record(tmp_path / "x.json")
-
-
 @given(name=st.sampled_from([field.name for field in fields(LoadRecord)]), value=st.recursive(
     st.none() | st.booleans() | st.integers(-10**17, 10**17) | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda values: st.lists(values, max_size=3) | st.dictionaries(texts, values, max_size=3), max_leaves=6))
@@ -158,13 +146,6 @@ def test_any_value_anywhere_is_read_or_refused(name: str, value: Any) -> None:
         assert "\n" not in str(error)  # noqa: PT017
     else:
         assert LoadRecord.from_json(record.to_json()) == record
-
-
-def test_a_record_is_frozen() -> None:
-    record = made_record()
-    assert replace(record, run=2) != record
-    with pytest.raises(AttributeError):
-        record.run = 2  # type: ignore[misc]
 
 
 def test_docs_describe_every_key() -> None:

@@ -249,12 +249,6 @@ def test_old_cells_use_run_0_only_when_there_is_no_other(tmp_path: Path) -> None
     assert [(cell.transport, cell.cold) for cell in selection.cells] == [(0, True), (1, False)]
 
 
-def test_an_empty_old_log_does_not_count(tmp_path: Path) -> None:
-    (tmp_path / "10-1-tfo-0").mkdir()
-    (tmp_path / "10-1-tfo-0" / NEWS_PAGE).write_text("<transactions>\n</transactions>\n")
-    assert [reason for _, reason in select(read_results(tmp_path), "last").left_out] == ["no request in it"]
-
-
 def write_half(path: Path) -> None:
     with written_beside(path) as beside:
         beside.write_text("half")
@@ -320,20 +314,6 @@ def test_tries_that_were_made_again_are_kept_and_do_not_count(tmp_path: Path) ->
     assert sum(load.run == 2 and load.tfo == 1 for load in results.loads) == 1
     assert select(results, "load").left_out == []
     assert len(results.everything) == len(results.loads) + 3
-
-
-def test_tries_of_another_experiment_are_not_told_as_this_ones(tmp_path: Path) -> None:
-    """The lines under the table said "It took 5 page loads" of an experiment that took 4."""
-    add_older_run(tmp_path, "older", 1000)
-    write_load(attempt_directory(tmp_path / "10-3-tfo-1", 1), made_record(
-        url=NEWS, page=NEWS_PAGE, run=3, tfo=1, plt_ms=5000, why_not=["SYN retransmitted: 1"], experiment="older"))
-    write_experiment(tmp_path, 10, {"id": "newer", "pages": [NEWS], "rtt_ms": 20, "tfo": "both"})
-    for run in range(2):
-        for tfo in (0, 1):
-            add_load(tmp_path, NEWS, 10, run, tfo, 1062, experiment="newer", began_s=2000)
-    results = read_results(tmp_path)
-    assert (len(results.loads), results.again, len(results.others)) == (4, [], 5)
-    assert len(results.everything) == 9
 
 
 @pytest.mark.timeout(20)

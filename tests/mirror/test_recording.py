@@ -4,15 +4,11 @@ from pathlib import Path
 import pytest
 
 from harness.errors import InputError
-from harness.files.text_log import PageLog, Response, format_log
-from harness.mirror.answers import Recorded
+from harness.files.text_log import Response
 from harness.mirror.importing import status_code
 from harness.mirror.manifest import Manifest, read_manifest
-from harness.mirror.paths import md5_name
-from harness.mirror.recording import Recording, read_recording
-from tests.support.written import lookup
-
-LONG = "/" + "l" * 70
+from harness.mirror.recording import read_recording
+from tests.support.written import text_recording
 
 
 @pytest.mark.parametrize(("status", "redirect", "in_mirror", "code"), [
@@ -30,49 +26,13 @@ def test_status_words(status: str, redirect: str | None, in_mirror: bool, code: 
     assert status_code(status, redirect, in_mirror) == code
 
 
-def record(directory: Path, files: dict[str, str], responses: list[Response]) -> Recording:
-    """Write a recording with these files (host/name) and one log, and read it."""
-    mirror, logs = directory / "Web", directory / "Web.fetchlog"
-    for name, body in files.items():
-        (mirror / name).parent.mkdir(parents=True, exist_ok=True)
-        (mirror / name).write_text(body)
-    logs.mkdir()
-    (logs / "page").write_text(format_log(PageLog(responses=responses, transactions_seen=True)))
-    return read_recording(mirror, logs)
-
-
 def response(url: str, redirect: str | None = None, status: str = "OK", mime: str = "text/html", charset: str = "utf-8",
              ) -> Response:
     return Response(status, mime, charset, url, redirect)
 
 
-def told(answer: Recorded | None) -> tuple[object, ...] | None:
-    return None if answer is None else (answer.status, answer.answer.mime_type, answer.redirect_url, answer.file,
-                                        answer.found)
-
-
-def test_index(tmp_path: Path) -> None:
-    recording = record(tmp_path, {"a.test/index.html": "", f"a.test/{md5_name(LONG)}": "", "b.test/x?1": ""}, [
-        response("http://a.test/"), response(f"http://a.test{LONG}#top", mime="text/css", charset=""),
-        response("http://b.test/go", "http://a.test/", "Found"), response("http://b.test/none", None, "No Content"),
-        response("http://c.test/go", "http://b.test/go", "Moved Temporarily"),
-        response("http://b.test/gone", None, "Not Found")])
-    assert recording.problems == []
-    answers = {(host, path): told(lookup(recording, host, path)) for host, path in (
-        ("a.test", "/"), ("a.test", LONG), ("b.test", "/go"), ("b.test", "/x?1"), ("b.test", "/x?2"),
-        ("b.test", "/none"), ("b.test", "/gone"))}
-    assert answers == {
-        ("a.test", "/"): (200, "text/html; charset=utf-8", "", "a.test/index.html", "plain"),
-        ("a.test", LONG): (200, "text/css", "", f"a.test/{md5_name(LONG)}", "plain"),
-        ("b.test", "/go"): (302, "text/html", "http://a.test/", None, "redirect"),
-        ("b.test", "/x?1"): (200, "", "", "b.test/x?1", "plain"), ("b.test", "/x?2"): None,
-        ("b.test", "/none"): (204, "text/html; charset=utf-8", "", None, "status"),
-        ("b.test", "/gone"): (404, "text/html; charset=utf-8", "", None, "status")}
-    assert recording.hosts() == ["a.test", "b.test", "c.test"]
-
-
 def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
-    recording = record(tmp_path, {"a.test/index.html": "", "a.test/error": ""}, [
+    recording = text_recording(tmp_path, {"a.test/index.html": "", "a.test/error": ""}, [
         response("http://a.test/"), response("http://c.test/", "http://b.test/", "Found"),
         response("http://b.test/", "http://a.test/", "Found"),
         response("http://loop.test/", "http://loop.test/2", "Found"),
@@ -88,7 +48,7 @@ def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
 
 def test_what_a_page_of_2013_asked_for_after_its_load_event_is_marked(tmp_path: Path) -> None:
     """As ajc.com in GitHub duvernea/Computer_Networks: 112 of its 338 answers came up to 220 s after that event."""
-    recorded = record(tmp_path, {"a.test/index.html": ""}, [response("http://a.test/"), response("http://a.test/ad")])
+    recorded = text_recording(tmp_path, {"a.test/index.html": ""}, [response("http://a.test/"), response("http://a.test/ad")])
     assert not any(answer.after_load for answer in recorded.transactions("page"))
     log = tmp_path / "Web.fetchlog" / "page"
     log.write_text("<stats>\nt:tfo.page_load_timer:\t100\n</stats>\n<transactions>\n1 | 50 | 49 | http://a.test/\n"

@@ -94,17 +94,6 @@ def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Pa
     assert (listed[0]["format"], [page["url"] for page in listed[1:]]) == ("json-pages-1.0", [URL])
 
 
-def test_the_index_of_a_wacz_tells_posts_from_gets(tmp_path: Path, pages: list[Page]) -> None:
-    """ReplayWeb.page has one answer to a URL and second: a page that posted a form to itself was that form's answer."""
-    alter(tmp_path, lambda entries: entries[-1]["request"].update(url=URL))
-    export(tmp_path, "made", pages, tmp_path / "made.wacz")
-    with zipfile.ZipFile(tmp_path / "made.wacz") as archived:
-        lines = [line.split(" ", 2) for line in archived.read("indexes/index.cdx").decode().splitlines()]
-    found = {key: json.loads(text) for key, _, text in lines}
-    assert {key: cdx.get("method") for key, cdx in found.items() if cdx["url"] == URL} == {
-        "test,made)/": None, "test,made)/?__wb_method=post": "POST"}
-
-
 FOREIGN = {"Location": "http://a.test/Zürich", "Set-Cookie": "town=東京; path=/"}
 SENT = bytes(range(256))
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from harness.errors import InputError
 from harness.files import har_file
 from harness.files.charsets import encode_text
-from harness.files.har_file import read_har_file
 from harness.record.sources.har import HarSource
 from harness.record.sources.listing import list_pages
 from tests.support.foreign_hars import PAGE, entry, har
@@ -137,13 +136,3 @@ def test_a_har_names_no_file_elsewhere(name: object, tmp_path: Path) -> None:
     (tmp_path / "mine" / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(tmp_path / "mine" / "fifo")
     assert body_in(attached(tmp_path / "mine" / "x.har", file=name)) is None
-
-
-@given(st.text())
-def test_no_name_leads_out_of_the_folder(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
-    folder = tmp_path_factory.getbasetemp() / "har-names"
-    folder.mkdir(exist_ok=True)
-    (folder.parent / "secret").write_bytes(b"secret")
-    path = attached(folder / "x.har")
-    assert read_har_file(path).attached(f"../{name}") is None
-    assert read_har_file(path).attached(name) in (None, path.read_bytes())

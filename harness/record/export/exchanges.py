@@ -81,9 +81,8 @@ def _complete(exchange: Exchange, mirror: Path, when: datetime) -> Exchange:
         headers = OF_NO_RECORDING
         if answer.redirect_url:
             headers += (("Location", answer.redirect_url),)
-        elif answer.body or answer.mime_type:
-            name = answer.body.file if answer.body else "it.txt"
-            headers += (("Content-Type", content_type(answer.mime_type, name, body)),)
+        elif kind := content_type(answer.mime_type, answer.body.file if answer.body else ""):
+            headers += (("Content-Type", kind),)
         answer = replace(answer, headers=headers, reason=client.responses.get(answer.status, ""),
                          mime_type=header_in(headers, "content-type"))
     return replace(

@@ -147,8 +147,7 @@ def protocol_of(entry: Entry, response: ResponsePart) -> str:
 
 def connect_ms_of(entry: Entry, response: ResponsePart) -> float | None:
     """Return how long the TCP handshake took; None over a connection that was there already (0)."""
-    return handshake_ms({"_connectMs": entry.connect_ms, "timings": entry.timings, "time": entry.time,
-                         "response": {"httpVersion": response.version}}) or None
+    return handshake_ms(entry.connect_ms, entry.timings or {}, entry.time, response.version or "") or None
 
 
 def wire_bytes(response: ResponsePart, headers: Headers) -> int:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.errors import InputError, first_few, printable
-from harness.files.urls import names_port
 from harness.record.sources.brought import Brought
 from harness.record.sources.reader import recordable
 
@@ -37,10 +36,4 @@ def say_left_out(urls: Sequence[str]) -> None:
 
 
 def _why_left_out(urls: Sequence[str]) -> str:
-    """Say why pages are in no list: their URLs are too long for a file name, give another's, or name a port."""
-    on_ports = [url for url in urls if names_port(url)]
-    others = [url for url in urls if not names_port(url)]
-    said = [f"no file can be named after them ({first_few(others)})"] if others else []
-    if on_ports:
-        said.append(f"pages on other ports than 80 and 443 cannot be replayed ({first_few(on_ports)})")
-    return ", and ".join(said)
+    return f"their URLs give no file's name of their own, or name another port than 80 and 443 ({first_few(urls)})"
