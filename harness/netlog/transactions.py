@@ -1,4 +1,4 @@
-"""What a net-log's transactions are with its connections and look-ups: their sockets, and the phases that a HAR wants."""
+"""What a net-log's transactions are with its connections and look-ups: their sockets, and the phases of a HAR."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
