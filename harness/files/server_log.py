@@ -6,8 +6,9 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from harness.system.untrusted import read_untrusted
 
@@ -61,8 +62,7 @@ FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.MD5, FoundAs.REDIRECT, FoundAs.STATU
                      FoundAs.UNANSWERED, FoundAs.SILENT}
 
 
-@dataclass(frozen=True)
-class ServerRequest:
+class ServerRequest(msgspec.Struct, frozen=True):
     """One request as its server saw it.
 
     `time_s` is when the request's head was read (for a silent connection: when it was accepted), in s since the epoch.
