@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from harness.analysis.requests import PHASES
 from harness.analysis.selection import Selection
 from harness.errors import InputError
 from harness.files.results import attempt_directory
 from harness.show.console import main_table, summary_lines
-from harness.show.records import PHASES
 from harness.show.report import write_report
 from harness.show.report.provenance import environment_section
 from harness.show.section import Table
