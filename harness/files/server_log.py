@@ -10,8 +10,6 @@ from typing import Annotated
 
 import msgspec
 
-import msgspec
-
 from harness.system.untrusted import read_untrusted
 
 COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
