@@ -197,7 +197,7 @@ static int is_stream(int socket_fd)
  * What is held of a connection. With a cookie connect() has sent nothing yet (WAITING); a ClientHello that offers early data
  * is kept, with the writes after it (HOLDING); what the socket did not take at once follows (DRAINING).
  */
-enum { MOST_FDS = 4096, ROOM = 4096, WRITES = 3, LONGEST_MS = 30, AFTER_LAST_MS = 4 };
+enum { MOST_FDS = 4096, ROOM = 4096, WRITES = 3, LONGEST_MS = 30, AFTER_LAST_MS = 1 };
 enum state { UNTOUCHED, WAITING, HOLDING, DRAINING };
 
 struct held {

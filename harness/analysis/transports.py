@@ -27,6 +27,13 @@ def transport_rows(selection: Selection) -> list[Row]:
             for row in selection.rows for each in selection.results.transports]
 
 
+def early_counts(row: Row) -> tuple[int, int, int]:
+    """Return how many connections of its second cell's loads could bring their request early, did, did in the SYN."""
+    counts = [load.record.early_data for load in row.on.loads if load.record and load.record.early_data]
+    return (sum(each.possible for each in counts), sum(each.sent for each in counts),
+            sum(each.in_syn for each in counts))
+
+
 def predicted_ms(row: Row) -> float | None:
     """Return what the loads of a row's first cell would have taken over the transport of the second, in ms (median).
 

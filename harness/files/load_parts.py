@@ -91,7 +91,8 @@ class EarlyCounts:
     The first request of `possible` ones may travel in early data: over TLS, with a method that changes nothing, and
     over HTTP/1 two of a host, since Chrome keeps two tickets for it. `resumed` began with a ticket; the servers of
     `sent` got the request in early data, of `in_syn` of these with the SYN. Chrome says of `accepted` that early data
-    were accepted. `others`: of `possible` ones what came later, by what was asked for.
+    were accepted. `others`: of `possible` ones what came later, by what was asked for. `over_tcp`: of a load over QUIC,
+    the TCP connections that carried a request of https; a WebSocket is none (wss).
     """
 
     possible: Count
@@ -100,6 +101,7 @@ class EarlyCounts:
     in_syn: Count
     accepted: Count
     others: tuple[str, ...] = ()
+    over_tcp: Count = 0
 
 
 JUDGED = frozenset(Fate) - {Fate.CANCELLED, Fate.BROWSERS_OWN, Fate.AFTER_LOAD}

@@ -30,6 +30,7 @@ class ReasonKind(str, Enum):
     EARLY_UNASKED = "early data unasked"
     LITTLE_EARLY = "little early data"
     EARLY_DISPUTED = "early data disputed"
+    TCP_BESIDE_QUIC = "TCP beside QUIC"
     NOT_LOGGED = "connections not logged"
     SUSPENDED = "suspended"
     STOPPED = "stopped"

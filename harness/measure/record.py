@@ -12,7 +12,7 @@ import msgspec
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.initiators import initiators_of
-from harness.analysis.timeline import make_timeline
+from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.load_parts import (
     CookieCounts,
@@ -65,8 +65,9 @@ def record(evidence: Evidence) -> LoadRecord:
     if made.document:
         sizes = evidence.lab.web.page_set.document_bytes.get(evidence.load.page, ())
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
-    path = path_of(evidence.har, made, evidence.warm_up)
-    return replace(made, early_data=early_data_of(evidence, made),
+    timeline = timeline_of(evidence.har, made, evidence.warm_up)
+    path = critical_path(timeline, dependencies(timeline)) if timeline else ()
+    return replace(made, early_data=early_data_of(evidence, made, timeline),
                    cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
                    timekeeping=timekeeping_of(evidence, made, path), answers=answers_of(evidence, made, path))
 
@@ -224,7 +225,7 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
                         lost=evidence.arrivals.lost)
 
 
-def early_data_of(evidence: Evidence, record: LoadRecord) -> EarlyCounts | None:
+def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | None) -> EarlyCounts | None:
     """Return what the servers and Chrome say of early data; None of a load that no other visit was before."""
     if not evidence.lab.settings.warm_pairs:
         return None
@@ -237,11 +238,16 @@ def early_data_of(evidence: Evidence, record: LoadRecord) -> EarlyCounts | None:
             if may[request.host] <= TICKETS:
                 possible.append(request)
     sent = [request for request in first if request.early != Early.NO]
-    accepted = sum(connection.early is True for connection in record.connections or ())
+    connections = record.connections or ()
+    accepted = sum(connection.early is True for connection in connections)
+    of_https = {request.connection for request in (timeline.requests if timeline else ())
+                if request.url.startswith("https:")}
+    over_tcp = sum(not connection.quic and str(connection.id) in of_https for connection in connections)
     return EarlyCounts(
         possible=len(possible), resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
         in_syn=sum(request.early == Early.SYN for request in sent),
-        others=tuple(f"{request.host}{request.path}" for request in possible if request.early == Early.NO)[:MOST_LATE])
+        others=tuple(f"{request.host}{request.path}" for request in possible if request.early == Early.NO)[:MOST_LATE],
+        over_tcp=over_tcp if evidence.load.over.quic else 0)
 
 
 def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> ReceivedAnswers | None:
@@ -257,10 +263,9 @@ def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> 
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))
 
 
-def path_of(log: dict[str, Any], record: LoadRecord, warm_up: LoadRecord | None = None) -> Sequence[Step]:
-    """Return the critical path of a load by the `log` of its HAR and the page's `warm_up`; () when it is not known."""
+def timeline_of(log: dict[str, Any], record: LoadRecord, warm_up: LoadRecord | None = None) -> Timeline | None:
+    """Return the timeline of a load by the `log` of its HAR and the page's `warm_up`; None when it is not known."""
     try:
-        timeline = make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up))
+        return make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
-        return ()       # as harness.analysis.timeline.read_timeline
-    return critical_path(timeline, dependencies(timeline))
+        return None     # as harness.analysis.timeline.read_timeline

@@ -28,7 +28,7 @@ class Measured:
     def in_words(self) -> str:
         """Return the load as a line for people."""
         load, record = self.load, self.record
-        side = ("TFO off", "TFO on ")[load.transport] if load.transport < 2 else load.over.words
+        side = load.over.words if record.early_data else ("TFO off", "TFO on ")[load.tfo]
         what = f"{load.page.url} {record.rtt_ms:g} ms run {load.run} {side}" \
             f"{f' try {self.attempt}' if self.attempt > 1 else ''}"
         lost = f"  CAPTURE: {record.capture.problem}" if record.capture and record.capture.problem else ""

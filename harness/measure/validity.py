@@ -127,6 +127,8 @@ def early_data(load: LoadRecord) -> Iterable[Found]:
     if load.early and counts.sent < EARLY_SHARE * counts.possible:
         yield Found(ReasonKind.LITTLE_EARLY, {"sent": counts.sent, "possible": counts.possible,
                                               "others": ", ".join(counts.others)})
+    if counts.over_tcp:
+        yield Found(ReasonKind.TCP_BESIDE_QUIC, {"count": counts.over_tcp})
 
 
 def server_logs(load: LoadRecord) -> Iterable[Found]:

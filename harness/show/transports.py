@@ -9,7 +9,7 @@ from harness.analysis.cell import METRICS
 from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection
-from harness.analysis.transports import predicted_ms, transport_rows
+from harness.analysis.transports import early_counts, predicted_ms, transport_rows
 from harness.files.transport import Transport
 from harness.show.columns import text_of
 from harness.show.figures import Curve, Point, draw_curves, framed
@@ -29,8 +29,7 @@ def _interval(row: Row) -> str:
 
 def early_data(row: Row) -> str:
     """Say how many connections brought their request in early data, of those that could; and how many with the SYN."""
-    counts = [load.record.early_data for load in row.on.loads if load.record and load.record.early_data]
-    could, early, in_syn = (sum(getattr(each, name) for each in counts) for name in ("possible", "sent", "in_syn"))
+    could, early, in_syn = early_counts(row)
     with_syn = f" ({in_syn} with the SYN)" if Transport(row.on.transport).tfo and early else ""
     return f"{early} of {could}{with_syn}" if could else NOT_KNOWN
 

@@ -1,8 +1,17 @@
-"""tfo.py --compare-transports on a small page over https: round trips as in theory, proved by both ends."""
+"""tfo.py --compare-transports on a small page over https: round trips as in theory, proved by both ends.
+
+A document has a frame on another host, and that frame one on a third, which has three images of each of six hosts:
+
+    www.one.test -> two.test -> three.test -> 1.test ... 6.test
+
+So a load opens connections to ten hosts, and four times the page waits for new ones: three times for a document that
+nothing else is asked for beside.
+"""
 
 import json
 import subprocess
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -11,53 +20,94 @@ from harness.files.transport import Transport
 from tests.support.https_recording import HttpsRecording
 from tests.support.project_copy import TFO
 
-RTT_MS = 200
+RTTS_MS = (200.0, 100.0, 20.0)
 SHARE, SLACK_MS = 0.03, 6.0
-"""How far from theory the wait for the document may be."""
-URL = "https://www.one.test/"
-HTML = (("Content-Type", "text/html"),)
+"""How far from theory the median wait for a document may be."""
+SHORT_RTT_MS = 20.0
+"""Here Chrome's and the servers' own work, 5 to 7 ms a connection, is a third of a round trip: waits are told apart by
+whole round trips, and Chrome may send a request after the handshake that could have gone before.
+"""
+PLT_SHARE = 0.15
+"""How far from theory what a transport saves of the page load time may be."""
+DOCUMENTS = tuple(f"https://{host}.test/" for host in ("www.one", "two", "three"))
+IMAGES = tuple(f"https://{host}.test/{image}.png" for host in range(1, 7) for image in range(1, 4))
+HOSTS = len(DOCUMENTS) + 6
+IN_A_ROW = len(DOCUMENTS) + 1
+"""How often the page waits for new connections."""
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(400)]
+
+Loads = dict[tuple[float, Transport], dict[str, Any]]
 
 
 def record(directory: Path) -> Path:
-    """Record a page with an image on another host."""
+    """Record the page."""
     recorded = HttpsRecording(directory, "small")
-    body = b'<!doctype html><link rel="icon" href="data:,"><p>one</p><iframe src="https://two.test/"></iframe>'
-    recorded.add(URL, body, HTML, version="h2")
-    recorded.add("https://two.test/", b'<!doctype html><link rel="icon" href="data:,">two', HTML, version="h2")
-    return recorded.finish(URL)
+    images = "".join(f'<img src="{image}">' for image in IMAGES)
+    frames = [*(f'<iframe src="{frame}"></iframe>' for frame in DOCUMENTS[1:]), images]
+    for url, inside in zip(DOCUMENTS, frames, strict=True):
+        body = f'<!doctype html><link rel="icon" href="data:,"><p>{url}</p>{inside}'.encode()
+        recorded.add(url, body, (("Content-Type", "text/html"),))
+    for url in IMAGES:
+        recorded.add(url, bytes(1000), (("Content-Type", "image/png"),))
+    return recorded.finish(DOCUMENTS[0])
 
 
 @pytest.fixture(scope="module")
-def loads(tmp_path_factory: pytest.TempPathFactory) -> dict[Transport, dict[str, Any]]:
-    """Return the record of a measured load over each transport."""
+def loads(tmp_path_factory: pytest.TempPathFactory) -> Loads:
+    """Return the record of a measured load at each RTT over each transport, with its `entries`, those of its HAR."""
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
     base = record(tmp_path_factory.mktemp("compared"))
     command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--compare-transports", "--testruns", "2",
-               "--delaynet", str(RTT_MS // 2)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+               "--delays", " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=380, check=False)
     assert done.returncode in (0, 1), done.stdout + done.stderr
-    records = [json.loads(path.read_text()) for path in (base / "client").glob("*-1-tfo-*/*.json")]
-    return {Transport.of(record["tfo"], early=record.get("early", False), quic=record.get("quic", False)): record
-            for record in records}
+    found = {}
+    for path in (base / "client").glob("*-1-tfo-*/*.json"):
+        load = json.loads(path.read_text())
+        over = Transport.of(load["tfo"], early=load.get("early", False), quic=load.get("quic", False))
+        entries = json.loads(path.with_suffix(".har").read_text())["log"]["entries"]
+        found[load["rtt_ms"], over] = {**load, "entries": entries}
+    return found
 
 
-def test_both_ends_prove_what_each_connection_did(loads: dict[Transport, dict[str, Any]]) -> None:
-    assert set(loads) == {*Transport}
-    for over, load in loads.items():
+def test_both_ends_prove_what_each_connection_did(loads: Loads) -> None:
+    assert set(loads) == {(rtt_ms, over) for rtt_ms in RTTS_MS for over in Transport}
+    for (rtt_ms, over), load in loads.items():
         counts = load["early_data"]
-        assert (counts["possible"], counts["resumed"]) == (2, 2), over
-        assert (counts["sent"], counts["accepted"]) == (2 * over.early, 2 * over.early), over
-        assert counts["in_syn"] == 2 * (over is Transport.TFO_EARLY)
-        assert load["syn_data_connections"] == 2 * over.tfo
-        assert load["requests"] == 2
-        assert [connection.get("quic", False) for connection in load["connections"]] == [over.quic] * 2
+        assert counts["possible"] == HOSTS, (rtt_ms, over, load["why_not"])
+        assert counts["resumed"] >= HOSTS - 1, (rtt_ms, over)
+        assert counts["accepted"] == HOSTS * over.early, (rtt_ms, over)
+        assert counts["over_tcp"] == 0
+        if rtt_ms > SHORT_RTT_MS or not over.early:
+            assert counts["sent"] == HOSTS * over.early, (rtt_ms, over)
+            assert counts["in_syn"] == HOSTS * (over is Transport.TFO_EARLY), rtt_ms
+        assert load["syn_data_connections"] == HOSTS * over.tfo
+        assert load["requests"] == len(DOCUMENTS) + len(IMAGES)
+        assert [connection.get("quic", False) for connection in load["connections"]] == [over.quic] * HOSTS
 
 
-@pytest.mark.timing
-def test_the_document_waits_for_as_many_round_trips_as_theory_says(loads: dict[Transport, dict[str, Any]]) -> None:
-    for over, load in loads.items():
-        timing = load["navigation_timing"]
-        wait_ms, theory_ms = timing["responseStart"] - timing["connectStart"], over.round_trips * RTT_MS
-        assert abs(wait_ms - theory_ms) <= SHARE * theory_ms + SLACK_MS, (over, wait_ms)
+def test_documents_wait_for_as_many_round_trips_as_theory_says(loads: Loads) -> None:
+    """A round trip is a third of what a document over TCP waits for, so that all is compared within one run."""
+    waits_ms: dict[tuple[float, Transport], float] = {}
+    for cell, load in loads.items():
+        timings = [entry["timings"] for entry in load["entries"] if entry["request"]["url"] in DOCUMENTS]
+        waits_ms[cell] = median(timing["connect"] + timing["send"] + timing["wait"] for timing in timings)
+    off = {}
+    for (rtt_ms, over), wait_ms in waits_ms.items():
+        round_trip_ms = waits_ms[rtt_ms, Transport.TCP] / Transport.TCP.round_trips
+        theory_ms = over.round_trips * round_trip_ms
+        may_be_off_ms = round_trip_ms / 2 if rtt_ms == SHORT_RTT_MS else SHARE * theory_ms + SLACK_MS
+        if abs(wait_ms - theory_ms) > may_be_off_ms:
+            off[rtt_ms, over.words] = wait_ms, theory_ms
+    assert not off
+
+
+def test_page_load_time_is_saved_as_theory_says(loads: Loads) -> None:
+    rtt_ms, off = RTTS_MS[0], {}
+    for over in Transport:
+        plt_ms, theory_ms = loads[rtt_ms, over]["plt_ms"], IN_A_ROW * rtt_ms * (3 - over.round_trips)
+        saved_ms = loads[rtt_ms, Transport.TCP]["plt_ms"] - plt_ms
+        if abs(saved_ms - theory_ms) > PLT_SHARE * theory_ms:
+            off[over.words] = saved_ms, theory_ms
+    assert not off

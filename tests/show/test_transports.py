@@ -1,5 +1,6 @@
 """The table and the figure of transports side by side, from folders made by code."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from harness.analysis.transports import is_compared, transport_rows
 from harness.files.experiment import write_experiment
 from harness.files.results import cell_directory, parse_cell_directory, read_results
 from harness.files.transport import Transport
+from harness.show.export import OF_TRANSPORTS, export
 from harness.show.report import write_report
 from harness.show.section import Chart, section_lines
 from harness.show.transports import COLUMNS, draw_transports, early_data, transports_section
@@ -70,6 +72,20 @@ def test_each_row_says_what_it_saves_against_tcp(tmp_path: Path) -> None:
     [(heading, cells)] = chart.table.groups
     assert (heading, {len(row) for row in cells}, len(cells)) == (URL, {len(COLUMNS)}, 12)
     assert len([*section_lines(transports_section(selection))]) > 14
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "md"])
+def test_each_transport_has_a_row_in_an_exported_table(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"table.{ending}"
+    export(select(read_results(make_client(tmp_path / "client", [*Transport])), "load"), file)
+    text = file.read_text()
+    if ending == "json":
+        rows = json.loads(text)["cells"]
+        assert [row["round_trips"] for row in rows] == [3, 2, 2, 1, 2, 1] * len(RTTS_MS)
+        assert [row["saved_ms"] for row in rows[:6]] == [None, 60, 60, 120, 60, 120]
+        assert all(set(row) == set(OF_TRANSPORTS) for row in rows)
+    assert {over: text.count(over.words) for over in Transport if over.words not in "QUIC 0-RTT"} == {
+        over: len(RTTS_MS) for over in (Transport.TCP, Transport.TFO, Transport.EARLY, Transport.TFO_EARLY)}
 
 
 def test_a_transport_that_was_not_measured_is_missing(tmp_path: Path) -> None:
