@@ -37,7 +37,6 @@ from harness.files.exchange import (
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import Headers, headers_of_har
 from harness.files.moments import moment_of
-from harness.files.transactions import HttpTransaction
 
 PAGE = "page_1"
 """How a HAR calls its only page."""
@@ -247,11 +246,6 @@ def har_log(url: str, entries: list[dict[str, Any]], *, started: datetime | None
     log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
     log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}
     return {"log": log | ({"comment": comment} if comment else {})}
-
-
-def over_http2(transaction: HttpTransaction) -> bool:
-    """Say whether the request was sent over HTTP/2, by its pseudo-headers (RFC 9113, section 8.3)."""
-    return any(name.startswith(":") for name, _ in transaction.request_headers)
 
 
 def _pairs(headers: Headers) -> list[dict[str, str]]:

@@ -5,7 +5,6 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -60,8 +59,7 @@ FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.REDIRECT, FoundAs.STATUS, FoundAs.MI
 Count = Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
 
 
-@dataclass(frozen=True)
-class ServerRequest:
+class ServerRequest(msgspec.Struct, frozen=True):
     """One request as its server saw it.
 
     `time_s` is when the request's head was read (for a silent connection: when it was accepted), in s since the epoch.

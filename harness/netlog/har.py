@@ -7,7 +7,7 @@ there is no `text`.
 from typing import Any
 
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Request, fate_of
-from harness.files.har import H2, H3, har_log, moment_at, over_http2, to_har
+from harness.files.har import har_log, moment_at, to_har
 from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent
 from harness.netlog.load import HttpTransaction, NetLog, error_of, of_load
@@ -56,8 +56,7 @@ def _answer(transaction: HttpTransaction) -> Answer:
     headers = transaction.response_headers
     return Answer(
         status=transaction.status, reason=transaction.status_text,
-        protocol=H2 if over_http2(transaction) and transaction.http_version != H3 else transaction.http_version,
-        headers=headers,
+        protocol=transaction.protocol, headers=headers,
         mime_type=header_in(headers, "content-type"), redirect_url=transaction.redirect_url or "",
         content_bytes=transaction.content_bytes,
         body_bytes=transaction.body_bytes if transaction.status or transaction.from_cache else UNKNOWN,

@@ -20,9 +20,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.exchange import UNFINISHED, Phases
+from harness.files.har import H2
 from harness.files.headers import header_in
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
-from harness.files.transactions import NOT_APPLICABLE, HttpTransaction
 from harness.netlog.connections import (
     Carriers,
     Connection,
@@ -35,10 +35,10 @@ from harness.netlog.connections import (
 )
 from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.quic import Quic
-from harness.netlog.requests import NO_ORIGIN, PREFETCH, Hop, Requests, load_flag
-from harness.netlog.transactions import make_transactions
+from harness.netlog.requests import NO_ORIGIN, PREFETCH, HttpTransaction, Requests, load_flag
+from harness.netlog.transactions import complete
 
-__all__ = ["NOT_APPLICABLE", "Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "cut_off",
+__all__ = ["Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "cut_off",
            "error_of", "first_word", "leave_out_before", "leave_out_previous_document", "of_load", "page_log",
            "read_netlog"]
 
@@ -102,7 +102,8 @@ def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
     names = {host_and_port(hop.url) for hop in kept}
     netlog.look_ups = [look_up for look_up in (*jobs.look_ups(), *quic.look_ups())
                        if look_up.name in names]
-    netlog.transactions = make_transactions(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
+    complete(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
+    netlog.transactions = kept
     return netlog
 
 
@@ -191,12 +192,12 @@ def _mapped_names(command_line: str) -> list[str] | None:
 
 
 def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
-          left_out: Counter[str]) -> tuple[list[Hop], set[int]]:
+          left_out: Counter[str]) -> tuple[list[HttpTransaction], set[int]]:
     """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason.
 
     `ahead` is the flag of what is fetched for a page that may come later.
     """
-    kept: list[Hop] = []
+    kept: list[HttpTransaction] = []
     jobs: set[int] = set()
     each = [request.hops for request in requests.found.values()]
     for hop in (hop for hops in each for hop in hops):
@@ -206,18 +207,18 @@ def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
         reason = _why_left_out(hops, mapped, reported_to)
         if reason:
             left_out[reason] += max(1, len(hops))
-            jobs.update(job for hop in hops for job in (*hop.sends, hop.job))
+            jobs.update(job for hop in hops for job in (*hop.sent_by, hop.job))
         else:
             kept += hops
     jobs.discard(0)
     return sorted(kept, key=lambda hop: hop.start), jobs
 
 
-def _content_type(hop: Hop) -> str:
-    return header_in(tuple(hop.request_headers), "content-type")
+def _content_type(hop: HttpTransaction) -> str:
+    return header_in(hop.request_headers, "content-type")
 
 
-def _why_left_out(hops: list[Hop], mapped: list[str] | None, reported_to: set[str]) -> str:
+def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None, reported_to: set[str]) -> str:
     """Return why a request is not the page's, "" when it is."""
     if not hops:
         return "never started"
@@ -238,9 +239,9 @@ def _why_left_out(hops: list[Hop], mapped: list[str] | None, reported_to: set[st
     return ""
 
 
-def _count_requests(hops: list[Hop], carriers: Carriers) -> None:
+def _count_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
     for hop in hops:
-        for job in hop.sends:
-            connection = carriers.connection_of(job, http2=hop.http2)
+        for job in hop.sent_by:
+            connection = carriers.connection_of(job, http2=hop.version == H2)
             if connection is not None:
                 connection.requests += 1

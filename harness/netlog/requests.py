@@ -13,13 +13,15 @@ URL_REQUEST_START_JOB. Its times, in ticks (ms of Chrome's clock):
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http import client
+from http import HTTPStatus, client
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from harness.files.exchange import Phases
+from harness.files.har import H2, H3
+from harness.files.headers import EVENT_STREAM, Headers
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, of_last_hop
 
-Headers = list[tuple[str, str]]
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
 PREFETCH = "PREFETCH"
 """The flag of what a page has fetched ahead, for a page that may come later. Chrome logs another origin's document that
@@ -36,19 +38,24 @@ LARGEST_STATUS = 2**31 - 1
 """What Chrome makes of a larger one (net/http/http_response_headers.cc)."""
 
 
-@dataclass
-class Hop:
-    """One request and its answer as the events of its source tell it; ticks, None for what never happened."""
+@dataclass(eq=False)
+class HttpTransaction:
+    """One request and its answer as the events of its source tell it; ticks, None for what never happened.
+
+    It is number `hop` of its source, after so many redirects. `connection` is the id of the socket, None when there was
+    none, `error` "" or Chrome's name such as net::ERR_ABORTED: these and `phases` are known once the log was read
+    (harness.netlog.transactions). Of cookies Chrome logs the length only.
+    """
 
     source: int
-    number: int
+    hop: int
     url: str
     start: int
     method: str = ""
     initiator: str = NO_ORIGIN
     main_frame: bool = False
     load_flags: int = 0
-    sends: list[int] = field(default_factory=list)
+    sent_by: list[int] = field(default_factory=list)
     """The stream job of each time the request was sent: more than one when a reused connection turned out dead."""
     send_start: int | None = None
     send_end: int | None = None
@@ -57,22 +64,33 @@ class Hop:
     closed: int | None = None
     net_error: int = 0
     request_line: str = ""
-    request_headers: Headers = field(default_factory=list)
+    request_headers: Headers = ()
     status_line: str = ""
-    response_headers: Headers = field(default_factory=list)
-    early_hints: Headers = field(default_factory=list)
+    response_headers: Headers = ()
+    early_hints: Headers = ()
     """Headers of answers with the status 103 (RFC 8297), which came before."""
     hinted: int | None = None
     """When the first of them came."""
     redirect_url: str | None = None
     wire_bytes: int = 0
     content_bytes: int = 0
+    """What the page got."""
     cache_read: int | None = None
     goes_out: int | None = None
     """When Chrome wanted a connection for it, also where it got none."""
-    http2: bool = False
-    http3: bool = False
+    version: str = ""
+    """H2 or H3, where that was spoken."""
     job: int = 0
+    connection: int | None = None
+    error: str = ""
+    phases: Phases = field(default_factory=Phases)
+    synchronous: bool = False
+    """Whether the page's thread stood still until the answer was there (XMLHttpRequest's third argument)."""
+
+    @property
+    def sends(self) -> int:
+        """How many times it was sent: over 1 when Chrome had to send again because a reused connection was dead."""
+        return len(self.sent_by)
 
     @property
     def from_cache(self) -> bool:
@@ -80,26 +98,53 @@ class Hop:
 
         What is too old is read there, too, before the server is asked whether it still holds.
         """
-        return self.cache_read is not None and self.goes_out is None and not self.sends
+        return self.cache_read is not None and self.goes_out is None and not self.sent_by
 
+    @property
     def end(self) -> int | None:
-        """Return the tick of the last byte or of the failure; None when neither happened before the log ended."""
+        """The tick of the last byte or of the failure; None when neither happened before the log ended."""
         if self.net_error:
             return self.closed
         if self.redirect_url is not None:
             return self.head_end if self.head_end is not None else self.closed
-        if self.body_end is not None and self.closed is not None:
-            return self.body_end
-        return self.closed
+        return self.body_end if self.body_end is not None and self.closed is not None else self.closed
 
-    def status(self) -> tuple[int, str, str]:
-        """Return protocol-free (status code, status text, HTTP version) of the answer; (0, "", "") without one."""
-        version, _, rest = self.status_line.partition(" ")
-        code, _, phrase = rest.partition(" ")
-        if not code.isdigit():
-            return 0, "", ""
-        number = min(int(code[:10]), LARGEST_STATUS)
-        return number, phrase.strip() or client.responses.get(number, ""), version
+    @property
+    def status(self) -> int:
+        """The answer's status, 0 without one."""
+        code = self.status_line.partition(" ")[2].partition(" ")[0]
+        return min(int(code[:10]), LARGEST_STATUS) if code.isdigit() else 0
+
+    @property
+    def status_text(self) -> str:
+        """What the status says in words, "" without one."""
+        phrase = self.status_line.partition(" ")[2].partition(" ")[2].strip()
+        return (phrase or client.responses.get(self.status, "")) if self.status else ""
+
+    @property
+    def protocol(self) -> str:
+        """What was spoken, "" where nothing was answered over HTTP/1."""
+        return self.version or (self.status_line.partition(" ")[0] if self.status else "")
+
+    @property
+    def mime_type(self) -> str:
+        """The MIME type of the answer, "" for none."""
+        return mime_type_and_charset(self.response_headers)[0]
+
+    @property
+    def charset(self) -> str:
+        """The charset that the answer names, "" for none."""
+        return mime_type_and_charset(self.response_headers)[1]
+
+    @property
+    def body_bytes(self) -> int:
+        """What came over the network, still compressed; 0 from the cache, and for a redirect: Chrome reads none."""
+        return (self.wire_bytes or self.content_bytes) if self.sent_by and self.status != HTTPStatus.NOT_MODIFIED else 0
+
+    def is_stream(self, *, over: bool) -> bool:
+        """Say whether the answer is a stream: of events, or one of unknown length that is not `over`."""
+        length_is_known = any(name.lower() == "content-length" for name, _ in self.response_headers)
+        return self.status == HTTPStatus.OK and (self.mime_type == EVENT_STREAM or not (over or length_is_known))
 
 
 def load_flag(constants: Mapping[str, Any], name: str) -> int:
@@ -122,7 +167,7 @@ class Request:
     """One URL_REQUEST: its hops; none when it was given up before it started. `alive` is when it began."""
 
     source: int
-    hops: list[Hop] = field(default_factory=list)
+    hops: list[HttpTransaction] = field(default_factory=list)
     alive: int | None = None
 
 
@@ -134,7 +179,7 @@ def _hop(request: Request, event: Event) -> None:
         request.hops[-1].redirect_url = url
     elif request.alive is not None:
         start = request.alive
-    request.hops.append(Hop(
+    request.hops.append(HttpTransaction(
         request.source, len(request.hops), url, start, method=str(event.params.get("method", "")),
         initiator=str(event.params.get("initiator", NO_ORIGIN)),
         main_frame=event.params.get("request_type") == "main frame", load_flags=int(event.params.get("load_flags", 0))))
@@ -142,11 +187,8 @@ def _hop(request: Request, event: Event) -> None:
 
 def _headers(event: Event) -> Headers:
     """Split "Name: value" lines; the name of an HTTP/2 pseudo-header begins with a colon."""
-    pairs: Headers = []
-    for line in map(_text, event.params.get("headers", [])):
-        name, _, value = line[1:].partition(":")
-        pairs.append((line[:1] + name, value.strip()))
-    return pairs
+    parts = [(line[:1], *line[1:].partition(":")) for line in map(_text, event.params.get("headers", []))]
+    return tuple((begin + name, value.strip()) for begin, name, _, value in parts)
 
 
 def _text(logged: Any) -> str:
@@ -167,67 +209,67 @@ def _text(logged: Any) -> str:
         return raw.decode("latin-1")
 
 
-def _sending(hop: Hop, event: Event) -> None:
+def _sending(hop: HttpTransaction, event: Event) -> None:
     """Begin a sending; whatever an earlier one brought is void."""
     hop.send_start, hop.send_end, hop.head_end, hop.body_end = event.tick, None, None, None
-    hop.status_line, hop.response_headers, hop.early_hints, hop.hinted = "", [], [], None
-    hop.sends.append(hop.job)
+    hop.status_line, hop.response_headers, hop.early_hints, hop.hinted = "", (), (), None
+    hop.sent_by.append(hop.job)
 
 
-def _request_head(*, http2: bool = False, http3: bool = False) -> Callable[[Hop, Event], None]:
+def _request_head(version: str = "") -> Callable[[HttpTransaction, Event], None]:
     """Return a reader of the head that is sent, also where it is sent again since the server wants HTTP/1.1 for it
     (HTTP_1_1_REQUIRED).
     """
-    def read(hop: Hop, event: Event) -> None:
-        hop.http2, hop.http3 = http2, http3
+    def read(hop: HttpTransaction, event: Event) -> None:
+        hop.version = version
         hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
         hop.request_headers = _headers(event)
     return read
 
 
-def _response_head(hop: Hop, event: Event) -> None:
+def _response_head(hop: HttpTransaction, event: Event) -> None:
     lines = event.params.get("headers", [])
     hop.status_line = _text(lines[0]) if lines else ""
     hop.response_headers = _headers(event)[1:]
 
 
-def _early_hints(hop: Hop, event: Event) -> None:
+def _early_hints(hop: HttpTransaction, event: Event) -> None:
     hop.hinted = event.tick if hop.hinted is None else hop.hinted
-    hop.early_hints += [(name, value) for name, value in _headers(event) if not name.startswith((":", "HTTP/"))]
+    hop.early_hints += tuple(pair for pair in _headers(event) if not pair[0].startswith((":", "HTTP/")))
 
 
-def _adding(name: str) -> Callable[[Hop, Event], None]:
+def _adding(name: str) -> Callable[[HttpTransaction, Event], None]:
     """Return a reader that adds the bytes of an event to the field `name`."""
     return lambda hop, event: setattr(hop, name, getattr(hop, name) + int(event.params.get("byte_count", 0)))
 
 
-def _redirected(hop: Hop, event: Event) -> None:
+def _redirected(hop: HttpTransaction, event: Event) -> None:
     hop.redirect_url, hop.closed = str(event.params.get("location", "")), event.tick
 
 
-def _job_ended(hop: Hop, event: Event) -> None:
+def _job_ended(hop: HttpTransaction, event: Event) -> None:
     """Note an error that kept the answer's head from coming."""
     if event.params.get("net_error"):
         _closed(hop, event)
 
 
-def _cancelled(hop: Hop, event: Event) -> None:
+def _cancelled(hop: HttpTransaction, event: Event) -> None:
     hop.net_error, hop.closed = int(event.params.get("net_error", ABORTED)), event.tick
 
 
-def _closed(hop: Hop, event: Event) -> None:
+def _closed(hop: HttpTransaction, event: Event) -> None:
     if hop.closed is None:
         hop.closed = event.tick
     hop.net_error = hop.net_error or int(event.params.get("net_error", 0))
 
 
-_HOP_READERS: Readers[Hop] = {
+_HOP_READERS: Readers[HttpTransaction] = {
     ("HTTP_STREAM_REQUEST", BEGIN): noting("goes_out"),
     ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", POINT): noting("job", Event.dependency),
     ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sending,
     ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", POINT): _request_head(),
-    ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", POINT): _request_head(http2=True),
-    ("HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS", POINT): _request_head(http3=True),
+    ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", POINT): _request_head(H2),
+    ("HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS", POINT): _request_head(H3),
     ("HTTP_TRANSACTION_SEND_REQUEST", END): noting("send_end"),
     ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", POINT): _response_head,
     ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", POINT): _early_hints,

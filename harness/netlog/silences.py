@@ -16,9 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from harness.files.transactions import HttpTransaction
 from harness.netlog.connections import Connection
-from harness.netlog.load import NetLog
+from harness.netlog.load import HttpTransaction, NetLog
 from harness.system.tcp import without_port
 
 SHORTEST_MS = 5.0

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from harness.errors import first_few
 from harness.files.exchange import Fate
 from harness.files.headers import EVENT_STREAM
-from harness.files.transactions import HttpTransaction
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
+from harness.netlog.load import HttpTransaction
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import PageRecording, Seen

@@ -143,13 +143,15 @@ class HeadEncoder:
         self._limits_to_tell = []
         if size and (in_full := literals(tuple(fields), size - len(told))) is not None:
             return told + in_full
-        return told + b"".join([STATIC_FIELDS.get(field) or self._encoded(field) for field in fields])
+        places = self._table.places
+        return told + b"".join([
+            STATIC_FIELDS.get(field)
+            or (integer(FIRST_DYNAMIC + self._table.added - places[field], 7, INDEXED) if field in places
+                else self._added(field)) for field in fields])
 
-    def _encoded(self, field: Field) -> bytes:
-        place, newest = self._table.places.get(field), FIRST_DYNAMIC + self._table.added
-        if place is not None:
-            return integer(newest - place, 7, INDEXED)
-        name, value = field
+    def _added(self, field: Field) -> bytes:
+        """Put a field into the table, and return how that is written."""
+        (name, value), newest = field, FIRST_DYNAMIC + self._table.added
         index = STATIC_NAMES.get(name, 0)
         if not index and name in self._table.places:
             index = newest - self._table.places[name]

@@ -253,7 +253,7 @@ def test_bodies_of_a_recording_are_not_held_in_memory(tmp_path: Path) -> None:
     ("Text/HTML; name*=utf-8''a; name*0=a; charset=X", "x"), (f"text/html; a*{'0' * 5000}=b", ""),
     ("text/html; charset*=utf-8''x", ""), ('text/html;a="; charset=b";Charset="X" ;charset=c', "x")])
 def test_parameters_of_a_content_type_are_no_mails(content_type: str, charset: str) -> None:
-    assert mime_type_and_charset([("Content-Type", content_type)]) == ("text/html", charset)
+    assert mime_type_and_charset((("Content-Type", content_type),)) == ("text/html", charset)
 
 
 @pytest.mark.chrome

@@ -7,39 +7,36 @@ from pathlib import Path
 import pytest
 
 from harness.files.exchange import Phases
-from harness.files.transactions import HttpTransaction
 from harness.netlog.connections import Connection
-from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.load import HttpTransaction, NetLog, read_netlog
 from harness.netlog.silences import Silence, silences
 
 SLOWEST_MS = 100
 SETTLED = Path(__file__).parent.parent / "corpus" / "netlogs" / "settled.json.gz"
 CONNECTION = Connection(1, "a.test:80", "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
-REQUEST = HttpTransaction(
-    source=1, hop=0, url="http://a.test/", method="GET", main_frame=True, initiator="", start=1000, end=1310,
-    http_version="HTTP/1.0", status=200, status_text="OK", mime_type="text/html", charset="", request_line="",
-    request_headers=(), response_headers=(), redirect_url=None, error="", body_bytes=1, content_bytes=1,
-    from_cache=False, connection=1, sends=1, phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))
+REQUEST = HttpTransaction(1, 0, "http://a.test/", 1000, closed=1310, status_line="HTTP/1.0 200 OK", sent_by=[1],
+                          connection=1, phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))
+EVENTS = (("Content-Type", "text/event-stream"),)
 CONNECT = (0, 100, True)
 USUAL = [CONNECT, (100, 200, False), (200, 300, False), (300, 310, False)]
 """A connect, a wait for an answer, and two pauses in its body: from, to, whether it was asked for a connection."""
-HANGING = replace(REQUEST, end=None, response_headers=(("Content-Length", "999"),))
+HANGING = replace(REQUEST, closed=None, response_headers=(("Content-Length", "999"),))
 GIVEN_UP = replace(CONNECTION, id=2, start=1010, connect_ms=None, received=[])
 REFUSED = replace(CONNECTION, error=-102, connect_ms=None, received=[])
 ROWS = {
     "a connect, a wait and a pause in a body are one silence each": ([CONNECTION], [REQUEST], 2000, USUAL),
     "a server that nobody asks is not silent": (
         [replace(CONNECTION, received=[1200, 1300, 1310, 1900])],
-        [REQUEST, replace(REQUEST, start=1850, end=1900, phases=Phases(0.0, -1.0, -1.0, -1.0, 0.0, 50.0, 0.0))], 2000,
-        [*USUAL, (850, 900, False)]),
+        [REQUEST, replace(REQUEST, start=1850, closed=1900, phases=Phases(0.0, -1.0, -1.0, -1.0, 0.0, 50.0, 0.0))],
+        2000, [*USUAL, (850, 900, False)]),
     "a connection that the kernel opens is no answer to a request": (
         [replace(CONNECTION, received=[1390]),
          *(replace(CONNECTION, id=number, start=1000 + 20 * number, received=[]) for number in range(2, 10))],
-        [replace(REQUEST, end=1390)], 2000, [(0, 100, True), (100, 140, True), (100, 390, False),
+        [replace(REQUEST, closed=1390)], 2000, [(0, 100, True), (100, 140, True), (100, 390, False),
                                              *((at, at + 20, True) for at in range(140, 280, 20))]),
     "a request that did not fit into the SYN is asked a round trip later": (    # wsj's page at 200 ms, 1446 bytes
         [replace(CONNECTION, connect_ms=0.0, received=[1406])],
-        [replace(REQUEST, end=1406, phases=Phases(5.0, 0.0, 0.0, -1.0, 200.0, 201.0, 0.0))], 2000,
+        [replace(REQUEST, closed=1406, phases=Phases(5.0, 0.0, 0.0, -1.0, 200.0, 201.0, 0.0))], 2000,
         [(205, 406, False)]),
     "a handshake of TLS waits, too": ([replace(CONNECTION, ssl=(1100, 1250), received=[1250, 1310])], [], 2000,
                                       [CONNECT, (100, 250, False)]),
@@ -47,21 +44,23 @@ ROWS = {
         [replace(CONNECTION, connect_ms=0.0, ssl=(1000, 1410), received=[1400, 1410], sent=[1000, 1200, 1405])], [],
         2000, [(200, 400, False), (400, 410, False)]),
     "what never came is cut at the end": ([CONNECTION], [HANGING], 1700, [*USUAL, (310, 700, False)]),
-    "what never had a head is no silence": ([CONNECTION], [REQUEST, replace(HANGING, status=0)], 1700, USUAL),
-    "nor what had none until the end": ([CONNECTION], [REQUEST, replace(HANGING, status=0, end=1800)], 1700, USUAL),
+    "what never had a head is no silence": ([CONNECTION], [REQUEST, replace(HANGING, status_line="")], 1700, USUAL),
+    "nor what had none until the end": (
+        [CONNECTION], [REQUEST, replace(HANGING, status_line="", closed=1800)], 1700, USUAL),
     "what was refused is none": ([REFUSED], [], 2000, []),
     "a connect that Chrome gave up waits for nobody from then on": (        # Chromium 156 over HTTP/2
         [replace(GIVEN_UP, closed=1034)], [], 2000, [(10, 34, True)]),
     "one that it did not give up waits until the end": ([GIVEN_UP], [], 2000, [(10, 1000, True)]),
     "a stream without an end is silent until more of it comes": (
-        [replace(CONNECTION, received=[1200, 1900])], [replace(REQUEST, end=None)], 2000,
+        [replace(CONNECTION, received=[1200, 1900])], [replace(REQUEST, closed=None)], 2000,
         [CONNECT, (100, 200, False)]),
     "a stream of events is silent until more of it comes": (
-        [replace(CONNECTION, received=[1200, 1900])], [replace(REQUEST, end=1900, mime_type="text/event-stream")], 2000,
+        [replace(CONNECTION, received=[1200, 1900])], [replace(REQUEST, closed=1900, response_headers=EVENTS)], 2000,
         [CONNECT, (100, 200, False)]),
     "a request that was never sent waits for no server": (
-        [CONNECTION], [replace(REQUEST, sends=0, connection=None)], 2000, [CONNECT]),
-    "what Chrome does after the last byte is its own time": ([CONNECTION], [replace(REQUEST, end=1700)], 2000, USUAL)}
+        [CONNECTION], [replace(REQUEST, sent_by=[], connection=None)], 2000, [CONNECT]),
+    "what Chrome does after the last byte is its own time": (
+        [CONNECTION], [replace(REQUEST, closed=1700)], 2000, USUAL)}
 
 
 @pytest.mark.parametrize("what", ROWS)
