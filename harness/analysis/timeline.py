@@ -51,9 +51,9 @@ class TimedRequest:
     for the same handshake, which only HTTP/2 knows: over HTTP/1 it waits until the answer before it is over.
     `tcp_ms` is how long all of the connection's TCP handshake took, waited for or not; 0 if it began before the load.
     `syn_bytes` is how much a SYN must carry to hold the whole request (its head and body), None over TLS, where the SYN
-    carries the ClientHello; `posted_bytes` is its body, whatever carries it. `connection` is "" for an answer from the
-    cache. `status` is 0 without an answer, `mime_type` what its Content-Type says, `body_bytes` its body as it came.
-    For a `synchronous` request the page's thread stood still.
+    carries the ClientHello. `connection` is "" for an answer from the cache. `status` is 0 without an answer,
+    `mime_type` what its Content-Type says, `body_bytes` its body as it came. For a `synchronous` request the page's
+    thread stood still.
     """
 
     order: int
@@ -73,7 +73,6 @@ class TimedRequest:
     head: float
     end: float
     syn_bytes: int | None
-    posted_bytes: int = 0
     status: int = 0
     mime_type: str = ""
     body_bytes: int = 0
@@ -235,7 +234,6 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
         dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
         end=head + max(0.0, timings["receive"]), of_worker=headers.get("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
-        posted_bytes=max(0, int(asked["bodySize"])),
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
         body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
         synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""),

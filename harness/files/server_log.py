@@ -15,6 +15,7 @@ COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes
            "protocol", "own_ms", "answer", "early", "resumed")
 OLDER = 2
 """So many columns at the end did logs not have that were written before early data was known here."""
+PLAIN = re.compile("[!-~]+")
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
@@ -210,5 +211,7 @@ def _time(digits: str) -> float:
 
 def _column(text: str) -> str:
     """Keep a column in its column and its line: white space and control characters are percent-encoded."""
+    if PLAIN.fullmatch(text):
+        return text
     safe = re.sub(r"[\s\x00-\x1f\x7f]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)
     return safe.encode("utf-8", "surrogateescape").decode("utf-8", "replace") or "-"

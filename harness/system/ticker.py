@@ -12,9 +12,11 @@ from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
+from harness.system.beside import beside
 from harness.system.lateness import Lateness, lateness_between
 from harness.system.pressure import MS_PER_TICK, read_pressure
 from harness.system.privileges import as_root
@@ -214,24 +216,9 @@ def ticking(late: Callable[[], list[int]] = list) -> Iterator[Ticks]:
     `late` tells how many packets were let go how late so far (harness.system.lateness), [] where nothing counts them.
     Raises OSError at its end when they are not, since nothing could be read any more.
     """
-    ticks, ended, failures = Ticks(), threading.Event(), list[OSError]()
-    watched = _Watched(ticks)
-
-    def tick() -> None:
-        try:
-            _tick(ticks, watched, late, ended)
-        except OSError as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=tick, name="ticker", daemon=True)
-    thread.start()
-    try:
+    ticks = Ticks()
+    with beside(partial(_tick, ticks, _Watched(ticks), late), "ticker"):
         yield ticks
-    finally:
-        ended.set()
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 class _Duty:

@@ -31,6 +31,7 @@ from harness.files.text_log import Response
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.importing import import_recording
 from harness.mirror.recording import Recording, read_recording
+from harness.replay.body import Bodies
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -115,16 +116,16 @@ class Replay:
                       hash_body(request.get("post", "").encode()))
         descriptors = {name.name: os.open(name, os.O_PATH) for name in self._mirror.iterdir()}
         try:
-            with reply_to(self._sites[scheme, host], descriptors,
-                          Request(request.get("method", "GET"), slash + path, asked)) as reply:
-                return self._outcome(reply, preflight=request.get("method") == "OPTIONS")
+            reply = reply_to(self._sites[scheme, host], Bodies(descriptors),
+                             Request(request.get("method", "GET"), slash + path, asked))
+            return self._outcome(reply, preflight=request.get("method") == "OPTIONS")
         finally:
             for descriptor in descriptors.values():
                 os.close(descriptor)
 
     def _outcome(self, reply: Reply, *, preflight: bool) -> dict[str, Any]:
         headers = dict(reply.headers)
-        body = reply.read(reply.size or 0).decode() if reply.found != "missing" else ""
+        body = reply.body.read(reply.size or 0).decode() if reply.body and reply.found != "missing" else ""
         number = self._numbers.get(reply.answer)
         gets: dict[str, Any] = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
                                 "status": reply.status}

@@ -81,14 +81,6 @@ def test_an_authority_that_cannot_be_used_is_said_at_once(files: PageFiles, tmp_
         check_authority(check_pages(files), authority)
 
 
-def test_without_an_authority_none_is_made_yet(files: PageFiles, tmp_path: Path) -> None:
-    record(files, (FIRST, "https://two.test/path?x=1"), ("https://two.test/path?x=1", None), (SECOND, None))
-    page_set = check_pages(files)
-    assert page_set.secure
-    check_authority(page_set, tmp_path / ".authority")
-    assert not (tmp_path / ".authority").exists()
-
-
 def test_a_good_recording(files: PageFiles) -> None:
     page_set = check_pages(files)
     assert [page.url for page in page_set.pages] == [FIRST, SECOND]
@@ -172,11 +164,6 @@ def test_a_document_that_redirects_lead_away_from(files: PageFiles, capsys: pyte
     record(files, (FIRST, None), *answers)
     (files.mirror / "two.test" / "path?x=1").unlink()    # with it, the file is what the redirect leads to
     assert complaint(files, capsys).startswith(f"{files.pages}:3: the document of {SECOND} is not in the mirror My/; ")
-
-
-def test_a_document_whose_file_was_removed(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
-    (files.mirror / "two.test" / "path?x=1").unlink()
-    assert complaint(files, capsys).startswith(f"{files.pages}:3: the document of {SECOND} is not in the mirror")
 
 
 def test_an_empty_document_is_no_page(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:

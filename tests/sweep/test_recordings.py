@@ -98,17 +98,6 @@ def test_the_lists_own_recording_comes_first_and_real_pages_before_synthetic_one
     assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-real"
 
 
-def test_a_recording_of_a_later_program_is_taken_last(tmp_path: Path) -> None:
-    for name in ("a-later", "b-now", "c-own"):
-        mirror = SmallMirror(tmp_path, name)
-        mirror.add(ONE, name)
-        mirror.finish(ONE)
-    (tmp_path / "a-later.fetchlog" / "manifest.json").write_text('{"format": 99}')
-    (tmp_path / "b-now.fetchlog" / "manifest.json").unlink()
-    shutil.rmtree(tmp_path / "c-own")
-    assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-now"
-
-
 def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     os.mkfifo(tmp_path / "both" / "img.one.test" / "fifo")

@@ -27,6 +27,7 @@ from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording
 from harness.record.sources.brought import NUMBER
 from harness.replay.authority import HTTP_1, Authority
+from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
 from harness.replay.server import Logs, ReplayServer
 from harness.replay.site import MISSING, Site, Sites
@@ -69,7 +70,7 @@ class ServedSource:
                  for listener, scheme in zip(self._listeners, OTHER, strict=True)]
         nowhere = RequestLog(Path(os.devnull))
         logs: Logs = defaultdict(lambda: nowhere)
-        self._server = _Server(ports, self._directories, {0.0: (logs, logs)}, self._mark)
+        self._server = _Server(ports, Bodies(self._directories), {0.0: (logs, logs)}, self._mark)
         threading.Thread(target=self._server.serve, daemon=True).start()
         return self
 
