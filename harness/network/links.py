@@ -17,7 +17,7 @@ from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_limit
 from harness.system.commands import run
 from harness.system.companions import Companion, running
-from harness.system.lateness import Lateness, LatenessCounts, lateness_between
+from harness.system.lateness import LatenessCounts
 from harness.system.netns import inside
 from harness.system.shared_counts import counting
 
@@ -52,18 +52,8 @@ class Delay:
             self.line.check()
 
     def mark(self) -> list[int]:
-        """Return where the counts stand, for `read_lateness` at the end of an interval."""
+        """Return where the counts stand, for harness.system.lateness.latest_ms at the end of an interval."""
         return self.counts.read() if self.counts is not None else []
-
-
-def read_lateness(delay: Delay, mark: list[int]) -> Lateness | None:
-    """Return how late packets were let go since `mark` was taken; None where no delay line counts (netem, no delay).
-
-        mark = delay.mark()
-        ...                                 # a load
-        late = read_lateness(delay, mark)   # late.packets, .p50_ms, .p99_ms, .largest_ms
-    """
-    return lateness_between(mark, delay.counts.read()) if delay.counts is not None else None
 
 
 @contextmanager

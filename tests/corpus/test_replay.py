@@ -26,11 +26,9 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
-from harness.files.pages import PageFiles
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked, hash_body
-from harness.mirror.importing import import_recording
-from harness.mirror.recording import Recording, read_recording
+from harness.mirror.recording import Recording
 from harness.replay.body import Bodies
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
@@ -146,16 +144,6 @@ OUTCOME = ("gets", "found", "status", "waits_ms", "to", "sends", "allows")
 
 def given(request: dict[str, Any]) -> dict[str, Any]:
     return {name: request[name] for name in OUTCOME if name in request}
-
-
-@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[case["name"] for _, case in CASES])
-def test_a_recording_that_was_imported_answers_alike(case: dict[str, Any], tmp_path: Path) -> None:
-    recording_of(case, tmp_path)
-    assert import_recording(PageFiles(tmp_path, "Web"))
-    imported = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
-    assert imported.manifest.is_current
-    replay = Replay(case, tmp_path, imported)
-    assert [replay.ask(request) for request in case["requests"]] == [given(request) for request in case["requests"]]
 
 
 @pytest.mark.parametrize(("file", "case"), CASES, ids=[case["name"] for _, case in CASES])
