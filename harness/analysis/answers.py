@@ -1,11 +1,8 @@
 """Which recorded answers a load got, and whether something else than one lies on its critical path."""
 
-from dataclasses import dataclass
-
 from harness.analysis.explanation import explain
 from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE
 from harness.files.load_parts import Coverage
-from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
 
 NOT_AS_RECORDED = ("stand-in", "missing")
@@ -14,33 +11,6 @@ WHOLE_RATIO = 0.90
 """Loads that get this share of the recorded answers and bytes have the page whole (harness.measure.coverage)."""
 PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
 """What a page is made of: without one of these it is another page."""
-
-
-@dataclass(frozen=True)
-class AnswerCounts:
-    """How many requests of one load were answered how; `exact` is None in records that did not count those."""
-
-    exact: int | None
-    stand_in: int
-    missing: int
-    failed: int
-    failed_as_recorded: int = 0
-
-
-def answer_counts(record: LoadRecord | None) -> AnswerCounts | None:
-    """Return the counts of a load, None without a record that says them.
-
-    Before answers had identities a record said only what the servers had answered with the nearest URL and with 404.
-    """
-    if record is None:
-        return None
-    if record.answers:
-        answers = record.answers
-        return AnswerCounts(answers.exact, answers.stand_in, answers.missing, answers.failed,
-                            answers.failed_as_recorded)
-    if record.best_match is None or record.missing is None or record.failed_requests is None:
-        return None
-    return AnswerCounts(None, record.best_match, record.missing, sum(record.failed_requests.values()))
 
 
 def doubtful_urls(load: LoadResult, rtt_ms: float) -> list[str]:

@@ -8,7 +8,6 @@ client``.
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.analysis.answers import answer_counts
 from harness.errors import InputError, run_main
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, read_results
@@ -57,7 +56,7 @@ def _place(load: LoadResult) -> tuple[float, int, int, str, int]:
 def _row(load: LoadResult) -> Row:
     """Return what is known of one load; without a record (of 2013, or cut short) that is little, as why_not says."""
     record = load.record or LoadRecord(load.url, load.page, 0, 0, 0, 0)
-    failed, connections, answers = record.failed_requests, record.connections, answer_counts(load.record)
+    failed, connections = record.failed_requests, record.connections
     return {
         "page": load.page, "url": load.url, "delaynet_ms": load.delaynet_ms, "rtt_ms": load.rtt_ms, "tfo": load.tfo,
         "run": load.run, "valid": load.valid,
@@ -69,7 +68,6 @@ def _row(load: LoadResult) -> Row:
             connection.requests > 1 for connection in connections),
         **{name: getattr(record, name) for name in (
             "connections_with_request", "syn_data_connections", "preconnects_unused", "silent_connections")},
-        "best_match": answers.stand_in if answers else None, "missing": answers.missing if answers else None,
         "delay_line_drops": record.delay_line_drops,
         **{f"{side}_{name}": record.counters.get(side, {}).get(name) for side in SIDES for name in COUNTERS},
         "why_not": list(load.why_not),

@@ -130,11 +130,8 @@ class _HeldConnections:
 
 
 def _at(cause: Cause, moved: list[_Moved]) -> float:
-    """Return by how much earlier a cause comes: with its answer's end, or before that with its begin."""
-    if cause.request is None:
-        return 0.0
-    there = moved[cause.request.order]
-    return there.end if cause.at >= cause.request.end else there.head
+    """Return by how much earlier a cause comes."""
+    return moved[cause.request.order].end if cause.request else 0.0
 
 
 def _handshake_ms(request: TimedRequest, rtt_ms: float, over: Transport, *, small_client_hello: bool) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from harness.analysis.answers import PARTS, WHOLE_RATIO, answer_counts, share_received
+from harness.analysis.answers import PARTS, WHOLE_RATIO, share_received
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection
 from harness.errors import first_few, shortened
@@ -12,7 +12,7 @@ from harness.show.section import Table, columns, plain_table
 
 COUNTED = {"Exact": "exact", "Stand-in": "stand_in", "Missing": "missing", "Failed": "failed",
            "Failed as recorded": "failed_as_recorded"}
-"""Columns, and which of a load's AnswerCounts stand in them."""
+"""Columns, and which counts of a load's ReceivedAnswers stand in them."""
 
 
 def doubtful_words(urls: Sequence[str]) -> str:
@@ -37,18 +37,16 @@ def answers_table(selection: Selection) -> Table:
 
 def _page_row(rows: Sequence[Row]) -> list[str]:
     """Return one page's row; [] where all was as recorded."""
-    records = [load.record for row in rows for load in row.loads if load.record]
-    received = [record.answers for record in records if record.answers]
-    counts = [found for record in records if (found := answer_counts(record))]
+    received = [load.record.answers for row in rows for load in row.loads if load.record and load.record.answers]
     critical = dict.fromkeys(url for row in rows for urls in row.doubtful.values() for url in urls)
     lost = dict.fromkeys(answer.url for answers in received for answer in answers.each
                          if answer.expected and not answer.late and answer.purpose in PARTS)
     least = min((answers.coverage for answers in received if answers.coverage), key=share_received, default=None)
     is_whole = least is None or share_received(least) >= WHOLE_RATIO
     others = [name for name in COUNTED.values() if name != "exact"]
-    if is_whole and not critical and not any(getattr(each, name) for each in counts for name in others):
+    if is_whole and not critical and not any(getattr(each, name) for each in received for name in others):
         return []
-    return [rows[0].url, *(_span(getattr(each, name) for each in counts) for name in COUNTED.values()),
+    return [rows[0].url, *(_span(getattr(each, name) for each in received) for name in COUNTED.values()),
             NOT_KNOWN if is_whole or least is None else _share(least), first_few([*critical]) or NOT_KNOWN,
             first_few([*lost]) or NOT_KNOWN]
 
@@ -58,6 +56,6 @@ def _share(least: Coverage) -> str:
            f"{least.recorded_bytes / 1000:,.0f} kB"
 
 
-def _span(numbers: Iterable[int | None]) -> str:
-    known = [number for number in numbers if number is not None]
+def _span(numbers: Iterable[int]) -> str:
+    known = [*numbers]
     return span(min(known), max(known)) if known else NOT_KNOWN

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis.answers import answer_counts, doubtful_urls
+from harness.analysis.answers import doubtful_urls
 from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
@@ -22,7 +22,6 @@ from harness.show.report.render import render
 from harness.show.waterfall import compare_loads, draw_requests
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
-from tests.support.made_record import made_record
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
@@ -139,13 +138,6 @@ def test_what_failed_as_when_it_was_recorded_is_counted_and_named_if_the_page_is
                                                  each=(lost, replace(lost, url=f"{LOST}.png", purpose="image"))))
     found = page_row(tmp_path)
     assert (found[4], found[7]) == ("2", LOST)
-
-
-def test_records_of_format_1_know_what_the_servers_counted() -> None:
-    counts = answer_counts(made_record(best_match=3, missing=1, failed_requests={"net::ERR_FAILED": 2}))
-    assert counts is not None
-    assert (counts.exact, counts.stand_in, counts.missing, counts.failed) == (None, 3, 1, 2)
-    assert answer_counts(made_record()) is answer_counts(None) is None
 
 
 def test_what_the_verdict_says_is_not_on_the_path_is_not_looked_for(tmp_path: Path) -> None:

@@ -2,18 +2,10 @@
 
 from pathlib import Path
 
-from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.file import read_netlog_file
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import WebSocket, read_websockets
-
-
-def bodies_in(log: Path) -> dict[tuple[int, int], ResponseBody]:
-    """Return the bodies of answers by request and hop."""
-    bodies = Bodies()
-    read_netlog_file(log, bodies)
-    return bodies.by_request()
 
 
 def sent_bodies_in(log: Path) -> dict[tuple[str, str], list[Sent]]:

@@ -6,7 +6,6 @@ Also what was not counted: loads that are not valid, and requests that failed.
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from harness.analysis.answers import answer_counts
 from harness.analysis.cell import Cell
 from harness.analysis.selection import Selection
 from harness.errors import first_few
@@ -35,8 +34,8 @@ SUMS: dict[str, Count] = {
     "TFO queue overflowed": _kernel("TCPFastOpenListenOverflow"),
     "Timeouts": _kernel("TCPTimeouts"),
     "Dropped": lambda record: record.delay_line_drops,
-    "Stand-ins": lambda record: counts.stand_in if (counts := answer_counts(record)) else None,
-    "Missing": lambda record: counts.missing if (counts := answer_counts(record)) else None,
+    "Stand-ins": lambda record: record.answers.stand_in if record.answers else None,
+    "Missing": lambda record: record.answers.missing if record.answers else None,
 }
 """The proof table's columns, and what of a load's record is summed in each."""
 LARGEST: dict[str, Count] = {

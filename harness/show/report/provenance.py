@@ -15,8 +15,6 @@ from harness.show.section import Section, columns, plain_table
 
 NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers")
 OF_NAMES = "Settings have the names of experiment-<delaynet>.json; docs/experiments.md says what each option does."
-IN_LOADS = ("kernel", "machine", "cpus", "python", "git", "measured_rtt_ms")
-"""What an experiment's file and each load's record say."""
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
 TCP_FASTOPEN = "net.ipv4.tcp_fastopen"
 """It changes from load to load: that is the experiment."""
@@ -28,10 +26,9 @@ def environment_section(results: Results) -> Section:
     for load in results.loads:
         if load.record:
             records[load.rtt_ms].append(load.record)
-    settings: dict[float, Mapping[str, Any]] = {
-        rtt_ms: _known_to(found[0]) for rtt_ms, found in records.items()}      # where no file says more
-    settings |= {experiment.rtt_ms: experiment.settings for experiment in results.experiments}
-    facts = {rtt_ms: {**_in_words(found), **_of_loads(records[rtt_ms])} for rtt_ms, found in settings.items()}
+    settings = {experiment.rtt_ms: experiment.settings for experiment in results.experiments}
+    facts = {rtt_ms: {**_in_words(settings.get(rtt_ms, {})), **_of_loads(records[rtt_ms])}
+             for rtt_ms in {**settings, **records}}
     names = dict.fromkeys(name for known in facts.values() for name in known)
     rows = [[name, _per_rtt({rtt_ms: known.get(name, NOT_KNOWN) for rtt_ms, known in sorted(facts.items())})]
             for name in names]
@@ -48,13 +45,6 @@ def _per_rtt(values: Mapping[float, str]) -> str:
     if len({*values.values()}) == 1:
         return next(iter(values.values()))
     return "\n".join(f"RTT {rtt_ms:g} ms: {value}" for rtt_ms, value in values.items())
-
-
-def _known_to(record: LoadRecord) -> dict[str, Any]:
-    """Return what a load's record says of the machine, as an experiment's file would."""
-    environment = record.environment or Environment()
-    sysctls = {name: value for name, value in environment.sysctls.items() if name != TCP_FASTOPEN}
-    return {key: value for key in IN_LOADS if (value := getattr(environment, key))} | {"sysctls": sysctls}
 
 
 def _in_words(settings: Mapping[str, Any]) -> dict[str, str]:
