@@ -211,7 +211,7 @@ class _Causes:
         redirects: dict[str, list[TimedRequest]] = defaultdict(list)
         for request in heard:
             document = self._askers[request.order].document
-            if document is not None and request.kind != DOCUMENT:
+            if document is not None:
                 of_documents[document.order].append(request)
         for request in timeline.requests:
             redirects[request.redirect_to].append(request)
@@ -240,9 +240,12 @@ class _Causes:
 
 
 def _pool(requests: Iterable[TimedRequest], documents: Sequence[TimedRequest]) -> _Pool:
-    others = [request for request in requests if request.kind != DOCUMENT]
-    return _Pool(documents, Ends(request for request in others if request.kind not in PASSIVE),
-                 Ends(request for request in others if request.kind in PASSIVE))
+    """Return `documents` and what else of `requests` may cause something; other documents are frames, which tell of their
+    end when they have loaded, as images do.
+    """
+    others = [request for request in requests if request not in documents]
+    return _Pool(documents, Ends(request for request in others if request.kind not in (*PASSIVE, DOCUMENT)),
+                 Ends(request for request in others if request.kind in (*PASSIVE, DOCUMENT)))
 
 
 def stops_the_parser(request: TimedRequest) -> bool:
