@@ -240,8 +240,8 @@ class _Causes:
 
 
 def _pool(requests: Iterable[TimedRequest], documents: Sequence[TimedRequest]) -> _Pool:
-    """Return `documents` and what else of `requests` may cause something; other documents are frames, which tell of their
-    end when they have loaded, as images do.
+    """Return `documents` and what else of `requests` may cause something. Other documents are frames, which say that
+    they have loaded, as images do.
     """
     others = [request for request in requests if request not in documents]
     return _Pool(documents, Ends(request for request in others if request.kind not in (*PASSIVE, DOCUMENT)),

@@ -12,6 +12,10 @@ from harness.analysis.stats import improvement_percent, median_if_any
 from harness.files.results import LoadResult, Results
 from harness.files.transport import Transport
 
+QUIC_CONNECTION_MS, QUIC_MB_MS = 12.0, 110.0
+"""What the servers, which are in Python, work for a connection over QUIC and for a MB of answers, in ms of a processor:
+measured in November 2026 on the machine of docs/experiments.md. A connection over HTTP/2 takes 5 ms."""
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -40,6 +44,17 @@ class Compared:
     def plt_ms(self) -> float | None:
         """The median of its loads."""
         return self.cell.median_ms
+
+    @property
+    def most_work_ms(self) -> float:
+        """Return for how long a load over QUIC can have waited for its servers' processor; 0 over TCP.
+
+        At most: servers work beside each other, and while others' answers are on their way.
+        """
+        records = [load.record for load in self.cell.loads if load.record and self.over.quic]
+        work_ms = [QUIC_CONNECTION_MS * len(record.connections or ()) + QUIC_MB_MS * (record.bytes or 0) / 1e6
+                   for record in records]
+        return median_if_any(work_ms) or 0.0
 
     @property
     def saved_percent(self) -> float | None:

@@ -20,6 +20,8 @@ COLUMNS = ("RTT(ms)", "Transport", "Round trips", "PLT (s)", "Saved (s)", "Saved
            "Early data")
 BESIDE = 1.3
 """By this factor the axis of the RTTs, a logarithmic one, goes on beside the smallest and the largest."""
+MUCH_WORK = 0.1
+"""More than this part of the page load time is said, if servers over QUIC can have worked for so long."""
 IN_WORDS = ("Transport", "95% interval", "Early data")
 
 
@@ -50,6 +52,10 @@ def _words(selection: Selection) -> Iterator[str]:
     if off:
         yield f"Predictions are off by {sum(off) / len(off):.1%} on average, {max(off):.1%} at most, over " \
               f"{len(off)} cells."
+    work = [row.most_work_ms / row.plt_ms for row in rows if row.plt_ms]
+    if max(work, default=0.0) > MUCH_WORK:
+        yield f"Careful: QUIC's servers work in Python. For that a page may have waited for up to {max(work):.0%} of " \
+              "its page load time, which is not QUIC's fault."
     fewest = min((row.interval.pairs for row in rows if row.interval), default=None)
     if fewest is None:
         yield "No intervals: they take two runs or more."
