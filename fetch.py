@@ -5,7 +5,7 @@
                                                                    myURLS.fetchlog/  PAGE, PAGE.har, manifest.json
 
     ./fetch.py --from site.wacz      the same from what others recorded: a .har, .warc or .wacz
-    ./fetch.py --from Paper2013      bring a recording of an older format into today's
+    ./fetch.py --from Paper2013      bring a recording of 2013's format into today's
     ./fetch.py --as-of 2013-03-12    the same from a web archive, as the pages were on that day
     ./fetch.py --to site.wacz        the reverse: the recording as a .wacz, .warc.gz, .warc or .har
 
@@ -245,7 +245,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--append", action="store_true", help="record only the pages that are not recorded yet")
     origin = parser.add_mutually_exclusive_group()
     origin.add_argument("--from", dest="source", type=Path, metavar="SOURCE",
-                        help=f"what others recorded: {KINDS}; or the NAME of a recording of an older format")
+                        help=f"what others recorded: {KINDS}; or the NAME of a recording of 2013's format")
     origin.add_argument("--as-of", type=day, metavar="DATE",
                         help="record from a web archive, as the pages were on this day (2013-03-12)")
     origin.add_argument("--to", type=Path, metavar="FILE",

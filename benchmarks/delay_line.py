@@ -44,12 +44,11 @@ from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
-from harness.network.links import read_lateness
 from harness.network.needs import check_programs
 from harness.network.star import Host
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
-from harness.system.lateness import Lateness
+from harness.system.lateness import latest_ms
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
@@ -73,12 +72,12 @@ class Usage:
 @dataclass
 class Sampling:
     """What was sampled while it lasted: connects as (epoch seconds, ms), the line's use before and after, and how late
-    it let packets go by its own count (None without a delay).
+    it let a packet go at most by its own count, in ms (0.0 without a delay).
     """
 
     before: Usage
     after: Usage
-    lateness: Lateness | None = None
+    latest_ms: float = 0.0
     connects: list[tuple[float, float]] = field(default_factory=list)
 
     def row(self, name: str, rtt_ms: float, times_ms: list[float]) -> list[str]:
@@ -89,12 +88,11 @@ class Sampling:
         return [f"{rtt_ms:g} ms {name}", f"{len(times_ms)}", f"{p50 - rtt_ms:+.2f}", f"{p99 - rtt_ms:+.2f}",
                 f"{(p50 / rtt_ms - 1) * 100:+.2f}" if rtt_ms else "", f"{packets}", f"{packets / seconds:.0f}",
                 *([f"{cpu_us / packets:.1f}", f"{cpu_us / seconds / 1e4:.1f}"] if rtt_ms else ["", ""]),
-                *([f"{late:.2f}" for late in (self.lateness.p50_ms, self.lateness.p99_ms, self.lateness.largest_ms)]
-                  if self.lateness else [""] * 3)]
+                f"{self.latest_ms:.2f}"]
 
 
 HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 error %", "packets", "packets/s",
-          "CPU us/packet", "CPU %", "late p50 ms", "p99", "largest"]
+          "CPU us/packet", "CPU %", "latest ms"]
 
 
 def main() -> int:
@@ -167,7 +165,7 @@ def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
         before, mark = usage(user, line_pid), lab.delay.mark()
         found = Sampling(before, before)
         yield found
-        found.after, found.lateness = usage(user, line_pid), read_lateness(lab.delay, mark)
+        found.after, found.latest_ms = usage(user, line_pid), latest_ms(mark, lab.delay.mark())
         printed, _ = sampler.communicate(timeout=30)
         if sampler.returncode != 0:
             raise ExperimentError("connect_times.py failed")

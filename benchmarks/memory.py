@@ -16,12 +16,6 @@ def pss_bytes(pids: Iterable[int]) -> int:
     return sum(map(_pss_bytes, pids))
 
 
-def peak_bytes(pid: int) -> int:
-    """Return the most memory that a process had (proc(5), status: VmHWM); 0 where the kernel does not say it."""
-    found = re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    return int(found[1]) * 1024 if found else 0
-
-
 def _pss_bytes(pid: int) -> int:
     found = re.search(r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
     if found is None:

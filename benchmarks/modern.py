@@ -44,8 +44,7 @@ from harness.system.signals import run_interruptible
 
 QUIET = ("--quiet", "0.5", "--quiet-limit", "3")
 """These pages are quiet by then, or for ever loud: what tfo.py would wait for besides would double the time."""
-HOLLOW = frozenset((ReasonKind.FAILED_REQUESTS, ReasonKind.HALF_OF_RECORDING, ReasonKind.LITTLE_BEFORE_MESSAGES,
-                    ReasonKind.LITTLE_IN_EVERY_LOAD, ReasonKind.TOO_LITTLE))
+HOLLOW = frozenset((ReasonKind.FAILED_REQUESTS, ReasonKind.HALF_OF_RECORDING, ReasonKind.TOO_LITTLE))
 """Kinds of reasons against loads that got too little."""
 
 

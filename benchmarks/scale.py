@@ -6,7 +6,7 @@ takes all of it down. The servers replay the hosts of Paper/, and as many hosts 
 Measured:
 
     star up      until running_star() gives it: Mininet, offloads off, neighbours set (no delay, no servers yet)
-    delayed      until the rates are read back and the delay is in place
+    delayed      until the delay is in place
     servers up   from the start of http_tfo.py until all its servers listen, Python's start included
     memory       PSS of all server processes while they listen (proc(5), smaps_rollup), in units of 10^6 bytes
     servers gone until running_servers() has ended

@@ -1,15 +1,13 @@
 """A cache of getaddrinfo's answers."""
 
+import math
 import os
 import socket
 import threading
 import time
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, wait
-from dataclasses import dataclass
-from errno import ETIMEDOUT
+from concurrent.futures import Future
 from typing import NamedTuple
 
 from connie.addresses import Address, Host, Port, is_numeric, unique_addresses
@@ -22,10 +20,6 @@ MAX_ENTRIES = 1024
 
 
 Addresses = tuple[Address, ...]
-
-_CACHES: "weakref.WeakSet[DnsCache]" = weakref.WeakSet()
-"""All there are: each has to work in the child of a fork."""
-
 
 class Question(NamedTuple):
     """The arguments of getaddrinfo."""
@@ -41,19 +35,33 @@ class Question(NamedTuple):
         return f"{self.host!r} port {self.port}"
 
 
-@dataclass(frozen=True)
-class Lookup:
-    """The addresses of a name, in getaddrinfo's order, each once; and whether they come out of the cache."""
+class Lookup(NamedTuple):
+    """The answer to a question, or what will be it; and whether it was known before it was asked for."""
 
-    addresses: Addresses
+    answer: "Future[Addresses]"
     cached: bool
+
+    @property
+    def addresses(self) -> Addresses:
+        """The addresses of a name, in getaddrinfo's order, each once. Raises what getaddrinfo raised."""
+        return self.answer.result()
+
+
+class _Answers:
+    """What one process knows and asks: an answer expires at a time of the clock, a question under way never."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.lock = threading.Lock()
+        self.kept: OrderedDict[Question, tuple[Future[Addresses], float]] = OrderedDict()
 
 
 class DnsCache:
     """Answers of getaddrinfo for `ttl_s` seconds each. Threads may share one; they also share a question under way.
 
     Names that do not resolve are not kept, so that one is asked for again as soon as it may exist. IP addresses never
-    enter the cache: they are converted on the spot.
+    enter the cache: they are converted on the spot. In the child of a fork a cache begins empty: a thread that held
+    its lock or asked for a name exists in the parent only.
     """
 
     def __init__(self, ttl_s: float = TTL_S, max_entries: int = MAX_ENTRIES,
@@ -61,121 +69,75 @@ class DnsCache:
         self._ttl_s = ttl_s
         self._max_entries = max_entries
         self._clock = clock
-        self._answers: OrderedDict[Question, tuple[float, Addresses]] = OrderedDict()
-        self._forget_threads()
-        _CACHES.add(self)
+        self._of_process = _Answers()
 
     def __reduce__(self) -> str | tuple[object, ...]:
         """Let pickle and copy take along what uses a cache: CACHE is CACHE everywhere, others arrive empty."""
         return "CACHE" if self is CACHE else (DnsCache, (self._ttl_s, self._max_entries, self._clock))
 
-    def _forget_threads(self) -> None:
-        """Begin with a lock and no question under way: in the child of a fork no other thread exists that has them."""
-        self._lock = threading.Lock()
-        self._asked: dict[Question, Future[Addresses]] = {}
+    @property
+    def _answers(self) -> _Answers:
+        if self._of_process.process != os.getpid():
+            self._of_process = _Answers()
+        return self._of_process
 
     def __len__(self) -> int:
-        with self._lock:
-            return len(self._answers)
+        return len(self._answers.kept)
 
     def clear(self) -> None:
         """Forget every answer, and those to questions under way when they come."""
-        with self._lock:
-            self._answers.clear()
-            self._asked.clear()
+        self._of_process = _Answers()
 
     def forget(self, question: Question) -> None:
         """Forget the answer to one question."""
-        with self._lock:
-            self._answers.pop(question, None)
+        answers = self._answers
+        with answers.lock:
+            answers.kept.pop(question, None)
 
-    def lookup(self, question: Question, timeout_s: float | None = None) -> Lookup:
-        """Return the addresses; wait for the name server at most `timeout_s`, without a limit when it is None.
-
-        Raises what getaddrinfo raises (socket.gaierror, UnicodeError, ...), and TimeoutError.
-        """
-        answer = self.known(question)
-        if answer is not None:
-            return answer
-        future = self.ask(question)
-        wait([future], timeout_s)
-        if not future.done():
-            raise lookup_timeout(question)
-        return Lookup(future.result(), cached=False)
-
-    def known(self, question: Question) -> Lookup | None:
-        """Return what can be told without waiting: the answer kept, or that of an IP address; else None."""
-        if is_numeric(question.host):
-            return Lookup(unique_addresses(socket.getaddrinfo(*question)), cached=False)
-        with self._lock:
-            expires, addresses = self._answers.get(question, (0.0, ()))
-            if addresses and self._clock() < expires:
-                self._answers.move_to_end(question)
-                return Lookup(addresses, cached=True)
-            return None
-
-    def ask(self, question: Question) -> "Future[Addresses]":
-        """Ask in a thread of its own, or join who is asking already; return the answer to come.
+    def lookup(self, question: Question) -> Lookup:
+        """Return the answer kept, or ask in a thread of its own, or join who is asking already.
 
         A thread, because nothing else ends a wait for getaddrinfo: it is a daemon and remembers its answer even if
-        nobody waits for it any more.
+        nobody waits for it any more. The answer of an IP address is there at once, or its error is raised.
         """
-        with self._lock:
-            future = self._asked.get(question)
-            if future is not None:
-                return future
-            future = self._asked[question] = Future()
-            future.set_running_or_notify_cancel()            # from here on a waiter who gives up cannot cancel it
-        asking = threading.Thread(target=self._ask, args=(question, future), name="connie-lookup", daemon=True)
+        future: Future[Addresses] = Future()
+        future.set_running_or_notify_cancel()               # a waiter who gives up cannot cancel it
+        if is_numeric(question.host):
+            future.set_result(unique_addresses(socket.getaddrinfo(*question)))
+            return Lookup(future, cached=False)
+        answers = self._answers
+        with answers.lock:
+            known, expires = answers.kept.get(question, (future, -math.inf))
+            if self._clock() < expires:
+                answers.kept.move_to_end(question)
+                return Lookup(known, known.done())
+            answers.kept[question] = future, math.inf
+        asking = threading.Thread(target=self._ask, args=(answers, question, future), name="connie-lookup", daemon=True)
         try:
             asking.start()
         except RuntimeError:                                 # no more threads: then this one has to wait
-            self._ask(question, future)
-        return future
+            self._ask(answers, question, future)
+        return Lookup(future, cached=False)
 
-    def _ask(self, question: Question, future: "Future[Addresses]") -> None:
+    def _ask(self, answers: _Answers, question: Question, future: "Future[Addresses]") -> None:
+        addresses: Addresses = ()
+        failure = None
         try:
             addresses = unique_addresses(socket.getaddrinfo(*question))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is for those who wait
-            self._answered(question, future, ())
-            future.set_exception(error)
-        else:
-            self._answered(question, future, addresses)
+            failure = error
+        with answers.lock:
+            if answers.kept.get(question, (None, 0))[0] is future:      # neither forgotten nor asked anew
+                del answers.kept[question]
+                if addresses:
+                    answers.kept[question] = future, self._clock() + self._ttl_s
+            while len(answers.kept) > self._max_entries:
+                answers.kept.popitem(last=False)
+        if failure is None:
             future.set_result(addresses)
-
-    def _answered(self, question: Question, future: "Future[Addresses]", addresses: Addresses) -> None:
-        with self._lock:
-            if self._asked.get(question) is not future:      # cleared since it was asked
-                return
-            del self._asked[question]
-            if addresses and self._max_entries > 0:
-                self._answers[question] = (self._clock() + self._ttl_s, addresses)
-                self._answers.move_to_end(question)
-                while len(self._answers) > self._max_entries:
-                    self._answers.popitem(last=False)
-
-
-def lookup_timeout(question: Question) -> TimeoutError:
-    """Return the error of a name server that did not answer in time."""
-    return TimeoutError(ETIMEDOUT, f"timed out looking up {question.host!r}")
+        else:
+            future.set_exception(failure)
 
 
 CACHE = DnsCache()
 """What connie uses unless told otherwise."""
-
-UNCACHED = DnsCache(max_entries=0)
-"""Keeps nothing."""
-
-
-def cache_or_none(cache: DnsCache | None) -> DnsCache:
-    """Return the cache to ask: for None one that keeps nothing."""
-    return UNCACHED if cache is None else cache
-
-
-def _forget_threads() -> None:
-    for cache in list(_CACHES):
-        cache._forget_threads()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)

@@ -14,7 +14,7 @@ from typing import Any
 
 from connie.addresses import Address, Host, Port, Preference, SourceAddress, interleave
 from connie.attempt import Attempt, Setup, SocketOption, begin, close_all, places
-from connie.cache import CACHE, DnsCache, Lookup, Question, cache_or_none, lookup_timeout
+from connie.cache import CACHE, DnsCache, Lookup, Question
 from connie.errors import ConnectError, failed_again
 from connie.options import RaceOptions
 from connie.race import SHORTAGES, Race
@@ -106,7 +106,7 @@ def connecting(host: Host, port: Port, timeout: float | None, setup: Setup, opti
     When it is closed before its end it closes every socket. only_one: to one address, drawn at random.
     """
     deadline = _deadline_in(timeout)
-    cache = cache_or_none(options.cache)
+    cache = DnsCache(max_entries=0) if options.cache is None else options.cache
     question = Question(host, port)
     answer = yield from _looking_up(cache, question, deadline)
     addresses = interleave(answer.addresses, options.prefer)
@@ -146,14 +146,12 @@ def wait_for_sockets(sockets: Sockets, timeout_s: float | None) -> Sockets:
 
 
 def _looking_up(cache: DnsCache, question: Question, deadline: float | None) -> Generator[Wait, Sockets, Lookup]:
-    answer = cache.known(question)
-    if answer is not None:
-        return answer
-    future = cache.ask(question)
-    yield Wait(_left(deadline), answer=future)
-    if not future.done():
-        raise lookup_timeout(question)
-    return Lookup(future.result(), cached=False)
+    found = cache.lookup(question)
+    if not found.answer.done():
+        yield Wait(_left(deadline), answer=found.answer)
+    if not found.answer.done():
+        raise TimeoutError(ETIMEDOUT, f"timed out looking up {question.host!r}")
+    return found
 
 
 def _racing(addresses: list[Address], question: Question, setup: Setup, options: RaceOptions,

@@ -1,13 +1,10 @@
 """What is raised when no address of a host could be connected to."""
 
 import errno
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from connie.addresses import Address
-
-Condition = type[BaseException] | tuple[type[BaseException], ...] | Callable[[BaseException], bool]
-
 
 _CLASSES: dict[type[OSError], type["ConnectError"]] = {}
 
@@ -28,10 +25,9 @@ class ConnectError(OSError):
     """Every address failed. Has the errno, strerror and class that `socket.create_connection` would raise.
 
     That is: those of the last address in the order tried, so that `except ConnectionRefusedError` goes on to work; and
-    TimeoutError when the caller's time was over. `attempts` has every address with its own error. It can be used as an
-    ExceptionGroup (`message`, `exceptions`, `subgroup`, `split`, `derive`) but is none: no class can be an OSError and
-    an ExceptionGroup at once, because both have C layouts of their own, and Python 3.10 has no ExceptionGroup. For
-    `except*`, raise `ExceptionGroup(error.message, error.exceptions)`.
+    TimeoutError when the caller's time was over. `attempts` has every address with its own error. No class can be an
+    OSError and an ExceptionGroup at once, because both have C layouts of their own: for `except*`, raise
+    `ExceptionGroup(error.message, error.exceptions)`.
     """
 
     message: str
@@ -42,22 +38,6 @@ class ConnectError(OSError):
     def exceptions(self) -> tuple[OSError, ...]:
         """The error of each address, in the order tried."""
         return tuple(attempt.error for attempt in self.attempts)
-
-    def derive(self, attempts: Sequence[FailedAttempt]) -> "ConnectError":
-        """Return an error of the same connection with these attempts, at least one."""
-        return connect_error(self.message, attempts, self.timed_out)
-
-    def subgroup(self, condition: Condition) -> "ConnectError | None":
-        """Return the attempts whose errors are of a class or fulfil a condition, or None when there is none."""
-        return self.split(condition)[0]
-
-    def split(self, condition: Condition) -> "tuple[ConnectError | None, ConnectError | None]":
-        """Return the attempts that match the condition, and the others; None for no attempts."""
-        matches: list[FailedAttempt] = []
-        others: list[FailedAttempt] = []
-        for attempt in self.attempts:
-            (matches if _fulfils(attempt.error, condition) else others).append(attempt)
-        return tuple(self.derive(part) if part else None for part in (matches, others))     # type: ignore[return-value]
 
     def __str__(self) -> str:
         causes = ", ".join(f"{attempt.address}: {attempt.error.strerror or attempt.error}" for attempt in self.attempts)
@@ -97,9 +77,3 @@ def _connect_error_of(kind: type[OSError]) -> type[ConnectError]:
         names = {"__doc__": ConnectError.__doc__, "__module__": __name__}
         _CLASSES.setdefault(kind, type("ConnectError", (ConnectError, kind), names))
     return _CLASSES[kind]
-
-
-def _fulfils(error: OSError, condition: Condition) -> bool:
-    if isinstance(condition, type | tuple):
-        return isinstance(error, condition)
-    return condition(error)

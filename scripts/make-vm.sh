@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Make the course VM: vm/tfo-lab-ARCH.qcow2, a bootable Debian 12 with TFO Lab set up in it. See docs/install.md.
+# Make the course VM: vm/tfo-lab-ARCH.qcow2, a bootable Debian 12 with TFO Lab set up in it; with --ova also the file
+# that VirtualBox and VMware import. See docs/install.md.
 #
 # Everything comes from the distribution's packages (debootstrap, then apt inside) and from PyPI through the project's own
 # setup.sh. Neither KVM nor loop devices are needed: the file system is filled by mke2fs -d, the EFI partition by mtools,
@@ -22,6 +23,7 @@ arch=$(dpkg --print-architecture 2>/dev/null || true)
 output=$ROOT/vm
 mirror=http://deb.debian.org/debian
 disk_gib=16
+ova=
 tests=
 keep=
 dry_run=
@@ -34,6 +36,7 @@ usage: sudo ./scripts/make-vm.sh [options]
   --output DIR         where tfo-lab-ARCH.qcow2 goes (vm/)
   --mirror URL         the Debian archive (http://deb.debian.org/debian)
   --disk GIB           size of the VM's disk; the file grows only as the disk fills (16)
+  --ova                also tfo-lab-amd64.ova, for VirtualBox and VMware, and its SHA-256
   --tests              also install what scripts/test.sh needs
   --keep               keep the unpacked system beside the image, to look into
   --dry-run            say what would be done, and whether this machine can
@@ -60,6 +63,7 @@ read_arguments() {
                 esac
                 shift
                 ;;
+            --ova) ova=yes ;;
             --tests) tests=--tests ;;
             --keep) keep=yes ;;
             --dry-run) dry_run=yes ;;
@@ -69,6 +73,7 @@ read_arguments() {
         shift
     done
     [[ $arch == amd64 || $arch == arm64 ]] || refuse "--arch: amd64 or arm64, not '$arch'"
+    [[ -z $ova || $arch == amd64 ]] || refuse "--ova: is for --arch amd64; on Apple silicon QEMU and UTM read the qcow2"
     [[ $mirror =~ ^(https?://|file:/)[^\ ]+$ ]] || refuse "--mirror: a URL such as http://deb.debian.org/debian"
     [[ $disk_gib =~ ^[1-9][0-9]{0,3}$ && $disk_gib -ge 6 ]] || refuse "--disk: a whole number of GiB, at least 6"
 }
@@ -95,6 +100,7 @@ plan() {
 3. inside: linux-image-$arch, GRUB, OpenSSH, sudo, user mininet/mininet, a copy of $ROOT, scripts/setup.sh $tests
 4. a disk of $disk_gib GiB: EFI partition, ext4 root; packed into $output/tfo-lab-$arch.qcow2
 END
+    [[ -z $ova ]] || echo "5. the same disk as VMDK, with a description (OVF): $output/tfo-lab-$arch.ova, and its SHA-256 beside it"
 }
 
 # step WHAT COMMAND...: announce WHAT, run COMMAND, and stop with the end of its words when it fails.
@@ -122,6 +128,8 @@ build() {
     step "installing system and project" provision "$system" "$uuid"
     step "filling the disk" "$ROOT/scripts/vm/disk.sh" "$system" "$WORK/disk.raw" "$arch" "$disk_gib" "$uuid"
     step "packing the image" qemu-img convert -f raw -O qcow2 -c "$WORK/disk.raw" "$WORK/image.qcow2"
+    [[ -z $ova ]] || step "packing the OVA" "$ROOT/scripts/vm/ova.sh" "$WORK/image.qcow2" "tfo-lab-$arch" \
+        "$WORK/tfo-lab-$arch.ova" "$disk_gib"
 }
 
 unpack() {
@@ -203,7 +211,7 @@ clean_up() {
 }
 
 main() {
-    local missing status=0
+    local missing made status=0
     read_arguments "$@"
     missing=$(missing_packages | tr '\n' ' ')
     if [[ -n $dry_run ]]; then
@@ -239,12 +247,14 @@ main() {
     wait "$CHILD" || status=$?
     CHILD=
     ((status == 0)) || exit "$status"
-    mv "$WORK/image.qcow2" "$output/tfo-lab-$arch.qcow2"
+    mv "$WORK/image.qcow2" "$WORK/tfo-lab-$arch.qcow2"
+    for made in "$WORK/tfo-lab-$arch".*; do
+        give_to_caller "$made"
+        mv "$made" "$output/"
+    done
     [[ -z $keep ]] || { rm -rf "$output/system-$arch"; mv "$WORK/system" "$output/system-$arch"; }
-    give_to_caller "$output/tfo-lab-$arch.qcow2"
     rm -f "$LOG"
-    say "$output/tfo-lab-$arch.qcow2: $(du -BM "$output/tfo-lab-$arch.qcow2" | cut -f 1)B, made in $SECONDS s;" \
-        "start it with: ./scripts/run-vm.sh"
+    say "$(cd "$output" && du -h "tfo-lab-$arch".* | tr '\n\t' '; '), made in $SECONDS s; start it with: ./scripts/run-vm.sh"
 }
 
 main "$@"

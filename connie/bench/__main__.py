@@ -2,40 +2,134 @@
 
     python -m connie.bench google.com apple.com
     python -m connie.bench --peers --port 443 --file hosts.txt
+    python -m connie.bench --https google.com
 
 Strategies: connie_connect races all addresses; cached_dns_connect keeps names for 60 s and takes one address at random;
 create_connection asks for the name each time and tries the addresses in turn. --peers adds asyncio's Happy Eyeballs,
 aiohappyeyeballs, anyio, trio, curl and Go's dialer, where installed. A time begins before the name is looked up and
-ends with the connection; closing is not part of it. All times are seconds. Names of this machine only, with nobody on
-port 80, are measured against a small server that is started for it. Needs no root.
+ends with the connection; closing is not part of it. With --http and --https it is one GET over a new connection until
+its whole answer, by connie.http's classes and http.client's own. All times are seconds. Names of this machine only,
+with nobody on port 80, are measured against a small server that is started for it. Needs no root.
 
 Exit status: 0, 1 when a strategy never succeeded, 2 for bad input.
 """
 
 import argparse
-from contextlib import ExitStack
+import os
+import re
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from functools import partial
+from pathlib import Path
 
-from connie.bench.command_line import HTTP_PORT, Call, run_benchmark
+from connie.bench.fetch import fetches
+from connie.bench.own_server import loopback_without_server, running_server
 from connie.bench.peers import open_peers
+from connie.bench.rounds import Call, format_line, run_rounds
 from connie.bench.strategies import OWN, Strategy
 
+HTTP_PORT, HTTPS_PORT = 80, 443
 
-def calls(arguments: argparse.Namespace, port: int, stack: ExitStack) -> dict[str, Call]:
-    """Return what connects to a host, closes, and returns the seconds until it was connected, by strategy."""
-    strategies = [*OWN, *(stack.enter_context(open_peers()) if arguments.peers else ())]
-    return {strategy.name: partial(_connect_s, strategy, port, arguments.timeout_s) for strategy in strategies}
+
+def _number(low: float, high: float, fraction: str = "") -> Callable[[str], float]:
+    """Return a reader of plain decimal numbers; what int() and float() take besides (1_0, 010, nan) is refused."""
+    plain = re.compile(r"(0|[1-9]\d{0,9})" + fraction, re.ASCII)
+
+    def read(text: str) -> float:
+        if not plain.fullmatch(text) or not low <= float(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text[:40]!a} is not a number from {low:g} to {high:.10g}")
+        return float(text) if fraction else int(text)
+    return read
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m connie.bench", description=__doc__, usage=argparse.SUPPRESS,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="names (or addresses) to connect to, taken in turns")
+    parser.add_argument("--file", type=Path, help="a file of more names, one a line; # begins a remark")
+    parser.add_argument("--rounds", type=_number(1, 1_000_000), default=300, help="calls of each strategy (300)")
+    parser.add_argument("--port", type=_number(1, 65535), help=f"TCP port ({HTTP_PORT}; with --https {HTTPS_PORT})")
+    parser.add_argument("--timeout", type=_number(0.001, 3600, r"(\.\d{1,9})?"), default=10.0, metavar="SECONDS",
+                        help="given to each strategy; create_connection takes it for each address (10)")
+    parser.add_argument("--seed", type=_number(0, 2**32 - 1), default=1, help="of the order in a round (1)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--peers", action="store_true", help="compare with other people's ways to connect, too")
+    what.add_argument("--http", action="store_true", help="fetch / from each host")
+    what.add_argument("--https", action="store_true", help="fetch / from each host over TLS")
+    return parser
+
+
+def all_hosts(typed: list[str], file: Path | None) -> list[str]:
+    """Return the hosts typed and those of the file. Raises ValueError when there are none, or one is no name."""
+    given = [("", name) for name in typed]
+    if file:
+        try:
+            lines = file.read_text("utf-8-sig").split("\n")     # Windows' editors begin with a byte order mark
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or 'it is no UTF-8 text'}); "
+                             "give a file of host names, one a line") from None
+        given += [(f"{file}:{number}: ", name) for number, line in enumerate(lines, 1)
+                  if (name := line.partition("#")[0].strip())]
+    for where, name in given:
+        # Control characters are none's: getaddrinfo stops at a NUL, http.client and curl refuse them.
+        if not name.isprintable() or len(name.split()) != 1 or "/" in name:
+            raise ValueError(f"{where}not a host name: {name[:120]!r}; write it without http://, as in: google.com")
+    if not given:
+        raise ValueError(f"{f'{file}: ' if file else ''}no hosts; write some, as in: google.com apple.com, "
+                         "or give a --file with one a line")
+    return [name for _, name in given]
 
 
 def _connect_s(strategy: Strategy, port: int, timeout_s: float, host: str) -> float:
     return strategy.measure(host, port, timeout_s).connect_s
 
 
-def main() -> None:
-    """Measure, print and exit."""
-    peers = ("--peers", "compare with asyncio, aiohappyeyeballs, anyio, trio, curl and Go, too")
-    run_benchmark(__doc__, peers, calls, lambda _arguments: HTTP_PORT)
+def measure(arguments: argparse.Namespace, hosts: list[str]) -> int:
+    """Measure and print a line for each strategy; return 1 when one of them never succeeded, else 0."""
+    with ExitStack() as stack:
+        port = arguments.port or (HTTPS_PORT if arguments.https else HTTP_PORT)
+        if port == HTTP_PORT and not arguments.port and (addresses := loopback_without_server(hosts, port)):
+            port = stack.enter_context(running_server(addresses))
+            print(f"nobody listens on port {HTTP_PORT} of this machine: measuring against a small server of our own, "
+                  f"port {port}", file=sys.stderr)
+        calls: dict[str, Call]
+        if arguments.http or arguments.https:
+            calls = fetches(port, arguments.timeout, arguments.https)
+        else:
+            strategies = [*OWN, *(stack.enter_context(open_peers()) if arguments.peers else ())]
+            calls = {each.name: partial(_connect_s, each, port, arguments.timeout) for each in strategies}
+        found = run_rounds(calls, hosts, arguments.rounds, arguments.seed)
+    for name, series in found.items():
+        print(format_line(name, series), flush=True)
+    for name, series in found.items():              # each kind of failure once
+        for message in sorted(set(series.errors)):
+            print(f"{name}: {series.errors.count(message)} x {message}", file=sys.stderr)
+    return 0 if all(series.times_s for series in found.values()) else 1
+
+
+def main() -> int:
+    """Read the command line, measure, print; return the exit status.
+
+    Ctrl-C ends it with 130. A full disk, a reader of standard output that has ended (`| head`), and a server that
+    cannot listen end it with 1 and one line.
+    """
+    parser = _parser()
+    arguments = parser.parse_args()
+    try:
+        return measure(arguments, all_hosts(arguments.hosts, arguments.file))
+    except ValueError as error:
+        parser.error(str(error))
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    except OSError as error:                    # those of the calls measured are counted and never come here
+        with Path(os.devnull).open("wb") as nowhere:     # Python's end would print the rest again, and complain
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        with suppress(OSError):                 # standard error may go to the same place
+            print(f"stopped: {error.strerror or error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,8 +14,8 @@ PATIENCE_S = 5.0
 LOCALHOST = ("127.0.0.1", "::1")
 
 
-def loopback_addresses(hosts: Sequence[str], port: int) -> list[str]:
-    """Return the loopback addresses of this machine that `hosts` lead to; [] if one of these leads anywhere else.
+def loopback_without_server(hosts: Sequence[str], port: int) -> list[str]:
+    """Return the loopback addresses that `hosts` lead to; [] if one leads elsewhere, or somebody listens on `port`.
 
     They need not be 127.0.0.1: Debian gives the machine's own name 127.0.1.1 (hosts(5) there).
     """
@@ -26,15 +26,12 @@ def loopback_addresses(hosts: Sequence[str], port: int) -> list[str]:
         except (OSError, UnicodeError):
             return []
         addresses |= dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
-    return list(addresses) if all(ipaddress.ip_address(address).is_loopback for address in addresses) else []
-
-
-def anybody_listens(hosts: Sequence[str], port: int) -> bool:
-    """Tell whether something answers on `port` of one of `hosts`."""
-    for host in hosts:
-        with suppress(OSError), socket.create_connection((host, port), timeout=1):
-            return True
-    return False
+    if not all(ipaddress.ip_address(address).is_loopback for address in addresses):
+        return []
+    for address in addresses:
+        with suppress(OSError), socket.create_connection((address, port), timeout=1):
+            return []
+    return list(addresses)
 
 
 class _OneAnswer(socketserver.StreamRequestHandler):

@@ -16,7 +16,6 @@ import json
 import os
 import random
 import resource
-import socket
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -24,11 +23,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 
 from connie.bench.peers import open_peers
-from connie.bench.strategies import OWN, RACE_TFO, Strategy, blocking
+from connie.bench.strategies import OWN, RACE_TFO, Strategy
 from connie.lab.scenarios import PORT, PROFILES, Scenario
 from connie.lab.task import FLOOR, REQUEST, Cost, Results, Task, Time
-from connie.lab.warm_up import warm_up
+from connie.lab.warm_up import to_address, warm_up
 from harness.errors import run_main
+from harness.system.fastopen import parse_netstat
 from harness.system.netns import inside
 
 REALTIME_PRIORITY = 10
@@ -41,7 +41,7 @@ SETTLE_S = 0.3
 """By then no packet of a connect is under way any more: two round trips of the farthest address."""
 
 COST_CONNECTS = 5
-COUNTERS = {"snmp": ("ActiveOpens", "PassiveOpens"), "netstat": ("EmbryonicRsts", "TCPFastOpenPassive")}
+NET = Path("/proc/thread-self/net")
 
 
 def main() -> int:
@@ -97,8 +97,7 @@ def one_time(strategy: Strategy, scenario: Scenario, timeout_s: float) -> Time:
 def floor_of(scenario: Scenario) -> Strategy:
     """Return the least that a strategy can take."""
     nearest = scenario.alive[0].address
-    return Strategy(FLOOR, blocking(lambda _host, port, timeout_s: socket.create_connection((nearest, port),
-                                                                                            timeout_s)))
+    return Strategy(FLOOR, lambda _host, *arguments: to_address(nearest, *arguments))
 
 
 def measure_cost(task: Task, scenario: Scenario, strategy: Strategy) -> Cost:
@@ -117,25 +116,22 @@ def _counted(task: Task) -> "Counter[str]":
     """Return the counters of the client and of all sites together, once all packets have arrived. Needs root."""
     time.sleep(SETTLE_S)
     found: Counter[str] = Counter()
-    for pid in (task.client_pid, *task.site_pids):
+    for pid in task.site_pids:
         with inside(pid):
-            for file, names in COUNTERS.items():
-                values = _values(Path(f"/proc/thread-self/net/{file}").read_text(encoding="ascii"))
-                found.update({name: values.get(name, 0) for name in names
-                              if (name == "ActiveOpens") == (pid == task.client_pid)})
+            found.update(_of_tcp("snmp", "Tcp:", "PassiveOpens"))
+            found.update(_of_tcp("netstat", "TcpExt:", "EmbryonicRsts", "TCPFastOpenPassive"))
     with inside(task.client_pid):
-        devices = Path("/proc/thread-self/net/dev").read_text(encoding="ascii")
+        found.update(_of_tcp("snmp", "Tcp:", "ActiveOpens"))
+        devices = (NET / "dev").read_text(encoding="ascii")
     [numbers] = [line.partition(":")[2].split() for line in devices.splitlines()
                  if line.partition(":")[0].strip() == task.interface]
     found["bytes"] = int(numbers[8])
     return found
 
 
-def _values(text: str) -> dict[str, int]:
-    """Read /proc/net/snmp or netstat: pairs of lines, names and then values, with the same word in front."""
-    lines = [line.split() for line in text.splitlines() if line.startswith("Tcp")]
-    return {name: int(value) for names, values in zip(lines[::2], lines[1::2], strict=True)
-            for name, value in zip(names[1:], values[1:], strict=False)}
+def _of_tcp(file: str, tag: str, *names: str) -> dict[str, int]:
+    values = parse_netstat((NET / file).read_text(encoding="ascii"), tag)
+    return {name: values.get(name, 0) for name in names}
 
 
 def _cpu_s() -> float:

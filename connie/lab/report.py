@@ -8,6 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from connie.bench.rounds import percentile
 from connie.lab.scenarios import FAULTS, Profile
 from connie.lab.task import FLOOR, Results, Time
 from harness.analysis.intervals import improvement_interval
@@ -32,19 +33,14 @@ def values_ms(times: Sequence[Time], fault: str, strategy: str, what: str = "con
             if (time.fault, time.strategy) == (fault, strategy)]
 
 
-def rank(values: Sequence[float], percent: float) -> float:
-    """Return the smallest of `values` that at least `percent` percent of them do not exceed (nearest rank)."""
-    return sorted(values)[max(0, math.ceil(len(values) * percent / 100) - 1)]
-
-
 def time_rows(results: Results) -> list[tuple[str, ...]]:
     """Return how long connects took. A percentile that lies among failed connects is `failed`."""
     rows = []
     for fault in FAULTS:
         for strategy in STYLES:
             if connect_ms := values_ms(results.times, fault, strategy):
-                figures = [*(rank(connect_ms, percent) for percent in (50, 95, 99)),
-                           rank(values_ms(results.times, fault, strategy, "first_byte_ms"), 50)]
+                figures = [*(percentile(connect_ms, percent) for percent in (50, 95, 99)),
+                           percentile(values_ms(results.times, fault, strategy, "first_byte_ms"), 50)]
                 rows.append((fault, strategy, str(len(connect_ms)), str(connect_ms.count(math.inf)),
                              *("failed" if math.isinf(figure) else f"{figure:.1f}" for figure in figures)))
     return rows

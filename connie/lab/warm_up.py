@@ -1,9 +1,10 @@
 """Before anything is measured: does every name resolve, and is every address as far away as it is meant to be?"""
 
 import socket
-import time
 from contextlib import suppress
 
+from connie import connie_connect
+from connie.bench.strategies import blocking, wait_for_answer
 from connie.lab.scenarios import PORT, Endpoint, Scenario
 from connie.lab.task import REQUEST
 from harness.errors import ExperimentError
@@ -12,7 +13,8 @@ SAMPLES = 5
 TOLERANCE_RATIO, TOLERANCE_MS = 0.02, 1.0
 """harness.network.rtt's own, to which the jitter is added."""
 JITTERS = 5
-TCP_FASTOPEN_CONNECT = 30                   # linux/tcp.h; Python has no name for it before 3.13
+
+to_address = blocking(lambda address, port, timeout_s: socket.create_connection((address, port), timeout_s))
 
 
 def warm_up(scenario: Scenario, jitter_ms: float, timeout_s: float) -> None:
@@ -22,9 +24,13 @@ def warm_up(scenario: Scenario, jitter_ms: float, timeout_s: float) -> None:
     RTT is not what the profile says.
     """
     _look_up(scenario)
-    for point in scenario.alive:
-        _check_rtt(point, jitter_ms, timeout_s)
-        _connect_ms(point, timeout_s, fast_open=True)
+    try:
+        for point in scenario.alive:
+            check_rtt(point, jitter_ms, timeout_s)
+            with connie_connect(point.address, PORT, timeout_s, tfo=REQUEST) as sock:
+                wait_for_answer(sock)
+    except OSError as error:
+        raise ExperimentError(f"an address of {scenario.name} cannot be reached: {error}") from None
 
 
 def _look_up(scenario: Scenario) -> None:
@@ -37,31 +43,14 @@ def _look_up(scenario: Scenario) -> None:
     raise ExperimentError(f"the star's name server does not give the addresses of {scenario.name}")
 
 
-def _check_rtt(point: Endpoint, jitter_ms: float, timeout_s: float) -> None:
+def check_rtt(point: Endpoint, jitter_ms: float, timeout_s: float) -> None:
     """Raise ExperimentError unless a connect to an address takes as long as its RTT says, jitter aside."""
     limit_ms = TOLERANCE_RATIO * point.rtt_ms + TOLERANCE_MS + JITTERS * jitter_ms
     # Dozens of addresses are checked, and one hiccup of the machine is no reason to give up: the best of a few counts.
     rtts_ms = []
     for _ in range(SAMPLES):
-        rtts_ms.append(_connect_ms(point, timeout_s))
+        rtts_ms.append(1000 * to_address(point.address, PORT, timeout_s).connect_s)
         if -TOLERANCE_MS < rtts_ms[-1] - point.rtt_ms < limit_ms:
             return
     raise ExperimentError(f"RTT to {point.address} is {min(rtts_ms):.1f} ms, not {point.rtt_ms:g}: "
                           "nothing was measured; end other programs and try again")
-
-
-def _connect_ms(point: Endpoint, timeout_s: float, fast_open: bool = False) -> float:
-    with socket.socket(socket.AF_INET6 if point.is_ipv6 else socket.AF_INET, socket.SOCK_STREAM) as sock:
-        sock.settimeout(timeout_s)
-        began_s = time.perf_counter()
-        try:
-            if fast_open:
-                sock.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)
-            sock.connect((point.address, PORT))
-            took_ms = (time.perf_counter() - began_s) * 1000
-            if fast_open:
-                sock.sendall(REQUEST)
-                sock.recv(1)
-        except OSError as error:
-            raise ExperimentError(f"{point.address} cannot be reached: {error}") from None
-        return took_ms

@@ -30,7 +30,7 @@ class AnswerCounts:
 def answer_counts(record: LoadRecord | None) -> AnswerCounts | None:
     """Return the counts of a load, None without a record that says them.
 
-    Before answers had identities a record told only what the servers had answered with the nearest URL and with 404.
+    Before answers had identities a record said only what the servers had answered with the nearest URL and with 404.
     """
     if record is None:
         return None
@@ -52,11 +52,11 @@ def doubtful_urls(load: LoadResult, rtt_ms: float) -> list[str]:
         return []
     doubtful = [answer for answer in load.record.answers.each if not answer.late and (
         answer.kind in NOT_AS_RECORDED or (answer.expected and answer.status))]
-    told = [answer.url for answer in doubtful if answer.critical]
+    critical = [answer.url for answer in doubtful if answer.critical]
     unknown = {answer.url for answer in doubtful if answer.critical is None}
     explanation = explain(load, rtt_ms) if unknown else None
     on_path = [step.url for step in explanation.steps if step.url in unknown] if explanation else []
-    return list(dict.fromkeys([*told, *on_path]))
+    return list(dict.fromkeys([*critical, *on_path]))
 
 
 def share_received(cover: Coverage) -> float:

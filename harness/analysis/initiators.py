@@ -1,4 +1,4 @@
-"""What Chrome said of a page's requests when the page warmed up (run 0), told of another load of it.
+"""What Chrome said of a page's requests when the page warmed up (run 0), for another load of it.
 
 To note who asked for what takes time, so only loads that never count do. Both loads got recorded answers: a request is
 known again by the answer that it got (ReceivedAnswer.identity) where its URL differs, as one does with the time in it.
@@ -33,8 +33,8 @@ def initiators_of(record: LoadRecord, warm_up: LoadRecord | None) -> Sequence[In
     then, now = _urls(warm_up), _urls(record)
     known = {*now.values()}
     other = {url: now[answer] for answer, url in then.items() if url not in known and answer in now}
-    return [replace(told, url=other.get(told.url, told.url), by=other.get(told.by, told.by))
-            for told in warm_up.initiators or ()]
+    return [replace(said, url=other.get(said.url, said.url), by=other.get(said.by, said.by))
+            for said in warm_up.initiators or ()]
 
 
 def _urls(record: LoadRecord) -> dict[str, str]:

@@ -51,9 +51,9 @@ class TimedRequest:
     for the same handshake, which only HTTP/2 knows: over HTTP/1 it waits until the answer before it is over.
     `tcp_ms` is how long all of the connection's TCP handshake took, waited for or not; 0 if it began before the load.
     `syn_bytes` is how much a SYN must carry to hold the whole request (its head and body), None over TLS, where the SYN
-    carries the ClientHello; `posted_bytes` is its body, whatever carries it. `connection` is "" for an answer from the
-    cache. `status` is 0 without an answer, `mime_type` what its Content-Type says, `body_bytes` its body as it came.
-    For a `synchronous` request the page's thread stood still.
+    carries the ClientHello. `connection` is "" for an answer from the cache. `status` is 0 without an answer,
+    `mime_type` what its Content-Type says, `body_bytes` its body as it came. For a `synchronous` request the page's
+    thread stood still.
     """
 
     order: int
@@ -73,7 +73,6 @@ class TimedRequest:
     head: float
     end: float
     syn_bytes: int | None
-    posted_bytes: int = 0
     status: int = 0
     mime_type: str = ""
     body_bytes: int = 0
@@ -85,8 +84,6 @@ class TimedRequest:
     """Whether it is a worker's script or what that one imports, for which no load event waits (HTML, section 10.2)."""
     unread: bool = False
     """Whether nothing on the page gets to know its answer, as of a beacon or of what is fetched ahead for later."""
-    hinted: bool = False
-    """Whether hints (a 103) came before its answer, for which Chrome asked for things already: not of a frame's."""
     entry: int = field(default=-1, compare=False)
     """Its place among the entries of the HAR."""
     initiator: Initiator | None = field(default=None, compare=False)
@@ -155,8 +152,6 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float,
     requests = _with_initiators(requests, initiators)
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
     requests = _with_imports_of_workers(requests)
-    own = own_documents(requests)
-    requests = [replace(request, hinted=request.hinted and request in own) for request in requests]
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
     for request in requests:
         tasks = _without(tasks, request) if request.synchronous else tasks
@@ -199,16 +194,6 @@ def _without(tasks: Sequence[tuple[float, float]], waited: TimedRequest) -> list
     return [(start, end) for start, end in parts if start < end]
 
 
-def own_documents(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
-    """Return the page's own document and the redirects that led to it, not those of its frames: what comes first.
-
-    A page that leads to itself (by a script or <meta>, once it has set a cookie) names itself as the Referer.
-    """
-    documents = [request for request in requests if request.kind == DOCUMENT]
-    own = next((number for number, request in enumerate(documents) if not request.redirect_to), len(documents))
-    return documents[:own + 1]
-
-
 def _makers(entries: Sequence[dict[str, Any]], starts: Sequence[float]) -> dict[str, tuple[int, float]]:
     """Return for each connection which entry was the first sent on it (as id()), and when it was sent."""
     makers: dict[str, tuple[int, float]] = {}
@@ -243,13 +228,12 @@ def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[f
     dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
     headers = _headers(entry)
     return TimedRequest(
-        order=0, url=str(asked["url"]), kind=kind_of(entry), hinted=bool(answer.get("_earlyHints")),
-        referer=headers.get("referer", ""), redirect_to=str(answer.get("redirectURL") or ""), connection=connection,
-        first=first, shared=not first and connect is not None, start=start,
+        order=0, url=str(asked["url"]), kind=kind_of(entry), referer=headers.get("referer", ""),
+        redirect_to=str(answer.get("redirectURL") or ""), connection=connection, first=first,
+        shared=not first and connect is not None, start=start,
         dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
         end=head + max(0.0, timings["receive"]), of_worker=headers.get("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
-        posted_bytes=max(0, int(asked["bodySize"])),
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
         body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
         synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""),

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.analysis.cell import Cell
-from harness.analysis.intervals import Interval, improvement_interval
-from harness.analysis.stats import improvement_percent
+from harness.analysis.intervals import Interval
+from harness.analysis.stats import median
 from harness.files.results import LoadResult
 
 WAITED_RATIO = 0.05
@@ -41,41 +41,15 @@ def loads_that_waited(cells: Sequence[Cell]) -> Iterator[Waited]:
 
 
 def waits_may_explain(off: Cell, on: Cell, interval: Interval | None) -> bool:
-    """Say whether a row's improvement may come of waits for a processor alone.
+    """Say whether a row's improvement, or slow-down, may come of waits for a processor alone.
 
-    A wait makes a load longer by as much as the page waited, at most. So each load of the side that was slower gets
-    its wait taken off, and no load of the faster side: an improvement that is still left is not one of waits.
-    `interval` is the row's, None from fewer than two pairs; then the median of the loads there are decides.
+    A wait makes a load longer by as much as the page waited, at most; waits of processes that ran at once are added up,
+    so no more than half of a load is one. So the side that was slower, by `interval`, gets its median wait taken off:
+    an improvement that is still left is not one of waits.
     """
-    runs = sorted(off.by_run.keys() & on.by_run.keys())
-    if not runs:
-        return False
-    off_ms, on_ms = ([cell.by_run[run] for run in runs] for cell in (off, on))
-    slower = _sign(interval or _interval(off_ms, on_ms))
-    if not slower:
+    if interval is None or not interval.excludes_zero:
         return False                    # which side is slower is not known, and the row says so
-    if slower > 0:
-        off_ms = _without_waits(off, runs)
-    else:
-        on_ms = _without_waits(on, runs)
-    return _sign(_interval(off_ms, on_ms)) != slower
-
-
-def _without_waits(cell: Cell, runs: Sequence[tuple[float, int]]) -> list[float]:
-    """Return the PLT in ms of these runs without the waits; no more than half of a load is one.
-
-    Waits of processes that ran at once are added up.
-    """
-    waits_ms = {(load.delaynet_ms, load.run): waited_ms(load) or 0.0 for load in cell.loads}
-    return [cell.by_run[run] - min(waits_ms[run], cell.by_run[run] / 2) for run in runs]
-
-
-def _interval(off_ms: Sequence[float], on_ms: Sequence[float]) -> Interval:
-    """Return the interval of the improvement; of one pair it is the improvement itself."""
-    percent = improvement_percent(off_ms[0], on_ms[0])
-    return improvement_interval(off_ms, on_ms) or Interval(percent, percent, 1)
-
-
-def _sign(interval: Interval) -> int:
-    """Return 1 where loads with TFO are surely faster, -1 where they are surely slower, else 0."""
-    return (interval.low_percent > 0) - (interval.high_percent < 0)
+    slower = off if interval.low_percent > 0 else on
+    wait_ms = median([min(waited_ms(load) or 0.0, load.plt_ms / 2) for load in slower.loads if load.plt_ms])
+    least_percent = min(abs(interval.low_percent), abs(interval.high_percent))
+    return wait_ms >= least_percent / 100 * (off.median_ms or 0.0)

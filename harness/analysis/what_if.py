@@ -5,8 +5,7 @@ Each request is moved earlier by as much as everything it waited for has moved, 
 - it starts earlier by what its cause moved;
 - it leaves its queue when one of the host's connections is free, whichever is first now, or gets its shared connection
   earlier by what the answer's begin moved of the request that made it (how long that one receives is all the same to
-  the connection), or its answer out of Chrome's cache by what the request moved that fetched it, but not before it
-  started;
+  the connection), but not before it started;
 - its connection needs no round trip of its own when its request (over TLS: the ClientHello) fits into the SYN;
 - then it waits for as long as before, and its answer keeps Chrome busy for as long as before;
 - it receives for as long as before, but for what the other transfers of its server make of it: those that come at the
@@ -31,11 +30,6 @@ from harness.files.transport import Transport
 SYN_BYTES = 1420
 """What a SYN can carry: an MTU of 1500, less 40 for the IP and TCP headers and 40 for TCP options (tcp_send_syn_data in
 Linux's net/ipv4/tcp_output.c). Measured: requests of 1417 bytes went in one piece, of 1439 took a round trip more."""
-ROUNDS = 6
-"""How often the load is played again: when transfers come changes how long they take, and that when others come. Of 72
-loads of the paper's pages six rounds give what twenty do to 0.1% of the PLT on average, to 1.6% at most."""
-
-
 @dataclass(frozen=True)
 class SharedLink:
     """The link that makes transfers wait for each other: each server's own, or one that is shared `by_all` servers."""
@@ -74,10 +68,11 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, li
                     for request in timeline.requests]
     shorter_ms = [0.0] * len(timeline.requests)
     moved = _play(timeline, graph, handshake_ms, shorter_ms)
-    for number in range(ROUNDS if link else 0):
-        assert link is not None
-        found = _shorter_ms(timeline.requests, moved, link)
-        shorter_ms = [(before + now) / 2 if number else now for before, now in zip(shorter_ms, found, strict=True)]
+    if link:
+        # When transfers come changes how long they take, and that when others come: played again, between the two.
+        first_ms = _shorter_ms(timeline.requests, moved, link)
+        moved = _play(timeline, graph, handshake_ms, first_ms)
+        shorter_ms = [sum(each) / 2 for each in zip(first_ms, _shorter_ms(timeline.requests, moved, link), strict=True)]
         moved = _play(timeline, graph, handshake_ms, shorter_ms)
     awaited = [request for request in timeline.requests
                if request.end <= timeline.plt_ms and holds_up_the_load_event(request)]
@@ -99,12 +94,10 @@ def _play(timeline: Timeline, graph: list[Dependencies], handshake_ms: Sequence[
         earlier = _at(why.cause, moved)
         here = held.setdefault(request.host, _HeldConnections())
         if why.freed is not None:
-            one_of_these = (request.connection and why.freed.host == request.host
-                            and not (request.shared or why.freed.shared))
+            one_of_these = why.freed.host == request.host and not (request.shared or why.freed.shared)
             of_freed = moved[why.freed.order]
-            waited_for_handshake = request.shared and why.freed_at == request.connected
             freed = here.free_earlier(request.dispatched) if one_of_these else \
-                of_freed.head if waited_for_handshake else of_freed.end
+                of_freed.head if request.shared else of_freed.end
             earlier = min(earlier + why.freed_at - request.start, freed)
         earlier += handshake_ms[request.order]
         moved.append(_Moved(earlier, earlier + shorter_ms[request.order]))
@@ -137,15 +130,11 @@ class _HeldConnections:
 
 
 def _at(cause: Cause, moved: list[_Moved]) -> float:
-    """Return by how much earlier a cause comes: one that came while its answer came in, by a part of that."""
-    request = cause.request
-    if request is None:
+    """Return by how much earlier a cause comes: with its answer's end, or before that with its begin."""
+    if cause.request is None:
         return 0.0
-    there = moved[request.order]
-    if cause.at >= request.end:
-        return there.end
-    part = max(0.0, cause.at - request.head) / (request.end - request.head) if request.end > request.head else 0.0
-    return there.head + part * (there.end - there.head)
+    there = moved[cause.request.order]
+    return there.end if cause.at >= cause.request.end else there.head
 
 
 def _handshake_ms(request: TimedRequest, rtt_ms: float, over: Transport, *, small_client_hello: bool) -> float:

@@ -22,7 +22,7 @@ from harness.browser.page import ERRORS, first_line, limit_commands
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
 from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.files.transport import Transport
-from harness.system.processes import bound_to_us, die_with_parent, wait_for_end
+from harness.system.processes import bound_to_us, die_with_parent
 
 DETERMINISTIC_SCRIPTS = [ROOT / "harness" / "browser" / name for name in ("deterministic.js", "chance.js", "keys.js")]
 """In this order, each knows the names of those before it."""
@@ -151,7 +151,7 @@ def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
     if process is not None:
         process.terminate()
         try:
-            wait_for_end(process, 1.0)
+            process.wait(1.0)
         except subprocess.TimeoutExpired:
             process.kill()                      # and with it Chrome
             process.wait()

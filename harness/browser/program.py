@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,12 @@ def date_now() -> str:
 
     By any other clock each answer would be so many days old for Chrome, and none would last.
     """
-    return formatdate(time.time() + CLOCK_SHIFT_MS / 1000, usegmt=True)
+    return _date(int(time.time() + CLOCK_SHIFT_MS / 1000))
+
+
+@lru_cache(maxsize=1)
+def _date(unix_s: int) -> str:
+    return formatdate(unix_s, usegmt=True)
 
 
 def find_browser() -> Browser:

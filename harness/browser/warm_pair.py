@@ -18,6 +18,7 @@ from selenium.common.exceptions import WebDriverException
 
 from harness.browser import page
 from harness.system import tcp_sockets
+from harness.system.beside import beside
 
 WARM, GO = "warm", "go"
 """Files in a load's folder: the first visit is over; and the second may begin."""
@@ -61,9 +62,7 @@ def wait_for_watcher(folder: Path) -> None:
 @contextmanager
 def watching_second_visit(folder: Path, begin: Callable[[], None]) -> Iterator[None]:
     """While this lasts, call `begin` from a thread as soon as the first visit is over, then let the second begin."""
-    ended = threading.Event()
-
-    def watch() -> None:
+    def watch(ended: threading.Event) -> None:
         while not ended.wait(LOOK_S):
             if os.path.lexists(folder / WARM):
                 begin()
@@ -71,10 +70,5 @@ def watching_second_visit(folder: Path, begin: Callable[[], None]) -> Iterator[N
                     os.close(os.open(folder / GO, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644))
                 return
 
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
+    with beside(watch, "second visit"):
         yield
-    finally:
-        ended.set()
-        thread.join()

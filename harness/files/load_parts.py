@@ -154,9 +154,9 @@ class Coverage:
     """How many recorded answers the recording has for the page, of how many bytes, and how much of it the load got.
 
     `of_a_load`: the recording is what one load of Chrome's asked for up to its load event, so another load asks for it,
-    too. What the scraper of 2013 stored may be more than a load of today asks for. Of a page with live connections that
-    holds only for what it had asked for before the first message: `certain` answers, of which it got `got_certain`.
-    `lost` are the URLs of the first few recorded answers that the load did not get.
+    too. What the scraper of 2013 stored may be more than a load of today asks for. Of a page with live connections only
+    what it had asked for before the first message is counted. `lost` are the URLs of the first few recorded answers
+    that the load did not get.
     """
 
     recorded: Count
@@ -164,8 +164,6 @@ class Coverage:
     got: Count
     got_bytes: Count
     of_a_load: bool = False
-    certain: Count = 0
-    got_certain: Count = 0
     lost: tuple[str, ...] = ()
 
 

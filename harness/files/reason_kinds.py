@@ -17,8 +17,6 @@ class ReasonKind(str, Enum):
     DOCUMENT_BYTES = "document's bytes"
     FAILED_REQUESTS = "failed requests"
     HALF_OF_RECORDING = "half of the recording"
-    LITTLE_BEFORE_MESSAGES = "little before the first message"
-    LITTLE_IN_EVERY_LOAD = "little in every load"
     TOO_LITTLE = "too little"
     EARLY_LOAD_EVENT = "early load event"
     OTHER_ANSWERS = "other answers"

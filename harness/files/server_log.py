@@ -1,20 +1,21 @@
 """The replay servers' logs: ``serverlogs/<delaynet>-tfo-<0|1>/<host>``, one tab-separated line per request."""
 
 import errno
-import math
 import os
 import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from harness.system.untrusted import read_untrusted
 
 COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
            "protocol", "own_ms", "answer", "early", "resumed")
-OLDER = 2
-"""So many columns at the end did logs not have that were written before early data was known here."""
+PLAIN = re.compile("[!-~]+")
 HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
@@ -23,8 +24,6 @@ class FoundAs:
 
     PLAIN = "plain"
     """What the URL's answer is."""
-    MD5 = "md5"
-    """What older logs say where that file is named by the MD5 of path and query."""
     REDIRECT = "redirect"
     STATUS = "status"
     """A recorded status other than 200, or an error."""
@@ -56,8 +55,9 @@ class Early:
 
 STAND_INS = frozenset((FoundAs.MASKED, FoundAs.BEST_MATCH, FoundAs.ENDED, FoundAs.LIVE))
 """Ways of finding in which an answer is not the recorded one: it was recorded for another URL or body, or not whole."""
-FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.MD5, FoundAs.REDIRECT, FoundAs.STATUS, FoundAs.MISSING,
-                     FoundAs.UNANSWERED, FoundAs.SILENT}
+FOUND = STAND_INS | {FoundAs.PLAIN, FoundAs.REDIRECT, FoundAs.STATUS, FoundAs.MISSING, FoundAs.UNANSWERED,
+                     FoundAs.SILENT}
+Count = Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
 
 
 @dataclass(frozen=True)
@@ -78,19 +78,19 @@ class ServerRequest:
 
     host: str
     time_s: float
-    connection: int
-    request: int
+    connection: Count
+    request: Count
     method: str
     path: str
-    status: int
-    bytes: int
+    status: Count
+    bytes: Count
     found: str
     syn_data: bool
-    scheme: str = "http"
+    scheme: Annotated[str, msgspec.Meta(pattern="^https?$")] = "http"
     protocol: str = "-"
     own_ms: float | None = None
     answer: str = "-"
-    early: str = "-"
+    early: Annotated[str, msgspec.Meta(pattern="^(-|data|syn)$")] = "-"
     resumed: bool = False
 
     @property
@@ -178,37 +178,19 @@ def ends_of_logs(directory: Path) -> dict[Path, int]:
 def _parse(host: str, line: str) -> ServerRequest:
     """Return a line of a log. Raises ValueError for one that cannot be right."""
     fields = line.split("\t")
-    if len(fields) == len(COLUMNS) - OLDER:
-        fields += [Early.NO, "0"]
     if len(fields) != len(COLUMNS):
         raise ValueError(f"{len(fields)} columns instead of {len(COLUMNS)}")
-    time_s, connection, request, method, path, status, size, found, syn_data, scheme, protocol, own_ms, answer, \
-        early, resumed = fields
-    if found not in FOUND or {syn_data, resumed} - {"0", "1"} or scheme not in ("http", "https") \
-            or early not in (Early.NO, Early.DATA, Early.SYN):
-        raise ValueError(f"found {found!r}, syn_data {syn_data!r}, scheme {scheme!r}, early {early!r}, {resumed!r}")
-    code = _number(status)
-    if code and not 100 <= code <= 599:
-        raise ValueError(f"status {status[:20]!r}")
-    return ServerRequest(host, _time(time_s), _number(connection), _number(request), method, path, code, _number(size),
-                         found, syn_data == "1", scheme, protocol, None if own_ms == "-" else _time(own_ms), answer,
-                         early, resumed == "1")
-
-
-def _number(digits: str) -> int:
-    if not re.fullmatch(r"\d{1,18}", digits, re.ASCII):
-        raise ValueError(f"{digits[:20]!r} is no count")
-    return int(digits)
-
-
-def _time(digits: str) -> float:
-    value = float(digits)
-    if not math.isfinite(value):
-        raise ValueError(f"{digits[:20]!r} is no time")
-    return value
+    named = dict(zip(COLUMNS, fields, strict=True))
+    found = msgspec.convert({"host": host, **named, "own_ms": None if named["own_ms"] == "-" else named["own_ms"]},
+                            ServerRequest, strict=False)
+    if found.found not in FOUND or (found.status and not 100 <= found.status <= 599):
+        raise ValueError(f"found {found.found!r}, status {found.status}")
+    return found
 
 
 def _column(text: str) -> str:
     """Keep a column in its column and its line: white space and control characters are percent-encoded."""
+    if PLAIN.fullmatch(text):
+        return text
     safe = re.sub(r"[\s\x00-\x1f\x7f]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)
     return safe.encode("utf-8", "surrogateescape").decode("utf-8", "replace") or "-"

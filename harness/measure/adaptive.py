@@ -4,7 +4,6 @@ Looking at the interval after every run, and stopping as soon as it is narrow, m
 happen to agree end a cell early. harness.measure.goal.MINIMUM_PAIRS bounds that.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 
 from harness.analysis.intervals import improvement_interval
@@ -36,29 +35,11 @@ def is_precise(judged: Sequence[Measured], page: Page, goal: Goal) -> bool:
     return pairs >= goal.min_pairs and half_width is not None and half_width < goal.points
 
 
-def first_guess(planned: Sequence[Load], goal: Goal) -> int:
-    """Guess, before any load is done, how many there will be: the planned ones, or the fewest that can be enough."""
-    return max(len(planned), 2 * (1 + goal.min_pairs) * len({load.page for load in planned}))
-
-
-def expected_loads(judged: Sequence[Measured], goal: Goal) -> int:
-    """Guess how many more loads there will be; the time left is computed from it.
-
-    An interval narrows with the square root of the number of pairs: if n pairs give a half-width h, the goal needs
-    n * (h / points)^2 pairs.
-    """
-    return sum(2 * _expected_runs(judged, page, goal) for page in _pages(judged))
-
-
-def _expected_runs(judged: Sequence[Measured], page: Page, goal: Goal) -> int:
-    left = goal.max_runs - _runs(judged, page)
-    if left <= 0 or is_precise(judged, page, goal):
-        return 0
-    pairs, half_width = _precision(judged, page)
-    if pairs < _runs(judged, page) and half_width is None:
-        return left     # loads fail: who knows when they stop to
-    needed = math.ceil(pairs * min((half_width or 0) / goal.points, goal.max_runs) ** 2)
-    return min(left, max(1, max(goal.min_pairs, needed) - pairs))
+def most_left(judged: Sequence[Measured], goal: Goal, pages: Sequence[Page]) -> int:
+    """Return how many more loads there may be at most of those `pages` whose improvement is not known well enough."""
+    done = {measured.load for measured in judged}
+    return sum(2 * (1 + goal.max_runs) - sum(load.page == page for load in done)
+               for page in pages if not is_precise(judged, page, goal))
 
 
 def outcome_lines(judged: Sequence[Measured], goal: Goal) -> Iterator[str]:

@@ -8,10 +8,8 @@ A load is hollow for one of two reasons:
                  If even the page's best load gets less than the recording holds, the others are compared with that
                  load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But
                  where the recording is what a load asked for, no load gets enough if even the best one gets less than
-                 WHOLE_RATIO of it; where live connections told it to ask for something before its load event, of what
-                 it had asked for before that, since they tell it before the load event or after it. And a load with
-                 less than LEAST_RATIO of any recording's answers is hollow even if all loads agree: recordings of 2013
-                 hold more than today's Chrome asks for, but not that much more.
+                 WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is hollow even if
+                 all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
 from collections import Counter, defaultdict
@@ -52,13 +50,12 @@ OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
 class RecordedPage:
     """What a recording holds for a page: the size of each answer's body by its identity.
 
-    `of_a_load` and `certain` (their identities): see Coverage. `alike` are the other answers that say the same to the
-    same request: the identity of each, and which one of `sizes` it says again. `urls` are those of `sizes`.
+    `of_a_load`: see Coverage. `alike` are the other answers that say the same to the same request: the identity of
+    each, and which one of `sizes` it says again. `urls` are those of `sizes`.
     """
 
     sizes: Mapping[str, int]
     of_a_load: bool = False
-    certain: frozenset[str] = frozenset()
     alike: Mapping[str, str] = field(default_factory=dict)
     urls: Mapping[str, str] = field(default_factory=dict)
     paced: Mapping[str, Recorded] = field(default_factory=dict)
@@ -71,7 +68,8 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
 
     Whether there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What
     scripts ask for when a live connection tells them something is asked for before the load event or not as it happens,
-    so a page that was told something before its load event is held only to what it had asked for before that.
+    so of a page that was told something before its load event only what it had asked for before that is held against
+    a load.
 
     The same answer to the same request counts once, however often it was asked for. How often is chance: Chrome asks
     for a style sheet a second time if an Early Hint came just in time for the first, and a second time whether it may
@@ -82,13 +80,10 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     for answer in _asked_for_by_a_load(logged):
         first.setdefault(_said(answer), answer)
     held = {answer.identity: answer for answer in first.values()}
-    certain = frozenset(identity for identity, answer in held.items() if not answer.after_message)
     alike = {answer.identity: first[said].identity for answer in logged
              if (said := _said(answer)) in first and answer.identity not in held}
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
-    was_told = len(certain) < len(held)
-    return RecordedPage({identity: _body_bytes(mirror, answer) for identity, answer in held.items()},
-                        of_a_load and not was_told, certain if of_a_load and was_told else frozenset(), alike,
+    return RecordedPage({identity: _body_bytes(mirror, answer) for identity, answer in held.items()}, of_a_load, alike,
                         {identity: answer.url for identity, answer in held.items()},
                         {answer.identity: answer for answer in logged if answer.slow_ms or answer.arrivals})
 
@@ -102,7 +97,7 @@ def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:
     the mirror lacks (which is a 404), nor by long polls, which may still wait when a load ends.
     """
     asked = [answer for answer in logged if not (answer.after_load or answer.before_document or answer.internal
-                                                 or answer.slow_ms or answer.lacks_body
+                                                 or answer.slow_ms or answer.lacks_body or answer.after_message
                                                  or is_asked_by_browser(answer.url))]
     last = {answer.url: answer.identity for answer in asked if _is_document(answer)}
     return [answer for answer in asked if not _is_document(answer) or answer.identity == last[answer.url]]
@@ -140,7 +135,7 @@ def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
     """
     got = _got(answers, recorded)
     return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got), sum(got.values()), recorded.of_a_load,
-                    len(recorded.certain), len(got.keys() & recorded.certain), tuple(_lost(got, recorded)[:MOST_LOST]))
+                    tuple(_lost(got, recorded)[:MOST_LOST]))
 
 
 def _got(answers: ReceivedAnswers, recorded: RecordedPage) -> dict[str, int]:
@@ -188,7 +183,8 @@ def failed_or_lost(load: LoadRecord) -> Iterable[Found]:
         yield Found(ReasonKind.FAILED_REQUESTS, {"failed": len(failed), "total": total, "why": _told(failed)}, blame)
     cover = load.answers.coverage
     if cover and cover.got < LEAST_RATIO * cover.recorded:
-        yield _little(ReasonKind.HALF_OF_RECORDING, cover, cover.got, cover.recorded)
+        yield Found(ReasonKind.HALF_OF_RECORDING, _told_of(cover, cover.got, cover.recorded,
+                                                           "answers that the recording holds for this page"))
 
 
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Found]]:
@@ -200,33 +196,27 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
     known = [cover for cover, good in zip(found, are_good, strict=True) if cover and good]
     if not known:
         return [[] for _ in loads]
-    most = replace(known[0], got=max(cover.got for cover in known), got_bytes=max(cover.got_bytes for cover in known),
-                   got_certain=max(cover.got_certain for cover in known))
+    most = replace(known[0], got=max(cover.got for cover in known), got_bytes=max(cover.got_bytes for cover in known))
     return [_too_little(cover, most) if cover and good else [] for cover, good in zip(found, are_good, strict=True)]
 
 
 def _too_little(cover: Coverage, best: Coverage) -> list[Found]:
     """Return why a load got too little; `best` is the most of each that any good load of the page got."""
-    if cover.got_certain < WHOLE_RATIO * cover.certain:
-        blame = Blame.ACCIDENT if best.got_certain >= WHOLE_RATIO * cover.certain else Blame.PAGE
-        return [_little(ReasonKind.LITTLE_BEFORE_MESSAGES, cover, cover.got_certain, cover.certain, blame=blame)]
     for got, held, most, unit in ((cover.got, cover.recorded, best.got, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, best.got_bytes, "bytes")):
-        if cover.of_a_load and most < WHOLE_RATIO * held:
-            return [_little(ReasonKind.LITTLE_IN_EVERY_LOAD, cover, got, held, unit, most=most)]
-        wanted, whose = (held, "the recording holds") if most >= held else (most, "the page's best load got")
-        if got < WHOLE_RATIO * wanted:
-            return [_little(ReasonKind.TOO_LITTLE, cover, got, wanted, unit, whose=whose)]
+        in_no_load = cover.of_a_load and most < WHOLE_RATIO * held
+        wanted = held if in_no_load else min(held, most)
+        if in_no_load or got < WHOLE_RATIO * wanted:
+            whose = f"the recording holds, and no load got more than {most}" if in_no_load else \
+                "the recording holds" if most >= held else "the page's best load got"
+            return [Found(ReasonKind.TOO_LITTLE, _told_of(cover, got, wanted, f"{unit} that {whose}"),
+                          Blame.PAGE if in_no_load else Blame.ACCIDENT)]
     return []
 
 
-def _little(kind: ReasonKind, cover: Coverage, got: int, wanted: int, unit: str = "answers", *,
-            blame: Blame | None = None, **more: object) -> Found:
-    return Found(kind, {"got": got, "wanted": wanted, "unit": unit, "without": _without(cover), **more}, blame)
-
-
-def _without(cover: Coverage) -> str:
-    return f", without {first_few(cover.lost)}" if cover.lost else ""
+def _told_of(cover: Coverage, got: int, wanted: int, what: str) -> dict[str, object]:
+    without = f", without {first_few(cover.lost)}" if cover.lost else ""
+    return {"got": got, "wanted": wanted, "what": what, "without": without}
 
 
 def _told(failed: Sequence[ReceivedAnswer]) -> str:

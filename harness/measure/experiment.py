@@ -14,7 +14,7 @@ from harness.files.experiment import write_experiment
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.adaptive import expected_loads, first_guess, more_loads, outcome_lines
+from harness.measure.adaptive import more_loads, most_left, outcome_lines
 from harness.measure.attempts import keep_failed_try, remove_cut_short
 from harness.measure.goal import Goal
 from harness.measure.judge import alone
@@ -77,22 +77,22 @@ class Experiment:
         return series.judged
 
     def _load_all(self, series: Series, progress: Steps) -> None:
-        """Do all loads, and more for the goal; `beyond` is how many the goal may ask for besides those that are due."""
+        """Do all loads, and more for the goal."""
         to_do, begun = [*self.to_do], len(series.done)
         goal, retries = self.goal, self.lab.settings.retries
-        beyond = first_guess(to_do, goal) - len(to_do) if goal and to_do else 0
         while to_do:
             while load := next_load(to_do, series.judged, begun, retries):
                 before = series.judged
                 self._load(load, series)
                 done = {measured.load for measured in series.judged[begun:]}
                 left = sum(load not in done for load in to_do) + len(failed_by_accident(series.judged, retries))
-                _tell(before, series.judged, progress, left + beyond + self.later, is_guess=goal is not None)
+                if goal:
+                    left = max(left, most_left(series.judged, goal, self.pages))
+                _tell(before, series.judged, progress, left + self.later, is_most=goal is not None)
             more = more_loads(series.judged, goal, self.lab.settings.seed, self.pages) if goal else []
             if not (goal and more):
                 return
             to_do += more
-            beyond = max(0, expected_loads(series.judged, goal) - len(more))
 
     def _load(self, load: Load, series: Series) -> None:
         """Load a page once; write its record, and those of earlier loads whose verdict has changed by it.
@@ -143,9 +143,9 @@ class Experiment:
 
 
 def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Steps, left: int, *,
-          is_guess: bool) -> None:
+          is_most: bool) -> None:
     """Print the last load, and the earlier ones of which it showed that they are no good."""
-    progress.done(judged[-1].in_words(), left, is_guess=is_guess)
+    progress.done(judged[-1].in_words(), left, is_most=is_most)
     for known, now in zip(before, judged, strict=False):
         if now.why_not and not known.why_not:
             progress.say(f"looked at again: {now.in_words()}")

@@ -119,8 +119,7 @@ def check_pages(files: PageFiles) -> PageSet:
     pages = read_pages(files.pages)
     for directory in (files.mirror, files.fetchlog):
         if not directory.is_dir():
-            raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}"
-                             f"{_or_rename(directory)}")
+            raise InputError(f"{directory}: no recording of the pages in {files.pages.name}; run: {how_to_make(files)}")
     recording = read_recording(files.mirror, files.fetchlog)
     if damaged := damage(recording.bodies, files.mirror):
         raise InputError(f"{damaged}; record it again: {how_to_make(files)}")
@@ -135,20 +134,13 @@ def check_pages(files: PageFiles) -> PageSet:
 
 
 def say_imported(files: PageFiles) -> None:
-    """Bring a recording of an older format into today's, and say so; where it cannot be written it stays as it is."""
+    """Bring a recording of 2013's format into today's, and say so; where it cannot be written it stays as it is."""
     try:
         done = import_recording(files)
     except OSError as error:
-        done = f"{files.fetchlog}: is of an older format, and stays so ({error.strerror}): it is read anew each time"
+        done = f"{files.fetchlog}: is of 2013's format, and stays so ({error.strerror}): it is read anew each time"
     if done:
         print(printable(done))
-
-
-def _or_rename(directory: Path) -> str:
-    """Return in words what to rename, where a directory differs from the wanted one in capitals only; else ""."""
-    twins = [each.name for each in directory.parent.iterdir()
-             if each.name.lower() == directory.name.lower() and each.is_dir()]
-    return f", or rename {min(twins)}/, which differs in capitals only" if twins else ""
 
 
 def _require_documents(files: PageFiles, without: Sequence[Page], how: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -26,7 +26,6 @@ from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.server_log import Early, FoundAs, ServerRequest
 from harness.measure.coverage import RecordedPage, coverage
 from harness.measure.evidence import Evidence
-from harness.measure.home_link import HomeLink, sent_upwards
 from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
 from harness.measure.timekeeping import (
@@ -60,24 +59,17 @@ MOST_LATE = 20
 """So many late answers are kept in a load's record, those first by which it is judged."""
 
 
-@dataclass(frozen=True)
-class Explained:
-    """When what happened in a load, and its critical path; None and empty when it is not known."""
-
-    timeline: Timeline | None
-    path: Sequence[Step]
-
-
 def record(evidence: Evidence) -> LoadRecord:
     """Return the record of a load, which is not judged yet. A load that fails has a record, too."""
     made = _reported(evidence.report, known(evidence))
     if made.document:
         sizes = evidence.lab.web.page_set.document_bytes.get(evidence.load.page, ())
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(sizes)))
-    loaded = explained(evidence.har, made, evidence.warm_up)
-    return replace(made, early_data=early_data_of(evidence, made, loaded.timeline),
+    timeline = timeline_of(evidence.har, made, evidence.warm_up)
+    path = critical_path(timeline, dependencies(timeline)) if timeline else ()
+    return replace(made, early_data=early_data_of(evidence, made, timeline),
                    cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
-                   timekeeping=timekeeping_of(evidence, made, loaded), answers=answers_of(evidence, made, loaded.path))
+                   timekeeping=timekeeping_of(evidence, made, path), answers=answers_of(evidence, made, path))
 
 
 def known(evidence: Evidence) -> dict[str, Any]:
@@ -120,29 +112,22 @@ def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:
                                      "errors": [f"the report of load_page.py is not one: {error}"]})
 
 
-def timekeeping_of(evidence: Evidence, record: LoadRecord, loaded: Explained) -> Timekeeping | None:
-    """Return how well time was kept in the load of `record`, from what was noted around it.
+def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> Timekeeping | None:
+    """Return how well time was kept in the load of `record`, from what was noted around it; `path` is its critical one.
 
     None for a load without a load event: there is no time to judge.
     """
     if not record.plt_ms or not record.time_origin_ms:
         return None
-    lab, ticks, requests = evidence.lab, evidence.ticks, evidence.requests
+    ticks = evidence.ticks
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
-    silences = _quiet(lab, evidence.report.get("silences"))
-    quiet = _nothing_came(lab, evidence.arrivals, silences, start_s, record.plt_ms)
-    if lab.queues_at_home:
-        quiet = _home_link(lab, evidence.arrivals, start_s, loaded).with_waits(quiet)
-    answered = list(_answered(lab, record.page, start_s, requests))
-    late = [] if lab.settings.server == "2013" else held_too_long(requests, start_s, record.plt_ms, loaded.path) \
-        if lab.network == "loopback" else _late(lab, quiet, answered, loaded.path)
+    late = _late(evidence, record, start_s, path)
     machine_ms = {what: ticks.grown_ms(what, start_s, end_s)[0] for what in ("steal", "busy", "suspended")}
     waited_ms = ticks.grown_ms("waited", start_s, end_s)
-    lateness = ticks.lateness(start_s, end_s)
     return Timekeeping(
         late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),
-        delay_line_late_ms=lateness.largest_ms if lateness else None,
+        delay_line_late_ms=ticks.late_ms(start_s, end_s),
         steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
         others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),
@@ -170,9 +155,20 @@ def _of_page(ticks: Ticks, waited_ms: Mapping[int, float]) -> float:
     return max((ms for pid, ms in waited_ms.items() if ticks.names.get(pid, "").endswith(PAGE_PROCESS)), default=0.0)
 
 
-def _late(lab: Laboratory, quiet: Sequence[Quiet], answered: Sequence[Answered],
-          path: Sequence[Step]) -> list[LateAnswer]:
-    allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.narrowest_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
+def _late(evidence: Evidence, record: LoadRecord, start_s: float, path: Sequence[Step]) -> list[LateAnswer]:
+    """Return the late answers of a load that began at `start_s`, in s since the epoch.
+
+    None where all servers' packets queue before user's own link (--paper): whoever seems silent may wait there. And
+    none of the single-threaded server, which lets requests wait by itself.
+    """
+    lab, plt_ms = evidence.lab, record.plt_ms or 0.0
+    if lab.settings.server == "2013" or lab.queues_at_home:
+        return []
+    if lab.network == "loopback":
+        return held_too_long(evidence.requests, start_s, plt_ms, path)
+    quiet = _nothing_came(lab, evidence.arrivals, _quiet(lab, evidence.report.get("silences")), start_s, plt_ms)
+    answered = [*_answered(lab, record.page, start_s, evidence.requests)]
+    allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.bw_net_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
     late = late_answers(quiet, answered, allowed_ms, path, lab.web.layout)
     own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)
     return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
@@ -213,13 +209,6 @@ def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], s
                for name, host in lab.star.servers.items() for connecting in (False, True)}
     return [part for silence in quiet
             for part in nothing_came(silence, came_ms[silence.server, silence.connecting], plt_ms)]
-
-
-def _home_link(lab: Laboratory, arrivals: Arrivals, start_s: float, loaded: Explained) -> HomeLink:
-    came_ms = sorted((at_s - start_s) * 1000 for host in lab.star.servers.values()
-                     for at_s in arrivals.of(host.address, connecting=False))
-    held_ms = {name: lab.delay.held_ms[host.address] for name, host in lab.star.servers.items()}
-    return HomeLink(lab.speeds.bw_home_mbit, lab.speeds.up_mbit, sent_upwards(loaded.timeline), came_ms, held_ms)
 
 
 def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
@@ -274,10 +263,9 @@ def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> 
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))
 
 
-def explained(log: dict[str, Any], record: LoadRecord, warm_up: LoadRecord | None = None) -> Explained:
-    """Return what the `log` of a load's HAR tells, and of who asked for what the page's `warm_up`."""
+def timeline_of(log: dict[str, Any], record: LoadRecord, warm_up: LoadRecord | None = None) -> Timeline | None:
+    """Return the timeline of a load by the `log` of its HAR and the page's `warm_up`; None when it is not known."""
     try:
-        timeline = make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up))
+        return make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
-        return Explained(None, [])      # as harness.analysis.timeline.read_timeline
-    return Explained(timeline, critical_path(timeline, dependencies(timeline)))
+        return None     # as harness.analysis.timeline.read_timeline

@@ -103,7 +103,7 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
     counts beside those that are left: it is measured again at the end of the first run.
     """
     done = {measured.load for measured in earlier.valid}
-    begun = _begun_beyond(plan, earlier, goal, seed) if goal else []
+    begun = _begun_beyond(plan, earlier, seed) if goal else []
     missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done]
     if not missing and goal:
         missing = more_loads(judge_together(earlier.valid), goal, seed, pages_of(plan))
@@ -114,22 +114,12 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
     return [*warm_ups, *missing]
 
 
-def _begun_beyond(plan: Sequence[Load], earlier: Earlier, goal: Goal, seed: int) -> list[Load]:
-    """Return the loads of those runs that `goal` had asked for beyond the plan, and that had begun.
-
-    The last one may have been interrupted before some of its pages were loaded.
-    """
+def _begun_beyond(plan: Sequence[Load], earlier: Earlier, seed: int) -> list[Load]:
+    """Return the loads of the runs that a goal had asked for beyond the plan, of pages for which these had begun."""
     pages = pages_of(plan)
-    runs = sorted({load.run for load in earlier.tries} - {load.run for load in plan})
-    begun = []
-    for run in runs:
-        tried = {load.page for load in earlier.tries if load.run == run}
-        if run == runs[-1]:
-            before = [measured for measured in earlier.valid if measured.load.run < run]
-            tried.update(load.page for load in more_loads(judge_together(before), goal, seed, pages)
-                         if before)
-        begun += plan_run(run, [page for page in pages if page in tried], (0, 1), draw_flips(pages, seed))
-    return begun
+    begun = {(load.run, load.page) for load in earlier.tries} - {(load.run, load.page) for load in plan}
+    return [load for run in sorted({run for run, _ in begun}) for load in plan_run(
+        run, [page for page in pages if (run, page) in begun], (0, 1), draw_flips(pages, seed))]
 
 
 def recording_digest(files: PageFiles) -> str:

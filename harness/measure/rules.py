@@ -77,7 +77,7 @@ CONTENT: tuple[Rule, ...] = (
          measured="requests that failed or that the recording has nothing for; an accident where servers refused or "
                   "broke off"),
     Rule(kind=ReasonKind.HALF_OF_RECORDING, section=Section.CONTENT, check=coverage.failed_or_lost, blame=Blame.PAGE,
-         words="got only {got} of the {wanted} answers that the recording holds for this page{without}", unless=LED_ON,
+         words="got only {got} of the {wanted} {what}{without}", unless=LED_ON,
          threshold=f"{coverage.LEAST_RATIO:.0%} of what the recording holds",
          measured="recorded answers that came, by number",
          source="recordings of 2013 hold more than today's Chrome asks for, but not that much more"),
@@ -161,7 +161,7 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.EARLY_LOAD_EVENT, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,
          words="got other answers than the page's other loads: its load event came before {late} of the {usual} "
          "answers that the others wait for ({one})",
-         threshold=f"{sameness.MOVED_RATIO:.0%} of these, in less than {sameness.EARLY_RATIO:.0%} of the others' time",
+         threshold=f"{sameness.MOVED_RATIO:.0%} of these",
          measured="a load event that came before much of what the page's other loads got before theirs"),
     Rule(kind=ReasonKind.OTHER_ANSWERS, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,
          words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "
@@ -170,20 +170,11 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          f"{sameness.REST_RATIO:.0%}, one at least", source="docs/method.md: how often undisturbed loads differ",
          measured="answers that the page's other loads got; once there is a measured load, warm-ups are not held to "
          "it"),
-    Rule(kind=ReasonKind.LITTLE_BEFORE_MESSAGES, section=Section.CONTENT, compare=coverage.compared,
-         words="got {got} of the {wanted} answers that the recording holds from before the first message of its live "
-         "connections{without}", threshold=f"{WHOLE_RATIO:.0%}",
-         measured="of a page that live connections told to ask for something before its load event: what it had asked "
-         "for before their first message, by number; the page's fault where no load gets so much"),
-    Rule(kind=ReasonKind.LITTLE_IN_EVERY_LOAD, section=Section.CONTENT, compare=coverage.compared, blame=Blame.PAGE,
-         words="got {got} of the {wanted} {unit} that the recording holds, and no load got more than {most}{without}",
-         threshold=f"{WHOLE_RATIO:.0%} of what the recording holds",
-         measured="what the best load gets, where the recording is of one of Chrome's loads (it has a HAR) that no "
-         "live connection told anything"),
     Rule(kind=ReasonKind.TOO_LITTLE, section=Section.CONTENT, compare=coverage.compared,
-         words="got {got} of the {wanted} {unit} that {whose}{without}",
+         words="got {got} of the {wanted} {what}{without}",
          threshold=f"{WHOLE_RATIO:.0%} of what the recording holds; where no load gets all of it, of what the page's "
-         "best load got",
+         "best load got. The page's fault where the recording is of one of Chrome's loads (it has a HAR), and no load "
+         "gets so much of what that one asked for before a live connection told it anything",
          measured="recorded answers that came, by number and by the bytes that came of them (what the page itself took "
          "back, or had in its cache, counts as come; the same body for the same request is one answer, however often "
          "it was asked for)"),

@@ -11,9 +11,7 @@ Another load is the same page if it got this, too:
 Four kinds of answers are not compared: those to requests after the load event, those that the page itself cancelled,
 those that our time limit cut, and those to what Chrome asks for on its own (/favicon.ico, a manifest). Some loads ask
 for a thing just before the load event and others just after it, which is nobody's fault. But a load event that came too
-soon is: more than MOVED_RATIO of what the other loads got before it came after it in this load, and it took less than
-EARLY_RATIO of the time that it took in the others with the same TFO (but for the warm-up with TFO, which begins without
-cookies).
+soon is: more than MOVED_RATIO of what the other loads got before it came after it in this load.
 
 Requests to a host that the replay has no answer for count as one. Some recorded answers differ in volatile values
 only: wsj asks for a script eight times, each time with another random number. Which of these is sent depends on the
@@ -25,7 +23,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import itemgetter
-from statistics import median
 from urllib.parse import urlsplit
 
 from harness.analysis.answers import PARTS
@@ -40,12 +37,10 @@ REST_RATIO = 0.05
 """So many answers that are not parts may differ: this share of the page's answers, or REST_LEAST if that is more.
 docs/method.md says how often undisturbed loads differ."""
 REST_LEAST = 1
-MOVED_RATIO = 0.1
+MOVED_RATIO = 0.15
 """Seen: 2.1 s instead of 5.1 s for a page of which 45 of 197 answers were asked for after the load event, since it came
-before a script had inserted them. In 256 loads that nobody disturbed no page's number varied by more than 8."""
-EARLY_RATIO = 0.9
-"""The real page of wsj.com of 2013 asks for much just when its load event comes: 9 of 83 answers came after it in one
-load, whose PLT was 0.4% less than the others'."""
+before a script had inserted them. In 256 loads that nobody disturbed no page's number varied by more than 8; the real
+page of wsj.com of 2013 asks for much just when its load event comes: 9 of 83 answers came after it in one load."""
 EXAMPLE_LENGTH = 80
 MOST_MASKED = 2**14
 """So many URLs are remembered without their volatile values: all loads of a page ask for the same ones."""
@@ -70,27 +65,7 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
     usual = _usual(counted)
     times = Counter(key for got in counted for key in got)
     common = {key for key, seen in times.items() if 2 * seen >= len(counted) > 1}
-    soon = [good and _came_soon(load, _others_of(number, loads, are_good))
-            for number, (load, good) in enumerate(zip(loads, are_good, strict=True))]
-    return [_compare(got, usual, common, came_soon=early) if good else []
-            for got, good, early in zip(all_got, are_good, soon, strict=True)]
-
-
-def _others_of(number: int, loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[LoadRecord]:
-    """Return the other good loads that were without TFO, or with it, as the load of this number was.
-
-    A load with TFO is not held against the warm-up with it, which begins without cookies and so takes longer.
-    """
-    this = loads[number]
-    return [load for other, (load, good) in enumerate(zip(loads, are_good, strict=True))
-            if good and other != number and load.transport == this.transport
-            and (load.run > 0 or this.run == 0 or not load.tfo)]
-
-
-def _came_soon(load: LoadRecord, others: Sequence[LoadRecord]) -> bool:
-    """Say whether the load event came much earlier than in the others."""
-    plts_ms = [other.plt_ms for other in others if other.plt_ms]
-    return bool(plts_ms) and (load.plt_ms or 0.0) < EARLY_RATIO * median(plts_ms)
+    return [_compare(got, usual, common) if good else [] for got, good in zip(all_got, are_good, strict=True)]
 
 
 def _by_identity(load: LoadRecord) -> dict[str, ReceivedAnswer]:
@@ -164,14 +139,11 @@ def _rank(answer: ReceivedAnswer) -> tuple[bool, bool, int]:
     return not answer.error, 0 < answer.status < 400, answer.bytes
 
 
-def _compare(got: Mapping[str, ReceivedAnswer], usual: Mapping[str, ReceivedAnswer], common: Collection[str], *,
-             came_soon: bool) -> list[Found]:
-    """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time.
-
-    `came_soon`: its load event came much earlier than theirs.
-    """
+def _compare(got: Mapping[str, ReceivedAnswer], usual: Mapping[str, ReceivedAnswer],
+             common: Collection[str]) -> list[Found]:
+    """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time."""
     late = [answer for key, answer in usual.items() if key in got and got[key].late]
-    if came_soon and len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
+    if len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
         return [Found(ReasonKind.EARLY_LOAD_EVENT, {"late": len(late), "usual": len(usual), "one": _short(late[0])})]
     alike, usually = (set(map(_alike, answers.values())) for answers in (got, usual))
     missing = [answer for key, answer in usual.items() if key not in got and _alike(answer) not in alike]

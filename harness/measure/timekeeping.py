@@ -59,32 +59,28 @@ class Answered:
 
 @dataclass(frozen=True)
 class Quiet:
-    """A server's silence in ms from the load's start (harness.netlog.silences.Silence, by the server's name).
-
-    `waited_ms`: for so long what ended it may have waited for user's own link (harness.measure.home_link).
-    """
+    """A server's silence in ms from the load's start (harness.netlog.silences.Silence, by the server's name)."""
 
     server: str
     start_ms: float
     end_ms: float
     connecting: bool = False
-    waited_ms: float = 0.0
 
 
 def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
                  path: Sequence[Step], layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
     """Return the silences that were too long, and by how much; the longest delay first.
 
-    A silence may last for its server's `allowed_ms` (see `silence_ms`), for its `waited_ms` and, if an answer began in
-    it, for the time that the server itself took for that answer. `path` is the load's critical path, `layout` says
-    which server each host is on.
+    A silence may last for its server's `allowed_ms` (see `silence_ms`) and, if an answer began in it, for the time that
+    the server itself took for that answer. `path` is the load's critical path, `layout` says which server each host is
+    on.
     """
     late, by_server = [], defaultdict[str, list[Answered]](list)
     for answer in answered:
         by_server[answer.server].append(answer)
     for silence in quiet:
         own_ms = _own_ms(silence, by_server[silence.server])
-        late_ms = silence.end_ms - silence.start_ms - silence.waited_ms - allowed_ms[silence.server] - own_ms
+        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - own_ms
         if late_ms > 0:
             since_ms = silence.end_ms - late_ms
             critical = any(step.kind in WAITS and layout.server_of(urlsplit(step.url).hostname or "") == silence.server

@@ -132,7 +132,7 @@ class Recorded:
         """Whether the browser led itself on to https (HSTS, RFC 6797): no server sent it."""
         return bool(self.redirect_url and self.answer.header("non-authoritative-reason"))
 
-    @property
+    @cached_property
     def live(self) -> bool:
         """Whether it is a stream of events that goes on for as long as the page is open (HTML, section 9.2)."""
         return self.answer.header("content-type").startswith(EVENT_STREAM)

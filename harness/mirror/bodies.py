@@ -24,7 +24,7 @@ class State(Enum):
 
 def list_bodies(mirror: Path) -> dict[str, Body]:
     """Return every file of a mirror by its name, ``host/file``, with what it holds."""
-    return {name: _read(mirror, name) for name in sorted(list_files(mirror)) if "/" in name and _is_text(name)}
+    return {name: body_in(mirror, name) for name in sorted(list_files(mirror)) if "/" in name and _is_text(name)}
 
 
 def bodies_of(pages: Iterable[PageExchanges]) -> dict[str, Body]:
@@ -61,7 +61,8 @@ def _state(directory: int, recorded: Body) -> State:
     return State.AS_RECORDED if digest.hexdigest() == recorded.sha256 else State.CHANGED
 
 
-def _read(mirror: Path, name: str) -> Body:
+def body_in(mirror: Path, name: str) -> Body:
+    """Return a file of a mirror, ``host/file``, with what it holds."""
     content = (mirror / name).read_bytes()
     return Body(name, len(content), hashlib.sha256(content).hexdigest())
 

@@ -1,7 +1,7 @@
 """The exchanges of a recording, page by page, as its HARs have them: ``NAME.fetchlog/<page>.har``.
 
-A recording that an older version of this program made, or the scraper of 2013, is read as if it had been imported
-(harness.mirror.importing): what reads exchanges knows one format.
+One of 2013's format is read as if it had been imported (harness.mirror.importing): what reads exchanges knows one
+format.
 """
 
 import math
@@ -23,8 +23,6 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 WEBSOCKETS = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""
-OF_TEXT_LOG = "_ofTextLog"
-"""What a HAR has that was made of a text log."""
 Files = Mapping[str, frozenset[str]]
 """The files of each host of a mirror."""
 
@@ -36,8 +34,6 @@ class PageExchanges:
     page: str
     exchanges: list[Exchange]
     load_event_s: float = math.inf
-    of_text_log: bool = False
-    """Whether its HAR was made of a text log (harness.mirror.importing), and has nothing that this one has not."""
 
 
 def read_page(har: Path, problems: list[str]) -> PageExchanges | None:
@@ -54,7 +50,7 @@ def read_page(har: Path, problems: list[str]) -> PageExchanges | None:
         return None
     page = har.name.removesuffix(".har")
     exchanges = exchanges_of(entries, page, str(har), problems)
-    return PageExchanges(page, [*_replayed(har, exchanges, problems)], _load_event_s(log), OF_TEXT_LOG in log)
+    return PageExchanges(page, [*_replayed(har, exchanges, problems)], _load_event_s(log))
 
 
 def _replayed(har: Path, exchanges: Iterable[Exchange], problems: list[str]) -> Iterator[Exchange]:
@@ -71,12 +67,6 @@ def _replayed(har: Path, exchanges: Iterable[Exchange], problems: list[str]) -> 
 def not_replayed(log: Path, url: str) -> str:
     """Return in a line that a URL of a log cannot be replayed."""
     return f"{log}: cannot be replayed (only http and https on their own ports are): {url[:120]!r}"
-
-
-def is_of_text_log(har: Path) -> bool:
-    """Say whether a page has a text log alone, or a HAR that was made of it."""
-    page = read_page(har, []) if har.is_file() else None
-    return not har.is_file() or (page is not None and page.of_text_log)
 
 
 def replayed_place(exchange: Exchange) -> Place | None:

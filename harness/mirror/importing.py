@@ -1,4 +1,4 @@
-"""Recordings of older formats, brought into today's: text logs alone, as in 2013, and HARs that tell no bodies' hashes.
+"""Recordings of 2013's format, text logs alone, brought into today's.
 
     fetch.py --from NAME        writes NAME.fetchlog/<page>.har and manifest.json; the text logs stay as they are
 
@@ -10,30 +10,27 @@ the body of ``online.wsj.com/home-page``. So
 - if a redirect ends at a recorded URL without a file, that URL has the file of the URL that led to it;
 - if a redirect leads to a URL that was not recorded, the file of the first URL is the answer to the first URL.
 
-What is written is the same however often it is brought in: each file in one step, and the manifest, which says that all
-is there, at last. Until then all is read from the text logs again.
+A page that has no HAR yet is read from its text log. Each HAR is written in one step: where it is broken off, the
+others are written the next time.
 """
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
-from harness.errors import InputError, many
+from harness.errors import many
 from harness.files.exchange import Answer, Body, Exchange, Fate, Place, Request, place_of
-from harness.files.har import CHARSET, H2, NO_ENTRY, body_fields, from_har, har_log, to_har
-from harness.files.headers import BODILESS, REDIRECTS, WITHOUT_BODY
+from harness.files.har import CHARSET, H2, har_log, to_har
+from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response, read_log
-from harness.mirror.bodies import bodies_of, damage, list_bodies
+from harness.mirror.bodies import bodies_of, list_bodies
 from harness.mirror.exchanges import (
-    OF_TEXT_LOG,
     Files,
     PageExchanges,
     files_of,
@@ -43,10 +40,9 @@ from harness.mirror.exchanges import (
     read_page,
     replayed_place,
 )
-from harness.mirror.manifest import MANIFEST, Manifest, manifest_of, read_manifest
+from harness.mirror.manifest import MANIFEST, read_manifest, written_manifest
 from harness.mirror.paths import find_file
 from harness.system.atomic import write_atomically
-from harness.system.untrusted import read_untrusted_json
 
 MOST_REDIRECTS = 20
 """Redirects one after the other that are followed: Chrome's limit (net::URLRequest::kMaxRedirects)."""
@@ -73,34 +69,32 @@ def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
     return code
 
 
-def read_pages(fetchlog: Path, files: Files, manifest: Manifest, problems: list[str]) -> list[PageExchanges]:
-    """Return what a recording's pages asked for and got; one of an older format as if it had been brought in.
+def read_pages(fetchlog: Path, files: Files, problems: list[str], http2_hosts: Collection[str] = ()
+               ) -> list[PageExchanges]:
+    """Return what a recording's pages asked for and got; one without a HAR as if it had been brought in.
 
-    Adds a line to `problems` for each thing that cannot be read.
+    Adds a line to `problems` for each thing that cannot be read. `http2_hosts` speak HTTP/2: text logs do not tell.
     """
-    if manifest.is_current:
-        return [page for log in page_logs(fetchlog) if (page := read_page(har_of(log), problems))]
-    return [*_with_ends([_read_older(log, files, manifest, problems) for log in page_logs(fetchlog)], files)]
+    logs = page_logs(fetchlog)
+    pages = [read_page(har_of(log), problems) if har_of(log).is_file() else
+             _read_text(log, files, http2_hosts, problems) for log in logs]
+    found = [page for page in pages if page is not None]
+    return found if all(har_of(log).is_file() for log in logs) else [*_with_ends(found, files)]
 
 
-def _read_older(log: Path, files: Files, manifest: Manifest, problems: list[str]) -> PageExchanges:
-    har = har_of(log)
-    page = read_page(har, problems) if har.is_file() else None
-    if page is not None and not page.of_text_log:
-        return PageExchanges(page.page, [_named(exchange, files, manifest.bodies) for exchange in page.exchanges],
-                             page.load_event_s)
+def _read_text(log: Path, files: Files, http2_hosts: Collection[str], problems: list[str]) -> PageExchanges:
     text = read_log(log)
     problems += text.problems
     late, found = text.urls_after_load(), []
     for response in text.responses:
         try:
-            found.append(_of_response(response, log.name, files, manifest, late=response.url in late))
+            found.append(_of_response(response, log.name, files, http2_hosts, late=response.url in late))
         except ValueError:      # noqa: PERF203
             problems.append(not_replayed(log, response.url))
-    return PageExchanges(log.name, found, of_text_log=True)
+    return PageExchanges(log.name, found)
 
 
-def _of_response(response: Response, page: str, files: Files, manifest: Manifest, *, late: bool) -> Exchange:
+def _of_response(response: Response, page: str, files: Files, http2_hosts: Collection[str], *, late: bool) -> Exchange:
     """Return the exchange that a row of a text log stands for. Raises ValueError where no replay has its URL."""
     redirect = urljoin(response.url, response.redirect_url) if response.redirect_url is not None else ""
     bare = Exchange(page=page, request=Request("GET", response.url), fate=Fate.AFTER_LOAD if late else Fate.COUNTED)
@@ -111,7 +105,7 @@ def _of_response(response: Response, page: str, files: Files, manifest: Manifest
     body = _file_of(place, files, f"{place.target}{mark}{fragment}")
     status = status_code(response.status, redirect, body is not None)
     mime_type = response.mime_type + (f"{CHARSET}{response.charset}" if response.charset and not redirect else "")
-    protocol = H2 if place.scheme == "https" and place.host in manifest.http2_hosts else "HTTP/1.1"
+    protocol = H2 if place.scheme == "https" and place.host in http2_hosts else "HTTP/1.1"
     return replace(bare, answer=Answer(
         status, response.status, protocol, headers=None, mime_type=mime_type, redirect_url=redirect,
         body=None if redirect or status in WITHOUT_BODY else body))
@@ -121,34 +115,6 @@ def _file_of(place: Place, files: Files, target: str = "") -> Body | None:
     """Return the file that a URL's body is in by its name."""
     name = find_file(files.get(place.host, frozenset()), target or place.target)
     return Body(f"{place.host}/{name}") if name else None
-
-
-def _named(exchange: Exchange, files: Files, bodies: Mapping[str, Body]) -> Exchange:
-    """Return an exchange of a HAR with the file of its body, which its URL names where the HAR does not.
-
-    Who had nothing of a body has none of the URL's, but for a GET's 304, which had one before.
-    """
-    answer, method = exchange.answer, exchange.request.method
-    body = answer.body
-    if body is None and answer.status not in (0, *WITHOUT_BODY, *REDIRECTS) and method != "HEAD" and (
-            answer.content_bytes != 0 or (answer.status == 304 and method == "GET")):
-        place = replayed_place(exchange)
-        body = _file_of(place, files) if place else None
-    if body is None:
-        return exchange
-    known = bodies.get(body.file) or Body(body.file, body.bytes if body.bytes is not None else _file_bytes(exchange))
-    return replace(exchange, answer=replace(answer, body=known))
-
-
-def _file_bytes(exchange: Exchange) -> int | None:
-    """Return how large the file of an answer's body is; None where the HAR tells the size of something else.
-
-    Of what broke off it tells the size of all, of a part that of the part, of what the browser had nothing.
-    """
-    answer = exchange.answer
-    is_of_the_file = answer.body is not None and answer.status not in (*BODILESS, 206) and not (
-        answer.partial or exchange.from_cache)
-    return answer.body_bytes if is_of_the_file and answer.body_bytes > 0 else None
 
 
 def _with_ends(pages: list[PageExchanges], files: Files) -> Iterator[PageExchanges]:
@@ -164,7 +130,7 @@ def _with_ends(pages: list[PageExchanges], files: Files) -> Iterator[PageExchang
     for page in pages:
         ended = [_ended(exchange, bodies.get((place_of(exchange.request.url), _redirects(exchange))))
                  for exchange in page.exchanges]
-        yield PageExchanges(page.page, ended, page.load_event_s, page.of_text_log)
+        yield PageExchanges(page.page, ended, page.load_event_s)
 
 
 def _redirects(exchange: Exchange) -> bool:
@@ -200,45 +166,34 @@ def _end(exchange: Exchange, last: Mapping[Place, Exchange]) -> Place | None:
 
 
 def import_recording(files: PageFiles) -> str:
-    """Bring a recording of an older format into today's; return in a line that it was, "" when it was in it already.
+    """Bring a recording of 2013's format into today's; return in a line that it was, "" when it was in it already.
 
-    Raises InputError when its bodies are not all there, or are others now, and OSError when it cannot be written.
+    Raises OSError when it cannot be written.
     """
-    manifest = read_manifest(files.fetchlog, [])
-    if manifest.is_current:
+    logs, manifest = page_logs(files.fetchlog), read_manifest(files.fetchlog, [])
+    if manifest.content and all(har_of(log).is_file() for log in logs):
         return ""
-    bodies = manifest.bodies or bodies_of(read_pages(files.fetchlog, files_of(files.mirror), manifest, []))
-    if damaged := damage(bodies, files.mirror):
-        raise InputError(f"{damaged}; record it again")
-    _write(files.fetchlog, files.mirror, manifest)
-    count = len(page_logs(files.fetchlog))
-    return f"{files.fetchlog.name}/ is of an older format, and was brought into today's: {many(count, 'page')}"
+    complete(files.fetchlog, files.mirror, manifest.source, manifest.content)
+    return f"{files.fetchlog.name}/ is of 2013's format, and was brought into today's: {many(len(logs), 'page')}"
 
 
-def write_manifest(fetchlog: Path, mirror: Path, source: str, **more: object) -> None:
-    """Complete a recording: its HARs name the file of each body, with size and hash, and are made where there is none.
+def complete(fetchlog: Path, mirror: Path, source: str, more: Mapping[str, object], http2_hosts: Collection[str] = ()
+             ) -> None:
+    """Complete a recording: a page that has a text log alone gets a HAR, and the recording its manifest.
 
-    The manifest has its `source`, and what `more` there is to say.
+    That has its `source`, what `more` there is to say, and the bodies that no exchange names.
     """
-    _write(fetchlog, mirror, manifest_of({"source": source, **more}))
-
-
-def _write(fetchlog: Path, mirror: Path, manifest: Manifest) -> None:
     bodies, files = list_bodies(mirror), files_of(mirror) if any(mirror.iterdir()) else {}
-    unnamed = dict(bodies)
-    for page in read_pages(fetchlog, files, manifest, []):
-        har = fetchlog / f"{page.page}.har"
-        archive: dict[str, Any]
-        if page.of_text_log:
-            archive = har_log(page.page, [*map(to_har, page.exchanges)])
-            archive["log"][OF_TEXT_LOG] = True
-        else:
-            archive = read_untrusted_json(har)
-        for entry in archive["log"]["entries"]:
-            with suppress(*NO_ENTRY):
-                body = _named(from_har(entry), files, bodies).answer.body
-                if body is not None:
-                    entry.update(body_fields(body))
-                    unnamed.pop(body.file, None)
-        write_atomically(har, json.dumps(archive))
-    write_atomically(fetchlog / MANIFEST, manifest.written(unnamed))
+    pages = read_pages(fetchlog, files, [], http2_hosts)
+    for page in pages:
+        if not (har := fetchlog / f"{page.page}.har").is_file():
+            write_atomically(har, json.dumps(har_log(page.page, [to_har(_with_hash(each, bodies))
+                                                                 for each in page.exchanges])))
+    named = bodies_of(pages)
+    write_atomically(fetchlog / MANIFEST, written_manifest(
+        source, more, [body for name, body in bodies.items() if name not in named]))
+
+
+def _with_hash(exchange: Exchange, bodies: Mapping[str, Body]) -> Exchange:
+    body = exchange.answer.body
+    return replace(exchange, answer=replace(exchange.answer, body=bodies.get(body.file))) if body else exchange

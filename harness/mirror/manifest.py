@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,9 @@ from harness.system.untrusted import MissingFileError, UnreadableFileError, read
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 2
-"""1: the manifest lists all bodies, and the HARs no hashes (harness.mirror.importing)."""
+"""The only one: of 1 no release was made."""
 USER_AGENT = re.compile(r"[\x20-\x7e]{1,1000}")
 """What a browser may say that it is."""
-OF_OLDER = ("format", "bodies", "http2_hosts")
-"""What is written anew."""
 
 
 @dataclass(frozen=True)
@@ -25,30 +23,26 @@ class Manifest:
     """Where a recording comes from: `source` is "synthetic", "recorded", or "made" (small.py).
 
     `user_agents` is what Chrome said that it is when it recorded a page, by the page's name. `bodies` are the files of
-    its mirror that no exchange names. In older formats they are all files, and `http2_hosts` those that speak HTTP/2:
-    of synthetic pages, whose text logs do not say it. `is_current` is whether all is in today's format.
+    its mirror that no exchange names, `content` is all that stands in the file.
     """
 
     source: str = "recorded"
     seed: int | None = None
     note: str = ""
-    http2_hosts: frozenset[str] = frozenset()
     user_agents: Mapping[str, str] = field(default_factory=dict)
     bodies: Mapping[str, Body] = field(default_factory=dict)
-    is_current: bool = False
     content: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """All that stands in the file."""
 
     @property
     def synthetic(self) -> bool:
         """Whether the pages were made by the project itself."""
         return self.source == "synthetic"
 
-    def written(self, unnamed: Mapping[str, Body]) -> str:
-        """Return what the file of a complete recording holds; `unnamed` are the bodies that no exchange names."""
-        bodies = {name: {"bytes": body.bytes, "sha256": body.sha256} for name, body in unnamed.items()}
-        more = {name: value for name, value in self.content.items() if name not in OF_OLDER}
-        return json.dumps({"format": MANIFEST_FORMAT, "source": self.source, **more, "bodies": bodies}, indent=1) + "\n"
+
+def written_manifest(source: str, more: Mapping[str, object], unnamed: Iterable[Body]) -> str:
+    """Return what the file of a complete recording holds; `unnamed` are the bodies that no exchange names."""
+    bodies = {body.file: {"bytes": body.bytes, "sha256": body.sha256} for body in unnamed}
+    return json.dumps({**more, "format": MANIFEST_FORMAT, "source": source, "bodies": bodies}, indent=1) + "\n"
 
 
 def keep_bodies(fetchlog: Path, names: Collection[str]) -> None:
@@ -63,14 +57,13 @@ def manifest_of(content: Mapping[str, Any]) -> Manifest:
     bodies = {str(name): Body(str(name), int(body["bytes"]), str(body["sha256"]))
               for name, body in content.get("bodies", {}).items()}
     return Manifest(str(content.get("source", "recorded")), content.get("seed"), str(content.get("note", "")),
-                    frozenset(map(str, content.get("http2_hosts", ()))), _user_agents(content), bodies,
-                    content.get("format") == MANIFEST_FORMAT, content)
+                    _user_agents(content), bodies, content)
 
 
 def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
     """Read ``manifest.json``; recordings of 2013 have none. Adds to `problems` what is wrong with it.
 
-    Raises InputError when its format is newer than this program.
+    Raises InputError when it is of another format than this program's.
     """
     path = fetchlog / MANIFEST
     try:
@@ -84,8 +77,9 @@ def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         problems.append(f"{path}: not a manifest ({error!r}); taken as recorded")
         return Manifest()
-    if not isinstance(version, int) or version > MANIFEST_FORMAT:
-        raise InputError(f"{path}:1: format {version!r} is newer than this program; update it")
+    if version != MANIFEST_FORMAT:
+        raise InputError(f"{path}:1: format {version!r} is not this program's ({MANIFEST_FORMAT}); record it again, or "
+                         "update the program")
     return manifest
 
 

@@ -159,16 +159,15 @@ def _is_document(answer: Recorded) -> bool:
 def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     """Read the index of the mirror in `mirror_dir` and of all logs in `fetchlog_dir` (None: the mirror has none).
 
-    One of an older format is read as if it had been imported. Raises InputError when a directory is missing or the
-    manifest is newer than this program; every smaller problem is kept in the recording's `problems`.
+    One of 2013's format is read as if it had been imported. Raises InputError when a directory is missing or the
+    manifest is of another format; every smaller problem is kept in the recording's `problems`.
     """
     recording = Recording(files_of(mirror_dir))
     pages: list[PageExchanges] = []
     if fetchlog_dir is not None:
         manifest = recording.manifest = read_manifest(fetchlog_dir, recording.problems)
-        pages = read_pages(fetchlog_dir, recording.files, manifest, recording.problems)
-        named = bodies_of(pages)
-        recording.bodies = {**manifest.bodies, **named} if manifest.is_current else manifest.bodies or named
+        pages = read_pages(fetchlog_dir, recording.files, recording.problems)
+        recording.bodies = {**manifest.bodies, **bodies_of(pages)}
     _add(recording, pages)
     return recording
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.importing import write_manifest
+from harness.mirror.importing import complete
 from harness.mirror.paths import write_file
 
 
@@ -29,5 +29,5 @@ def write_small_recording(files: PageFiles, resources: Mapping[str, MadeResource
                   [Response("OK", resource.mime_type, "utf-8", url, None) for url, resource in resources.items()], True)
     files.fetchlog.mkdir()
     (files.fetchlog / sanitise(page)).write_text(format_log(log), encoding="ascii")
-    write_manifest(files.fetchlog, files.mirror, "made", note=note)
+    complete(files.fetchlog, files.mirror, "made", {"note": note})
     files.pages.write_text(f"{page}\n", encoding="ascii")

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import ExperimentError, InputError
+from harness.files.exchange import Body
 from harness.files.pages import PageFiles
 from harness.files.urls import split_url, without_fragment
-from harness.mirror.bodies import damage
-from harness.mirror.importing import write_manifest
+from harness.mirror.bodies import body_in, damage
+from harness.mirror.importing import complete
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import md5_name, mirror_file, write_file
 from harness.mirror.recording import read_recording
@@ -77,7 +78,7 @@ class Store:
         mirror, fetchlog = self._ends
         try:
             manifest = read_untrusted_json(fetchlog / MANIFEST)
-            if manifest["source"] != "recorded" or manifest["format"] > MANIFEST_FORMAT:
+            if manifest["source"] != "recorded" or manifest["format"] != MANIFEST_FORMAT:
                 raise ValueError("made by another program")
             self.pages = list(manifest["pages"])
             self._notes = str(manifest.get("note", "")).split(NEXT_NOTE)
@@ -93,8 +94,8 @@ class Store:
         if damaged := damage(read_recording(mirror, fetchlog).bodies, mirror):
             raise InputError(f"{damaged}; record it again")
 
-    def put(self, url: str, method: str, body: bytes) -> str:
-        """Keep the body of an answer and return its file, ``host/file``.
+    def put(self, url: str, method: str, body: bytes) -> Body:
+        """Keep the body of an answer and return its file.
 
         A mirror has one place for a URL, whatever the method and for http and https alike. The first body put there
         stays (so of several put the best first); another one goes under the MD5 of method, URL and body, where only
@@ -106,15 +107,15 @@ class Store:
             file = self.mirror / host / name
             if file.is_file():
                 if file.read_bytes() == body:
-                    return f"{host}/{name}"
+                    return body_in(self.mirror, f"{host}/{name}")
                 url = f"{url.partition('//')[0]}//{host}/{md5_name(f'/{method} {url} {md5_name(body.hex())}')}"
                 break
-        return write_file(self.mirror, url, body).relative_to(self.mirror).as_posix()
+        return body_in(self.mirror, write_file(self.mirror, url, body).relative_to(self.mirror).as_posix())
 
     def write_manifest(self, note: str = "") -> None:
         """Write the manifest; `note` is about what was recorded now, and stands behind those of what was there."""
         notes = NEXT_NOTE.join(dict.fromkeys(filter(None, (*self._notes, note))))
-        write_manifest(self.fetchlog, self.mirror, "recorded", pages=self.pages, note=notes)
+        complete(self.fetchlog, self.mirror, "recorded", {"pages": self.pages, "note": notes})
 
     def free_name(self) -> str:
         """Return a name under which what is there can be kept, since nothing has it: NAME.previous, NAME.previous-2."""

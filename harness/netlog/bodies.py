@@ -11,8 +11,9 @@ is replaced or the buffer is full. Only the bodies of redirects are in neither: 
 
 import base64
 from dataclasses import dataclass, field
+from functools import partial
 
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, of_last_hop
 
 
 @dataclass
@@ -30,22 +31,26 @@ class ResponseBody:
 
     What Chrome itself leaves unread for a while, since the page is busy, say, is no wait.
     """
-    _asked: int | None = None
+    asked: int | None = None
+    """When Chrome asked for the next bytes, which have not come."""
 
     @property
     def wire(self) -> bytes:
         """The bytes as they came over the wire, without the chunks or frames of the transfer."""
         return bytes(self.encoded or self.decoded)
 
-    def asks(self, tick: int) -> None:
-        """Note that Chrome asks for the next bytes at `tick`."""
-        self._asked = tick
+    def has(self, event: Event) -> None:
+        """Note that Chrome has the next bytes, or the end of the body."""
+        if self.asked is not None and event.tick > self.asked:
+            self.waits.append((self.asked, event.tick, len(self.encoded or self.decoded)))
+        self.asked = None
 
-    def has(self, tick: int) -> None:
-        """Note that Chrome has them, or the end of the body."""
-        if self._asked is not None and tick > self._asked:
-            self.waits.append((self._asked, tick, len(self.encoded or self.decoded)))
-        self._asked = None
+    def came(self, event: Event, *, encoded: bool) -> None:
+        """Add bytes that came; a log that is captured without them has none."""
+        if "bytes" in event.params:
+            (self.encoded if encoded else self.decoded).extend(base64.b64decode(event.params["bytes"]))
+            if encoded or not self.encoded:
+                self.arrivals.append((event.tick, len(self.encoded or self.decoded)))
 
 
 @dataclass
@@ -65,37 +70,14 @@ def _sent(request: _Request, _event: Event) -> None:
     request.hops[-1:] = [ResponseBody()]
 
 
-def _asks(request: _Request, event: Event) -> None:
-    request.hops[-1].asks(event.tick)
-
-
-def _has(request: _Request, event: Event) -> None:
-    request.hops[-1].has(event.tick)
-
-
-def _encoded(request: _Request, event: Event) -> None:
-    _came(request.hops[-1], event, encoded=True)
-
-
-def _decoded(request: _Request, event: Event) -> None:
-    _came(request.hops[-1], event, encoded=False)
-
-
-def _came(body: ResponseBody, event: Event, *, encoded: bool) -> None:
-    """Add bytes that came; a log that is captured without them has none."""
-    if "bytes" in event.params:
-        (body.encoded if encoded else body.decoded).extend(base64.b64decode(event.params["bytes"]))
-        if encoded or not body.encoded:
-            body.arrivals.append((event.tick, len(body.encoded or body.decoded)))
-
-
 _READERS: Readers[_Request] = {
     ("URL_REQUEST_START_JOB", BEGIN): _hop,
     ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sent,
-    ("HTTP_TRANSACTION_READ_BODY", BEGIN): _asks,
-    ("HTTP_TRANSACTION_READ_BODY", END): _has,
-    ("URL_REQUEST_JOB_BYTES_READ", POINT): _encoded,
-    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _decoded,
+    **of_last_hop({
+        ("HTTP_TRANSACTION_READ_BODY", BEGIN): noting("asked"),
+        ("HTTP_TRANSACTION_READ_BODY", END): ResponseBody.has,
+        ("URL_REQUEST_JOB_BYTES_READ", POINT): partial(ResponseBody.came, encoded=True),
+        ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): partial(ResponseBody.came, encoded=False)}),
 }
 
 

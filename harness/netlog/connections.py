@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from harness.files.hack_dns import PORTS
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, collecting, noting
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, collecting, noting, told
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
@@ -160,34 +160,21 @@ def _tried(connection: Connection, event: Event) -> None:
         connection.address = str(event.params.get("address", ""))
 
 
-def _made(connection: Connection, event: Event) -> None:
-    connection.connect_job = connection.connect_job or event.dependency()
-
-
-def _secures(connection: Connection, event: Event) -> None:
-    if connection.ssl_start is None:
-        connection.ssl_start = event.tick
-
-
 def _secured(connection: Connection, event: Event) -> None:
     if connection.ssl is None and connection.ssl_start is not None:
         connection.ssl = connection.ssl_start, event.tick
-
-
-def _early(connection: Connection, event: Event) -> None:
-    connection.early = EARLY_REASONS.get(int(event.params.get("early_data_reason", 0)))
 
 
 _OF_SOCKETS: Readers[Connection] = {
     ("TCP_CONNECT", BEGIN): _connects,
     ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
     ("TCP_CONNECT", END): _connected,
-    ("SOCKET_ALIVE", BEGIN): _made,
+    ("SOCKET_ALIVE", BEGIN): noting("connect_job", Event.dependency, first=True),
     ("SOCKET_ALIVE", END): noting("closed"),
-    ("SSL_CONNECT", BEGIN): _secures,
+    ("SSL_CONNECT", BEGIN): noting("ssl_start", first=True),
     ("SSL_CONNECT", END): _secured,
-    ("SSL_HANDSHAKE_EARLY_DATA_REASON", POINT): _early,
-    ("SOCKET_IN_USE", BEGIN): lambda connection, event: connection.jobs.append(event.dependency()),
+    ("SSL_HANDSHAKE_EARLY_DATA_REASON", POINT): noting("early", told("early_data_reason", EARLY_REASONS.get, 0)),
+    ("SOCKET_IN_USE", BEGIN): collecting("jobs", Event.dependency),
     ("SOCKET_BYTES_RECEIVED", POINT): collecting("received"),
     ("SOCKET_BYTES_SENT", POINT): collecting("sent"),
 }
@@ -217,12 +204,8 @@ class _Session:
     sent: list[tuple[int, int]] = field(default_factory=list)
 
 
-def _initialized(session: _Session, event: Event) -> None:
-    session.socket = event.dependency()
-
-
 _OF_SESSIONS: Readers[_Session] = {
-    ("HTTP2_SESSION_INITIALIZED", POINT): _initialized,
+    ("HTTP2_SESSION_INITIALIZED", POINT): noting("socket", Event.dependency),
     ("HTTP2_SESSION_SEND_HEADERS", POINT):
         lambda session, event: session.sent.append((event.dependency(), session.socket)),
 }

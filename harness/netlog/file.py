@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar
 
@@ -48,6 +49,7 @@ class Event(NamedTuple):
         return int(reference.get("id", 0)) if isinstance(reference, dict) else 0
 
 
+TICK = attrgetter("tick")
 Readers = Mapping[tuple[str, int], Callable[[T, Event], None]]
 """What an event, by name and phase, changes in what is known of its source."""
 
@@ -79,14 +81,32 @@ class Subscriber(Generic[T]):
         read(self.found[source], event)
 
 
-def noting(name: str) -> Callable[[Any, Event], None]:
-    """Return a reader that notes when an event came, in the field `name`: of several the last."""
-    return lambda known, event: setattr(known, name, event.tick)
+def told(name: str, kind: Callable[[Any], Any] = str, missing: Any = "") -> Callable[[Event], Any]:
+    """Return what makes of an event the value of its parameter `name`, by `kind`."""
+    return lambda event: kind(event.params.get(name, missing))
 
 
-def collecting(name: str) -> Callable[[Any, Event], None]:
-    """Return a reader that adds when an event came to the list `name`."""
-    return lambda known, event: getattr(known, name).append(event.tick)
+def noting(name: str, what: Callable[[Event], Any] = TICK, *, first: bool = False) -> Callable[[Any, Event], None]:
+    """Return a reader that notes `what` an event tells in the field `name`: of several events the last, or the first.
+
+    `what` is when it came, if nothing else is given.
+    """
+    def note(known: Any, event: Event) -> None:
+        if not (first and getattr(known, name)):
+            setattr(known, name, what(event))
+    return note
+
+
+def collecting(name: str, what: Callable[[Event], Any] = TICK) -> Callable[[Any, Event], None]:
+    """Return a reader that adds `what` an event tells to the list `name`."""
+    return lambda known, event: getattr(known, name).append(what(event))
+
+
+def of_last_hop(readers: Readers[Any]) -> Readers[Any]:
+    """Return the readers of a request whose last of `hops` the given ones read; without one they read nothing."""
+    def handing(read: Callable[[Any, Event], None]) -> Callable[[Any, Event], None]:
+        return lambda request, event: read(request.hops[-1], event) if request.hops else None
+    return {wanted: handing(read) for wanted, read in readers.items()}
 
 
 @dataclass

@@ -9,12 +9,17 @@ data (0-RTT), as soon as its keys are known. Both is the end of its job's QUIC_S
 """
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 from harness.netlog.connections import Connection, NameResolution
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, told
 
 EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
 FIRST_TIME = "NOT_RETRANSMISSION"
+
+
+def _name(event: Event) -> str:
+    return f"{event.params.get('host', '')}:{int(event.params.get('port', 0))}"
 
 
 def _begun(session: Connection, event: Event) -> None:
@@ -31,21 +36,13 @@ def _received(session: Connection, event: Event) -> None:
     session.address = session.address or str(event.params.get("peer_address", ""))
 
 
-def _early(session: Connection, event: Event) -> None:
-    session.early = EARLY_STATES.get(str(event.params.get("state", "")))
-
-
-def _failed(session: Connection, event: Event) -> None:
-    session.error = int(event.params.get("net_error", 0))
-
-
 _OF_SESSIONS: Readers[Connection] = {
     ("QUIC_SESSION", BEGIN): _begun,
     ("QUIC_SESSION", END): noting("closed"),
     ("QUIC_SESSION_PACKET_SENT", POINT): _sent,
     ("QUIC_SESSION_PACKET_RECEIVED", POINT): _received,
-    ("QUIC_SESSION_ZERO_RTT_STATE", POINT): _early,
-    ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): _failed,
+    ("QUIC_SESSION_ZERO_RTT_STATE", POINT): noting("early", told("state", EARLY_STATES.get)),
+    ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): noting("error", told("net_error", int, 0)),
 }
 
 
@@ -63,16 +60,8 @@ class _Job:
     """Of the look-up."""
 
 
-def _wanted(job: _Job, event: Event) -> None:
-    job.name = _name(event)
-
-
 def _resolved(job: _Job, event: Event) -> None:
     job.resolved, job.error = event.tick, int(event.params.get("net_error", 0))
-
-
-def _made(job: _Job, event: Event) -> None:
-    job.session = event.dependency()
 
 
 def _connected(job: _Job, event: Event) -> None:
@@ -80,10 +69,10 @@ def _connected(job: _Job, event: Event) -> None:
 
 
 _OF_JOBS: Readers[_Job] = {
-    ("QUIC_SESSION_POOL_JOB", BEGIN): _wanted,
+    ("QUIC_SESSION_POOL_JOB", BEGIN): noting("name", _name),
     ("HOST_RESOLVER_MANAGER_REQUEST", BEGIN): noting("asked"),
     ("HOST_RESOLVER_MANAGER_REQUEST", END): _resolved,
-    ("QUIC_SESSION_CREATED", POINT): _made,
+    ("QUIC_SESSION_CREATED", POINT): noting("session", Event.dependency),
     ("QUIC_SESSION_POOL_JOB_CONNECT", END): _connected,
 }
 
@@ -99,22 +88,10 @@ class _StreamJob:
     """Which event of the log bound it to a request; 0: it was to open a connection ahead of need."""
 
 
-def _waits(stream: _StreamJob, event: Event) -> None:
-    stream.waits_for = event.dependency()
-
-
-def _uses(stream: _StreamJob, event: Event) -> None:
-    stream.uses = event.dependency()
-
-
-def _bound(stream: _StreamJob, event: Event) -> None:
-    stream.bound = event.number
-
-
 _OF_STREAMS: Readers[_StreamJob] = {
-    ("BOUND_TO_QUIC_SESSION_POOL_JOB", POINT): _waits,
-    ("QUIC_SESSION_POOL_USE_EXISTING_SESSION", POINT): _uses,
-    ("HTTP_STREAM_JOB_BOUND_TO_REQUEST", POINT): _bound,
+    ("BOUND_TO_QUIC_SESSION_POOL_JOB", POINT): noting("waits_for", Event.dependency),
+    ("QUIC_SESSION_POOL_USE_EXISTING_SESSION", POINT): noting("uses", Event.dependency),
+    ("HTTP_STREAM_JOB_BOUND_TO_REQUEST", POINT): noting("bound", attrgetter("number")),
 }
 
 
@@ -153,7 +130,3 @@ class Quic:
                 found.append(NameResolution(job.id, job.name, job.asked, job.resolved, job.error,
                                             (session.address,) if session and session.address else ()))
         return sorted(found, key=lambda look_up: look_up.start)
-
-
-def _name(event: Event) -> str:
-    return f"{event.params.get('host', '')}:{int(event.params.get('port', 0))}"

@@ -17,7 +17,7 @@ from http import client
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, of_last_hop
 
 Headers = list[tuple[str, str]]
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
@@ -174,21 +174,15 @@ def _sending(hop: Hop, event: Event) -> None:
     hop.sends.append(hop.job)
 
 
-def _request_head(hop: Hop, event: Event) -> None:
-    # Also where it is sent again since the server wants HTTP/1.1 for it (HTTP_1_1_REQUIRED).
-    hop.http2 = hop.http3 = False
-    hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
-    hop.request_headers = _headers(event)
-
-
-def _request_head_http2(hop: Hop, event: Event) -> None:
-    _request_head(hop, event)
-    hop.http2 = True
-
-
-def _request_head_http3(hop: Hop, event: Event) -> None:
-    _request_head(hop, event)
-    hop.http3 = True
+def _request_head(*, http2: bool = False, http3: bool = False) -> Callable[[Hop, Event], None]:
+    """Return a reader of the head that is sent, also where it is sent again since the server wants HTTP/1.1 for it
+    (HTTP_1_1_REQUIRED).
+    """
+    def read(hop: Hop, event: Event) -> None:
+        hop.http2, hop.http3 = http2, http3
+        hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
+        hop.request_headers = _headers(event)
+    return read
 
 
 def _response_head(hop: Hop, event: Event) -> None:
@@ -200,10 +194,6 @@ def _response_head(hop: Hop, event: Event) -> None:
 def _early_hints(hop: Hop, event: Event) -> None:
     hop.hinted = event.tick if hop.hinted is None else hop.hinted
     hop.early_hints += [(name, value) for name, value in _headers(event) if not name.startswith((":", "HTTP/"))]
-
-
-def _bound(hop: Hop, event: Event) -> None:
-    hop.job = event.dependency()
 
 
 def _adding(name: str) -> Callable[[Hop, Event], None]:
@@ -233,11 +223,11 @@ def _closed(hop: Hop, event: Event) -> None:
 
 _HOP_READERS: Readers[Hop] = {
     ("HTTP_STREAM_REQUEST", BEGIN): noting("goes_out"),
-    ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", POINT): _bound,
+    ("HTTP_STREAM_REQUEST_BOUND_TO_JOB", POINT): noting("job", Event.dependency),
     ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sending,
-    ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", POINT): _request_head,
-    ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", POINT): _request_head_http2,
-    ("HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS", POINT): _request_head_http3,
+    ("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", POINT): _request_head(),
+    ("HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS", POINT): _request_head(http2=True),
+    ("HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS", POINT): _request_head(http3=True),
     ("HTTP_TRANSACTION_SEND_REQUEST", END): noting("send_end"),
     ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", POINT): _response_head,
     ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", POINT): _early_hints,
@@ -255,14 +245,10 @@ _HOP_READERS: Readers[Hop] = {
 }
 
 
-def _of_last_hop(read: Callable[[Hop, Event], None]) -> Callable[[Request, Event], None]:
-    return lambda request, event: read(request.hops[-1], event) if request.hops else None
-
-
 _READERS: Readers[Request] = {
     ("REQUEST_ALIVE", BEGIN): noting("alive"),
     ("URL_REQUEST_START_JOB", BEGIN): _hop,
-    **{wanted: _of_last_hop(read) for wanted, read in _HOP_READERS.items()}}
+    **of_last_hop(_HOP_READERS)}
 
 
 class Requests(Subscriber[Request]):

@@ -18,27 +18,27 @@ A server of several sites (harness.files.layout) gives its cookie for all of the
 
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from ctypes import addressof, create_string_buffer
-from dataclasses import dataclass, field
+from functools import partial
 from struct import pack
-from typing import Any
 
-from harness.errors import ExperimentError
 from harness.files.layout import joined
 from harness.files.load_parts import CookieMode
 from harness.files.sites import site_of
 from harness.network.arrivals import ETH_P_IP, HEADERS_BYTES, Said, read_packet
 from harness.network.star import Host, Star
 from harness.system import fastopen
+from harness.system.beside import beside
 from harness.system.commands import run
 from harness.system.netns import inside
 
 WARM: CookieMode = "warm"
 DOMAIN: CookieMode = "domain"
-LOOK_S = 0.05
-"""How often it is looked whether the load is over."""
+LOOK_S, LEAST_S = 0.05, 0.001
+"""How often it is looked whether the load is over, and the shortest wait for a packet."""
 SO_ATTACH_FILTER = 26
 """asm-generic/socket.h; Python has no name for it."""
 SYNS_ONLY = ((0x30, 0, 0, 9), (0x15, 0, 4, socket.IPPROTO_TCP),     # the IP header's protocol, or skip 4
@@ -73,18 +73,49 @@ def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float
 @contextmanager
 def _sharing(star: Star, held_ms: Mapping[str, float], names: Mapping[str, Sequence[str]]) -> Iterator[None]:
     """Share each site's first cookie among its servers while this lasts; afterwards all is as before."""
-    sharing, ended = _Sharing(star, sites_of_servers(names), held_ms), threading.Event()
+    shared: list[Host] = []
     with _syns_at(star.user) as packets:
-        thread = threading.Thread(target=sharing.noting_problems(sharing.listen), args=(packets, ended), name="cookies")
-        thread.start()
         try:
-            yield
+            with beside(partial(_share, packets, star, sites_of_servers(names), held_ms, shared), "cookies"):
+                yield
         finally:
-            ended.set()
-            thread.join()
-            sharing.undo()
-    if sharing.problem is not None:
-        raise ExperimentError(f"sharing TFO cookies: {sharing.problem}")
+            fastopen.set_fastopen([server.pid for server in shared], fastopen.ON)
+            _route(star.user, "delete", shared)
+
+
+def _share(packets: socket.socket, star: Star, site_of: Mapping[str, str], held_ms: Mapping[str, float],  # noqa: PLR0917
+           shared: list[Host], ended: threading.Event) -> None:
+    """Until it has `ended`, make the cookies of a site's other servers known when its first one has reached `user`.
+
+    It comes in before that, and is held. Those servers are added to `shared`.
+    """
+    names = {host.address: name for name, host in star.servers.items()}
+    due_s: dict[str, tuple[float, list[Host]]] = {}
+    while not ended.is_set():
+        next_s = min((at_s for at_s, others in due_s.values() if others), default=float("inf"))
+        packets.settimeout(min(LOOK_S, max(LEAST_S, next_s - time.monotonic())))
+        with suppress(TimeoutError):
+            address, said = read_packet(packets.recv(HEADERS_BYTES))
+            name = names.get(address)
+            if said is Said.COOKIE and name:
+                others = [host for other, host in star.servers.items()
+                          if site_of[other] == site_of[name] and other != name]
+                due_s.setdefault(site_of[name], (time.monotonic() + held_ms[address] / 1000, others))
+        for at_s, others in due_s.values():
+            if others and at_s <= time.monotonic():
+                fastopen.set_fastopen([server.pid for server in others], fastopen.ON | fastopen.NO_COOKIE_NEEDED)
+                shared += others
+                _route(star.user, "replace", others)
+                others.clear()
+
+
+def _route(user: Host, what: str, servers: Sequence[Host]) -> None:
+    """Replace or delete the routes from `user` to single servers that need no cookie."""
+    no_cookie = " fastopen_no_cookie 1" if what == "replace" else ""
+    commands = [f"route {what} {server.address}/32 dev {user.interface} scope link{no_cookie}" for server in servers]
+    if commands:
+        with inside(user.pid):
+            run(["ip", "-batch", "-"], "sharing TFO cookies", given="\n".join(commands) + "\n")
 
 
 def sites_of_servers(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -100,67 +131,7 @@ def _syns_at(user: Host) -> Iterator[socket.socket]:
     with inside(user.pid):
         packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
     with packets:
-        packets.settimeout(LOOK_S)
         packets.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, pack("HP", len(SYNS_ONLY), addressof(program)))
         packets.bind((user.interface, ETH_P_IP))
         yield packets
 
-
-@dataclass
-class _Sharing:
-    """Makes the cookies of a site's other servers known when its first one has reached `user`."""
-
-    star: Star
-    site_of: Mapping[str, str]
-    held_ms: Mapping[str, float]
-    problem: Exception | None = None
-    _due: list[threading.Timer] = field(default_factory=list)
-    _shared: list[Host] = field(default_factory=list)
-
-    def noting_problems(self, work: Callable[..., None]) -> Callable[..., None]:
-        """Return `work` as a thread does it, whose end nobody would see otherwise, and the load would count."""
-        def careful(*arguments: Any) -> None:
-            try:
-                work(*arguments)
-            except Exception as error:  # noqa: BLE001 (whatever it is)
-                self.problem = error
-        return careful
-
-    def listen(self, packets: socket.socket, ended: threading.Event) -> None:
-        """Until it has `ended`, wait for the cookies that come in, which are held before `user` gets them."""
-        names, known = {host.address: name for name, host in self.star.servers.items()}, set()
-        while not ended.is_set():
-            try:
-                address, said = read_packet(packets.recv(HEADERS_BYTES))
-            except TimeoutError:
-                continue
-            site = self.site_of.get(names.get(address, ""))
-            if said is Said.COOKIE and site and site not in known:
-                known.add(site)
-                others = [host for name, host in self.star.servers.items()
-                          if self.site_of[name] == site and host.address != address]
-                self._due.append(threading.Timer(self.held_ms[address] / 1000,
-                                                 self.noting_problems(self._make_known), [others]))
-                self._due[-1].start()
-
-    def undo(self) -> None:
-        """Take the routes back, and the servers' settings."""
-        for timer in self._due:
-            timer.cancel()
-            timer.join()
-        fastopen.set_fastopen([server.pid for server in self._shared], fastopen.ON)
-        self._route("delete", self._shared)
-
-    def _make_known(self, servers: Sequence[Host]) -> None:
-        fastopen.set_fastopen([server.pid for server in servers], fastopen.ON | fastopen.NO_COOKIE_NEEDED)
-        self._shared += servers
-        self._route("replace", servers)
-
-    def _route(self, what: str, servers: Sequence[Host]) -> None:
-        """Replace or delete the routes to single servers that need no cookie."""
-        no_cookie = " fastopen_no_cookie 1" if what == "replace" else ""
-        commands = [f"route {what} {server.address}/32 dev {self.star.user.interface} scope link{no_cookie}"
-                    for server in servers]
-        if commands:
-            with inside(self.star.user.pid):
-                run(["ip", "-batch", "-"], "sharing TFO cookies", given="\n".join(commands) + "\n")

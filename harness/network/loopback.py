@@ -6,13 +6,12 @@ The delay is the servers' own doing (harness.replay.held), and it is measured as
 import asyncio
 import os
 import ssl
-import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import ExperimentError
-from harness.network.rtt import AT_ONCE, MORE_SAMPLES, SAMPLES, is_near
+from harness.network.rtt import medians_ms
 from harness.network.star import Host, Star
 
 NETWORK = "127.84"
@@ -49,29 +48,13 @@ def loopback_star(host_names: Sequence[str]) -> Star:
 def measure_held_rtts(servers: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
     """Return the RTT that each server simulates, in ms: half of what the first answer on a connection takes.
 
-    The median of SAMPLES, AT_ONCE servers at a time; of MORE_SAMPLES besides where that is not near `nominal_ms`, as
-    harness.network.rtt does it. Over TLS that answer is the one to the ClientHello. Raises ExperimentError when a
-    server does not answer.
+    Sampled as harness.network.rtt does it. Over TLS that answer is the one to the ClientHello. Raises ExperimentError
+    when a server does not answer.
     """
-    return asyncio.run(_measure(servers, nominal_ms))
+    async def once(names: Sequence[str]) -> list[float]:
+        return [time_ms / 2 for time_ms in await asyncio.gather(*(_first_answer_ms(servers[name]) for name in names))]
 
-
-async def _measure(servers: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
-    """Return each server's RTT in ms; AT_ONCE of them are asked side by side."""
-    turns = asyncio.Semaphore(AT_ONCE)
-
-    async def rtt_ms(server: ServerAddress) -> float:
-        times_ms: list[float] = []
-        for samples in (SAMPLES, MORE_SAMPLES):
-            for _ in range(samples):
-                async with turns:
-                    times_ms.append(await _first_answer_ms(server) / 2)
-            if is_near(statistics.median(times_ms), nominal_ms):
-                break
-        return statistics.median(times_ms)
-
-    found = await asyncio.gather(*(rtt_ms(server) for server in servers.values()))
-    return dict(zip(servers, found, strict=True))
+    return medians_ms([*servers], lambda names: asyncio.run(once(names)), nominal_ms=nominal_ms)
 
 
 async def _first_answer_ms(server: ServerAddress) -> float:

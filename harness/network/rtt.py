@@ -6,7 +6,7 @@ import selectors
 import socket
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from harness.errors import ExperimentError
@@ -44,35 +44,38 @@ class RttError(ExperimentError):
 
 def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: Nominal | None = None,
                  at_once: int = AT_ONCE) -> dict[str, float]:
-    """Return the median TCP connect time from user to each server in ms, by host name.
+    """Return the median TCP connect time from user to each server in ms, by host name, as `medians_ms` takes it.
+
+    Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
+    `at_once`: AT_ONCE_UP where user's link up is slow. Raises ExperimentError when a server is silent for 10 s.
+    """
+    def once(names: Sequence[str]) -> Sequence[float]:
+        return connect_times_ms([star.servers[name].address for name in names], port)
+
+    with inside(star.user.pid):
+        return medians_ms([*star.servers], once, samples, nominal_ms, at_once)
+
+
+def medians_ms(names: Sequence[str], once: Callable[[Sequence[str]], Sequence[float]], samples: int = SAMPLES,
+               nominal_ms: Nominal | None = None, at_once: int = AT_ONCE) -> dict[str, float]:
+    """Return the median RTT to each of `names`; `once` measures it to `at_once` of them together, in ms.
 
     Those that seem to be off `nominal_ms`, if given, by more than `rtt_tolerance_ms` are measured MORE_SAMPLES times
-    more. `at_once` servers are connected to at a time; AT_ONCE_UP where user's link up is slow.
-    Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
-    Raises ExperimentError when a server does not answer within 10 s.
+    more.
     """
-    times_ms: dict[str, list[float]] = {name: [] for name in star.servers}
-    with inside(star.user.pid):
-        _sample(star, port, times_ms, _batches(list(times_ms), at_once), samples)
-        if nominal_ms is not None:
-            doubtful = [name for name, times in times_ms.items()
-                        if not is_near(statistics.median(times), _of(nominal_ms, name))]
-            _sample(star, port, times_ms, _batches(doubtful, at_once), MORE_SAMPLES)
-    return {name: statistics.median(times) for name, times in times_ms.items()}
+    times_ms: dict[str, list[float]] = {name: [] for name in names}
 
-
-def _batches(names: Sequence[str], at_once: int) -> list[Sequence[str]]:
-    return [names[first:first + at_once] for first in range(0, len(names), at_once)]
-
-
-def _sample(star: Star, port: int, times_ms: dict[str, list[float]], batches: Sequence[Sequence[str]],
-            samples: int) -> None:
-    """Connect to each server of `batches` `samples` times, to those of one batch at once, and add the ms it took."""
-    for _ in range(samples):
-        for batch in batches:
-            answers = connect_times_ms([star.servers[name].address for name in batch], port)
-            for name, time_ms in zip(batch, answers, strict=True):
+    def sample(these: Sequence[str], number: int) -> None:
+        for first in [*range(0, len(these), at_once)] * number:
+            batch = these[first:first + at_once]
+            for name, time_ms in zip(batch, once(batch), strict=True):
                 times_ms[name].append(time_ms)
+
+    sample(names, samples)
+    if nominal_ms is not None:
+        sample([name for name in names if not is_near(statistics.median(times_ms[name]), _of(nominal_ms, name))],
+               MORE_SAMPLES)
+    return {name: statistics.median(times) for name, times in times_ms.items()}
 
 
 def connect_times_ms(addresses: Sequence[str], port: int) -> list[float]:

@@ -65,11 +65,6 @@ class LinkSpeeds:
         return self.bw_home_mbit if self.bw_home_up_mbit is None else self.bw_home_up_mbit
 
     @property
-    def narrowest_mbit(self) -> float:
-        """The lowest rate on the way from a server."""
-        return min(self.bw_home_mbit, self.bw_net_mbit)
-
-    @property
     def home_is_narrow(self) -> bool:
         """Whether user's link is what all servers' packets queue before."""
         return min(self.bw_home_mbit, self.up_mbit) < self.bw_net_mbit or self.buffer_kb is not None

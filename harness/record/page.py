@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
-from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Body, Exchange, Message, Phases, Request, fate_of
+from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Message, Phases, Request, fate_of
 from harness.files.har import H2, har_log, moment_at, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY
 from harness.files.load_event import LoadEvent, load_event_of
@@ -177,7 +177,7 @@ class PageRecording:
             given_up = not seen.whole and seen.url in whole     # before its first byte: another time is better
             if content or (content is not None and seen.status == 200 and not given_up):
                 try:
-                    seen.has(body=Body(store.put(seen.url, seen.transaction.method, content)))
+                    seen.has(body=store.put(seen.url, seen.transaction.method, content))
                 except (ValueError, OSError) as error:
                     if isinstance(error, OSError) and error.errno in DISK_FAILURES:
                         raise       # the page would look whole without its bodies

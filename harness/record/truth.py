@@ -23,9 +23,6 @@ LEAST_AGAIN = 0.5
 """A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
 FEWEST_RECORDED = 10
 """Of fewer URLs a share says little: an image in another size can be half of it."""
-TEXTS = ("text/html", "text/css", "text/javascript", "application/javascript", "application/json")
-MANY_TEXTS_BYTES = 100_000
-"""From here on hardly any site leaves all of them as they are; of small ones many do."""
 ENDLESS = "answer without an end"
 NOT_COUNTED = (Fate.AFTER_LOAD, Fate.CANCELLED, Fate.BROWSERS_OWN)
 TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
@@ -74,16 +71,6 @@ def missing_code(recording: PageRecording) -> list[str]:
     """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page."""
     lost = (seen.transaction for seen in recording.requests if seen.is_lacking)
     return list(dict.fromkeys(transaction.url for transaction in lost if _is_code(transaction)))
-
-
-def decoded_texts(recording: PageRecording) -> int:
-    """Return how many bytes the texts of a page of others' have if there are many and none is compressed; else 0."""
-    texts = [seen for seen in recording.requests if seen.archived is not None
-             and seen.exchange.answer.mime_type.lower().startswith(TEXTS)]
-    if any(seen.archived and seen.archived.answer.header("content-encoding") for seen in texts):
-        return 0
-    total = sum(seen.body_bytes for seen in texts)
-    return total if total >= MANY_TEXTS_BYTES else 0
 
 
 def _is_code(transaction: HttpTransaction) -> bool:

@@ -177,9 +177,6 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         named = first_few([seen.url for seen in paused])
         verdict.remarks.append(f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to "
                                f"{longest_ms:.0f} ms, which are replayed: {named}")
-    inline = Counter({scheme: count for scheme, count in visit.inline.items() if count})
-    if inline:
-        verdict.remarks.append(f"nothing to record, they need no network: {counted(inline)}")
     if recording.brought_from:
         _describe_source(recording, verdict)
     ports = {urlsplit(seen.url).netloc for seen in recording.requests
@@ -210,9 +207,6 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append(f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}")
     if stand_ins := sum(seen.stands_in for seen in recording.requests):
         verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")
-    if texts := truth.decoded_texts(recording):
-        verdict.remarks.append(f"none of its texts ({size(texts)}) is compressed: whoever recorded them may have "
-                               "unpacked them, and then the page has more bytes than it had")
     if unknown := sum(answer.request.url.startswith("https:") and not answer.answer.protocol for answer in answers):
         verdict.remarks.append(f"over which HTTP {unknown} of its answers came nobody wrote down: they are replayed "
                                "over HTTP/1.1")

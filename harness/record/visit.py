@@ -41,10 +41,6 @@ const entry = performance.getEntriesByType('navigation')[0];
 return {{timing: entry ? entry.toJSON() : {{}}, time_origin_ms: {page.TIME_ORIGIN},
         document_uri: own('documentURI'), title: own('title'), ready: own('readyState')}};
 """
-INLINE_SCRIPT = """
-const count = (start) => document.querySelectorAll(`[src^="${start}"],[href^="${start}"]`).length;
-return {'data:': count('data:'), 'blob:': count('blob:')};
-"""
 SCROLL_SCRIPT = """
 const root = document.scrollingElement || document.documentElement;
 window.scrollTo({top: root.scrollTop + innerHeight, behavior: 'instant'});
@@ -96,7 +92,6 @@ class Visit:
     loaded: bool = False
     download: bool = False
     popups: int = 0
-    inline: dict[str, int] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
 
 
@@ -149,7 +144,7 @@ class _Visitor:
                 self._wait_for_quiet(quiet_by - self.settings.quiet_limit_s / 2)
                 self._scroll(quiet_by)
             self._wait_for_quiet(quiet_by)
-            self._look(final=True)
+            self._look()
         self.report.end_tick = _tick()
 
     def _navigate(self) -> bool:
@@ -173,7 +168,7 @@ class _Visitor:
         self._look()
         return self.report.loaded
 
-    def _look(self, final: bool = False) -> None:
+    def _look(self) -> None:
         """Note what the page says of itself. A page that goes elsewhere meanwhile is asked again later."""
         seen = self._run(PAGE_SCRIPT)
         if seen:
@@ -181,8 +176,6 @@ class _Visitor:
             report.timing, report.time_origin_ms = seen["timing"], seen["time_origin_ms"]
             report.document_uri, report.title = seen["document_uri"], seen["title"]
             report.loaded = seen["ready"] == "complete" and bool(seen["timing"].get("loadEventEnd"))
-        if final:
-            self.report.inline = self._run(INLINE_SCRIPT) or {}
 
     def _run(self, script: str) -> Any:
         """Run `script` in the page, past its dialogs; None while the page is being replaced."""

@@ -18,8 +18,8 @@ from harness.replay.turns import NEVER, Outgoing, Turns
 
 UNSENT = 32 * 1024
 """Bytes that wait for the kernel, at most, before the next answer's turn is decided; at some sites also in it."""
-AT_ONCE = 32
-"""Events (two for a request over HTTP/2), or requests that were held back, after which answers are sent. A browser asks
+AT_ONCE = 16
+"""Frames, or requests that were held back, after which answers are sent. A browser asks
 for a hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""
 
 

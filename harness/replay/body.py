@@ -1,36 +1,66 @@
 """The bytes of a body: one file of the mirror, or several that are parts of it, from one end to the other."""
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from errno import ENOENT
 
+from harness.mirror.paths import open_file
 from harness.mirror.ranges import Span
 
-
-@dataclass
-class Piece:
-    """A file whose bytes stand at `start` and after it in the body. `file` is a descriptor."""
-
-    file: int
-    start: int
-    end: int = field(init=False)
-    """Where the file's bytes end in the body."""
-
-    def __post_init__(self) -> None:
-        self.end = self.start + os.fstat(self.file).st_size
+KEPT_BYTES = 64 * 1024
+"""Files up to so large stay in memory once they were read: to open one takes as long as half of the rest of an answer.
+"""
 
 
-class BodyReader:
-    """Reads pieces in order. What is not there ends it: `size` counts to the first gap."""
+class OnDisk:
+    """A large file, whose bytes are read when they are wanted: as bytes, it has a length and slices."""
 
-    def __init__(self, pieces: list[Piece]) -> None:
-        self._pieces = sorted(pieces, key=lambda piece: piece.start)
+    def __init__(self, file: int, size: int) -> None:
+        self._file, self._size = file, size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, wanted: slice) -> bytes:
+        return os.pread(self._file, wanted.stop - wanted.start, wanted.start)
+
+    def __del__(self) -> None:
+        os.close(self._file)
+
+
+class Bodies:
+    """The files that hold bodies, below descriptors of `directories` by host."""
+
+    def __init__(self, directories: Mapping[str, int]) -> None:
+        self._directories = directories
+        self._kept: dict[str, bytes] = {}
+
+    def content(self, name: str) -> bytes | OnDisk:
+        """Return what the file `name` (``host/name``) holds. Raises OSError."""
+        if (kept := self._kept.get(name)) is not None:
+            return kept
+        host, _, path = name.partition("/")
+        if host not in self._directories:
+            raise FileNotFoundError(ENOENT, "no directory of the mirror")
+        file = open_file(self._directories[host], path)
+        content = OnDisk(file, os.fstat(file).st_size)
+        if len(content) > KEPT_BYTES:
+            return content
+        return self._kept.setdefault(name, content[0:len(content)])
+
+
+class Body:
+    """Reads pieces in order, each of which stands at its start. What is not there ends it: `end` is the first gap."""
+
+    def __init__(self, pieces: Iterable[tuple[int, bytes | OnDisk]]) -> None:
+        self._pieces = sorted(pieces, key=lambda piece: piece[0])
         self._at, self.end = 0, self.reach(0)
 
     def reach(self, start: int) -> int:
         """Return how far the bytes from `start` on go without a gap."""
-        for piece in self._pieces:
-            if piece.start <= start < piece.end:
-                start = piece.end
+        for begin, content in self._pieces:
+            if begin <= start < begin + len(content):
+                start = begin + len(content)
         return start
 
     def select(self, span: Span) -> None:
@@ -42,30 +72,17 @@ class BodyReader:
         """Bytes that are still to be read."""
         return max(0, self.end - self._at)
 
-    def beginning(self, size: int) -> bytes:
-        """Return the first bytes without reading on."""
-        return os.pread(self._pieces[0].file, size, 0)
-
-    def whole(self) -> bytes:
-        """Return all bytes that are still to be read, without reading on."""
-        at, chunks = self._at, []
-        while chunk := self.read(self.left):
-            chunks.append(chunk)
-        self._at = at
+    def peek(self, size: int) -> bytes:
+        """Return the next bytes, `size` at most, without reading on; none at the end."""
+        chunks, at, end = [], self._at, min(self.end, self._at + size)
+        for begin, content in self._pieces:
+            if begin <= at < min(end, begin + len(content)):
+                chunks.append(content[at - begin:min(end - begin, len(content))])
+                at += len(chunks[-1])
         return b"".join(chunks)
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, `size` at most; none at the end."""
-        size = min(size, self.left)
-        piece = next((piece for piece in self._pieces if piece.start <= self._at < piece.end), None)
-        if not size or piece is None:
-            return b""
-        chunk = os.pread(piece.file, min(size, piece.end - self._at), self._at - piece.start)
+        chunk = self.peek(size)
         self._at += len(chunk)
         return chunk
-
-    def close(self) -> None:
-        """Close the files."""
-        for piece in self._pieces:
-            os.close(piece.file)
-        self._pieces = []

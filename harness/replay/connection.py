@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.files.har import H2
 from harness.files.server_log import Early, FoundAs, RequestLog, ServerRequest
+from harness.replay.body import Bodies
 from harness.replay.held import HeldConnection
 from harness.replay.site import Site, Sites
 from harness.system.options import TIMEOUT_S
@@ -50,8 +51,7 @@ class Connection:
     """One connection, the `number`th of its server, and what the logs say of its requests."""
 
     endpoint: ServedPort
-    directories: Mapping[str, int]
-    """Descriptors of the directories that hold bodies, by host."""
+    bodies: Bodies
     logs: Mapping[str, RequestLog]
     """By host."""
     number: int

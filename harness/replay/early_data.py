@@ -11,7 +11,6 @@ request does no harm in a laboratory. OpenSSL forgets the session of a connectio
 browsers' do (OP_IGNORE_UNEXPECTED_EOF, `EarlySocket.close`).
 """
 
-import io
 import select
 import socket
 import ssl
@@ -100,12 +99,6 @@ class EarlySocket:
             return data
         return self._repeat(lambda: self._read(size))
 
-    def recv_into(self, buffer: memoryview) -> int:
-        """As ssl.SSLSocket.recv_into."""
-        data = self.recv(len(buffer))
-        buffer[:len(data)] = data
-        return len(data)
-
     def send(self, data: Data) -> int:
         """As ssl.SSLSocket.send."""
         return self._repeat(lambda: self._write(bytes(data)))
@@ -115,11 +108,6 @@ class EarlySocket:
         left = memoryview(data)
         while left:
             left = left[self.send(left):]
-
-    def makefile(self, mode: str, size: int = -1) -> io.BufferedIOBase:
-        """As ssl.SSLSocket.makefile: "rb" or "wb"."""
-        raw = _File(self)
-        return io.BufferedWriter(raw, max(size, 1)) if "w" in mode else io.BufferedReader(raw)  # type: ignore[type-var]
 
     def selected_alpn_protocol(self) -> str | None:
         """As ssl.SSLSocket's."""
@@ -226,23 +214,3 @@ class EarlySocket:
         if error == OPENSSL.SSL_ERROR_WANT_WRITE:
             raise ssl.SSLWantWriteError
         raise OSError("TLS: the handshake failed")
-
-
-class _File(io.RawIOBase):
-    """An EarlySocket as a raw file."""
-
-    def __init__(self, connection: EarlySocket) -> None:
-        super().__init__()
-        self._connection = connection
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        return self._connection.recv_into(buffer)
-
-    def write(self, data: Data) -> int:  # type: ignore[override]
-        return self._connection.send(data)

@@ -1,8 +1,7 @@
 """A connection that speaks HTTP/2 (RFC 9113): many requests at once, answered from the recording by one thread.
 
-The h2 package reads frames and keeps what HTTP/2 remembers of each stream; here is what it leaves open: which answer's
-bytes go next, and when. Heads and bodies are put into frames here, and h2 is told what they change: it took half of the
-time of an answer for that (benchmarks/streams.py of dad5ab0).
+Frames are read and written here: the package h2, which keeps a machine of states for each stream, took a third of the
+time of an answer. What a client may not do ends the connection with a GOAWAY, as far as it would confuse what follows.
 
 Browsers say how urgent each answer is (RFC 9218): style sheets before images. What lies in the kernel's send buffer can
 no longer be overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we; Cloudflare and h2o hand
@@ -10,39 +9,56 @@ over only a little at a time (TCP_NOTSENT_LOWAT), and where one of them was reco
 """
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable
+from struct import Struct, error, iter_unpack
+from typing import ClassVar
 
-from h2.config import H2Configuration
-from h2.connection import H2Connection
-from h2.errors import ErrorCodes
-from h2.events import ConnectionTerminated, DataReceived, Event, RequestReceived, StreamEnded, StreamReset
-from h2.exceptions import ProtocolError
-from h2.stream import H2Stream, StreamInputs
+from hpack.exceptions import HPACKError
 
-from harness.mirror.asked import BodyHasher
 from harness.replay.answering import AT_ONCE, UNSENT, Answering
-from harness.replay.connection import LARGEST_UPLOAD, Accepted
+from harness.replay.connection import Accepted
 from harness.replay.heads import (
+    CONTINUATION,
     DATA,
+    END_HEADERS,
     END_STREAM,
+    FRAME_LIMIT,
+    HEADERS,
+    PADDED,
     Field,
     HeadDecoder,
     HeadEncoder,
     frame,
     head_frames,
 )
-from harness.replay.match import Request
-from harness.replay.site import Site
-from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
+from harness.replay.streams import FRAME, Coming, early_hints_of, head_of
 from harness.replay.turns import Outgoing
 
 BUFFER = 32 * 1024
 """Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
 them. Chrome's media player reads as many at a time, and would wait for one record more."""
-UPLOAD_WINDOW = 2**31 - 1 - 65_535
+FIRST_WINDOW = 65_535
+"""Bytes that either side may send on a stream, and on all together, before the other says more."""
+UPLOAD_WINDOW = 2**31 - 1 - FIRST_WINDOW
 """Bytes that a client may send beyond the protocol's first 64 kB without waiting for a word, over a connection and,
 once its request is here, over its stream. So nginx 1.22 has it (Apache 2.4 only for the connection): else a large POST
 would take a round trip for each 64 kB."""
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 3, 4, 6, 7, 8
+"""Types of frames beside those of harness.replay.heads; others are passed over. Then flags, and codes of errors."""
+ACK, PRIORITY = 0x01, 0x20
+PROTOCOL_ERROR, INTERNAL_ERROR, ENHANCE_YOUR_CALM = 1, 2, 11
+HEADER_TABLE_SIZE, MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE = 1, 3, 4
+OURS = MAX_CONCURRENT_STREAMS.to_bytes(2, "big") + (100).to_bytes(4, "big")
+"""Our settings: Chrome sends at most 100 requests at once where it is told nothing, too."""
+LARGEST_HEAD = 64 * 1024
+"""Bytes of a request's head, compressed."""
+FRAME_HEAD = Struct(">HBBBL")
+
+
+def update(stream: int, size: int) -> bytes:
+    """Return the frame that lets the client send `size` bytes more."""
+    return frame(stream, WINDOW_UPDATE, 0, size.to_bytes(4, "big"))
 
 
 class Http2Connection(Answering):
@@ -52,142 +68,173 @@ class Http2Connection(Answering):
 
     def __init__(self, accepted: Accepted) -> None:
         super().__init__(accepted)
-        # What we send is known to be right (harness.mirror.headers), and what a browser asks is taken as it is: to look
-        # each header over, both ways, took h2 a third of its time for an answer.
-        self._h2 = H2Connection(H2Configuration(
-            client_side=False, header_encoding=None, validate_outbound_headers=False, normalize_outbound_headers=False,
-            validate_inbound_headers=False, normalize_inbound_headers=False))
-        self._heads = HeadEncoder()
-        self._h2.decoder = HeadDecoder()    # type: ignore[assignment]
-        self._h2.encoder = self._heads      # type: ignore[assignment]  # h2 tells it how large a table the client has
-        self._coming: dict[int, Sequence[Field]] = {}
-        """Requests that have not ended, by stream: their headers."""
-        self._uploaded: dict[int, int] = {}
-        self._hashers: dict[int, BodyHasher] = {}
-        self._streams: dict[int, H2Stream] = {}
-        """What h2 remembers of the streams that are answered: their state and how much their client takes."""
+        self._decoder, self._encoder = HeadDecoder(), HeadEncoder()
+        self._came = b""
+        """The beginning of a frame."""
+        self._has_preface, self._leaves = False, False
+        """Whether the client has said hello, and goodbye."""
+        self._head: tuple[int, int, bytes] | None = None
+        """A head whose end has not come: its stream, its flags, and what there is of it."""
+        self._last = 0
+        """The latest request's stream."""
+        self._coming: dict[int, Coming] = {}
+        """Requests that have not ended, by stream."""
+        self._uploaded = 0
+        """Bytes of bodies that came and that the client does not know to be taken."""
+        self._window, self._first_window = FIRST_WINDOW, FIRST_WINDOW
+        """Bytes that the client takes now, and that it takes at first on a stream."""
+        self._windows: dict[int, int] = {}
+        """Bytes that it takes now on the streams that are not over."""
 
     def serve(self) -> None:
         """Answer requests until the client leaves, or is silent for too long.
 
-        It leaves with a GOAWAY, too: browsers send none while they wait for answers, and h2 sends nothing after it.
+        It leaves with a GOAWAY, too: browsers send none while they wait for answers.
         """
         if self._accepted.endpoint.sites.first.keeps_little_unsent:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
-        self._h2.initiate_connection()
-        self._h2.increment_flow_control_window(UPLOAD_WINDOW)
+        self._unsent += frame(0, SETTINGS, 0, OURS) + update(0, UPLOAD_WINDOW)
         super().serve()
 
     def _received(self, data: bytes) -> bool:
-        """Take what came. If the connection is over by an error, h2 has written what to say."""
+        """Take what came. If the connection is over by an error, write what to say."""
         try:
-            events = self._h2.receive_data(data)
-        except ProtocolError:
-            return False
-        if any(isinstance(event, ConnectionTerminated) for event in events):
-            return False
-        events = self._take_resets(events)
-        for place in range(0, len(events), AT_ONCE):
-            if place:
+            self._take_frames(self._came + data)
+        except (ValueError, IndexError, HPACKError, error):
+            self._leaves = True
+            self._unsent += frame(0, GOAWAY, 0, self._last.to_bytes(4, "big") + PROTOCOL_ERROR.to_bytes(4, "big"))
+        return not self._leaves
+
+    def _take_frames(self, came: bytes) -> None:
+        """Take the frames that are whole, and keep the rest."""
+        at = number = 0
+        if not self._has_preface:
+            if not came.startswith(PREFACE[:len(came)]):
+                raise ValueError("no client of HTTP/2")
+            self._has_preface = len(came) >= len(PREFACE)
+            at = len(PREFACE)
+        while len(came) - at >= FRAME_HEAD.size and not self._leaves:
+            high, low, kind, flags, stream = FRAME_HEAD.unpack_from(came, at)
+            size, begin = high << 8 | low, at + FRAME_HEAD.size
+            if size > FRAME_LIMIT or (self._head and kind != CONTINUATION):
+                raise ValueError("a frame that may not come")
+            if begin + size > len(came):
+                break
+            if take := self._TAKEN.get(kind):
+                take(self, stream & 0x7FFF_FFFF, flags, came[begin:begin + size])
+            at, number = begin + size, number + 1
+            if number % AT_ONCE == 0:
                 self._fill()
                 self._write()
-            for event in events[place:place + AT_ONCE]:
-                self._take(event)
-        return True
+        self._came = came[at:] if self._has_preface else came
 
-    def _take_resets(self, events: Sequence[Event]) -> list[Event]:
-        """Take the resets of streams, and return what is left to be taken.
+    def _take_headers(self, stream: int, flags: int, payload: bytes) -> None:
+        payload = _unpadded(flags, payload)
+        self._head = stream, flags, payload[5:] if flags & PRIORITY else payload
+        if flags & END_HEADERS:
+            self._take_head()
 
-        h2 has closed these streams already, and whatever was sent on one would end the connection: so what came before
-        the reset asks for nothing any more. Only bodies count, since the connection's flow control counts them.
-        """
-        over = set()
-        for event in events:
-            if isinstance(event, StreamReset):
-                self._take(event)
-                over.add(event.stream_id)
-        return [event for event in events
-                if isinstance(event, DataReceived) or getattr(event, "stream_id", None) not in over]
+    def _take_continuation(self, stream: int, flags: int, payload: bytes) -> None:
+        if self._head is None or self._head[0] != stream or len(self._head[2]) > LARGEST_HEAD:
+            raise ValueError("no head goes on here, or not so far")
+        self._head = stream, self._head[1], self._head[2] + payload
+        if flags & END_HEADERS:
+            self._take_head()
 
-    def _take(self, event: Event) -> None:
-        if isinstance(event, RequestReceived):
-            self._coming[event.stream_id] = event.headers
-            if event.stream_ended is None:
-                self._h2.increment_flow_control_window(UPLOAD_WINDOW, event.stream_id)
-        elif isinstance(event, DataReceived):
-            self._take_body(event)
-        elif isinstance(event, StreamEnded):
-            self._take_end(event.stream_id)
-        elif isinstance(event, StreamReset):
-            self._coming.pop(event.stream_id, None)
-            self._asked.pop(event.stream_id, None)
-            self._streams.pop(event.stream_id, None)
-            self._hashers.pop(event.stream_id, None)
-            if event.stream_id in self._answers:
-                self._finish(self._answers[event.stream_id])
+    def _take_head(self) -> None:
+        """Take a whole head: a request's, or trailers. One of a stream that was reset only changes the table."""
+        assert self._head is not None
+        (stream, flags, block), self._head = self._head, None
+        fields = self._decoder.decode(block)
+        if not stream % 2:
+            raise ValueError("no client's stream")
+        if stream > self._last:
+            self._last, self._coming[stream], self._windows[stream] = stream, Coming(fields), self._first_window
+            if not flags & END_STREAM:
+                self._unsent += update(stream, UPLOAD_WINDOW)
+        self._take_end(stream, flags)
 
-    def _take_body(self, event: DataReceived) -> None:
-        """Take a piece of a request's body, and let the client send the next."""
-        stream = event.stream_id
-        self._uploaded[stream] = self._uploaded.get(stream, 0) + len(event.data)
-        self._hashers.setdefault(stream, BodyHasher()).update(event.data)
-        self._h2.acknowledge_received_data(event.flow_controlled_length, stream)
-        if self._uploaded[stream] > LARGEST_UPLOAD and stream in self._coming:
-            del self._coming[stream]
-            self._h2.reset_stream(stream, ErrorCodes.ENHANCE_YOUR_CALM)
+    def _take_data(self, stream: int, flags: int, payload: bytes) -> None:
+        if not 0 < stream <= self._last:
+            raise ValueError("a body without a head")
+        self._uploaded += len(payload)
+        if self._uploaded > UPLOAD_WINDOW // 2:
+            self._unsent += update(0, self._uploaded)
+            self._uploaded = 0
+        coming = self._coming.get(stream)
+        if coming is not None and not coming.take(_unpadded(flags, payload)):
+            self._take_reset(stream)
+            self._unsent += frame(stream, RST_STREAM, 0, ENHANCE_YOUR_CALM.to_bytes(4, "big"))
+        self._take_end(stream, flags)
 
-    def _take_end(self, stream: int) -> None:
-        """Take the end of a request."""
-        self._uploaded.pop(stream, None)
-        hasher, came = self._hashers.pop(stream, None), self._coming.pop(stream, None)
-        if came is None:
+    def _take_end(self, stream: int, flags: int) -> None:
+        if flags & END_STREAM and (coming := self._coming.pop(stream, None)):
+            self._ask(stream, *coming.request(self._accepted))
+
+    def _take_reset(self, stream: int, _flags: int = 0, _payload: bytes = b"") -> None:
+        for known in (self._coming, self._asked, self._windows):
+            known.pop(stream, None)
+        if stream in self._answers:
+            self._finish(self._answers[stream])
+
+    def _take_settings(self, _stream: int, flags: int, payload: bytes) -> None:
+        if flags & ACK:
             return
-        self._ask(stream, *request_of(self._accepted, came, hasher))
+        for name, value in iter_unpack(">HL", payload):
+            if name == HEADER_TABLE_SIZE:
+                self._encoder.resize(value)
+            elif name == INITIAL_WINDOW_SIZE:
+                # A client that lowers it makes windows that are less than nothing (RFC 9113, section 6.9.2).
+                self._windows = {stream: window + value - self._first_window
+                                 for stream, window in self._windows.items()}
+                self._first_window = value
+        self._unsent += frame(0, SETTINGS, ACK, b"")
 
-    def _ask(self, stream: int, site: Site, request: Request) -> None:
-        self._streams[stream] = self._h2.streams[stream]
-        super()._ask(stream, site, request)
+    def _take_ping(self, _stream: int, flags: int, payload: bytes) -> None:
+        if not flags & ACK:
+            self._unsent += frame(0, PING, ACK, payload)
+
+    def _take_goodbye(self, _stream: int, _flags: int, _payload: bytes) -> None:
+        self._leaves = True
+
+    def _take_update(self, stream: int, _flags: int, payload: bytes) -> None:
+        size = int.from_bytes(payload, "big") & 0x7FFF_FFFF
+        if not stream:
+            self._window += size
+        elif stream in self._windows:
+            self._windows[stream] += size
+
+    _TAKEN: ClassVar[dict[int, Callable[["Http2Connection", int, int, bytes], None]]] = {
+        DATA: _take_data, HEADERS: _take_headers, CONTINUATION: _take_continuation, RST_STREAM: _take_reset,
+        SETTINGS: _take_settings, PING: _take_ping, GOAWAY: _take_goodbye, WINDOW_UPDATE: _take_update}
 
     def _write_hints(self, answer: Outgoing) -> None:
-        self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_INFORMATIONAL_HEADERS)
         self._put_head(answer.stream, early_hints_of(answer.reply))
 
     def _write_head(self, answer: Outgoing) -> None:
-        self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_HEADERS)
         self._put_head(answer.stream, head_of(answer.reply), answer.reply.head_bytes, ends=answer.is_only_head)
-        self._note_end(answer, ends=answer.is_only_head)
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._write()
 
     def _put_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
-        """Send a head after what h2 has to say: that a client's new table is taken comes before what is put into it."""
-        self._unsent += self._h2.data_to_send()
-        self._unsent += head_frames(stream, self._heads.encode(fields, size), ends=ends, size=size)
-
-    def _fill(self) -> None:
-        self._unsent += self._h2.data_to_send()
-        super()._fill()
+        self._unsent += head_frames(stream, self._encoder.encode(fields, size), ends=ends, size=size)
 
     def _room(self, answer: Outgoing) -> int:
         """Flow control counts a stream's bytes and the connection's."""
-        # A client that lowers INITIAL_WINDOW_SIZE makes windows that are less than nothing (RFC 9113, section 6.9.2).
-        return min(self._streams[answer.stream].outbound_flow_control_window,
-                   self._h2.outbound_flow_control_window, FRAME, BUFFER - answer.sent % BUFFER)
+        return min(self._windows[answer.stream], self._window, FRAME, BUFFER - answer.sent % BUFFER)
 
     def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
         self._unsent += frame(answer.stream, DATA, END_STREAM if answer.is_last_piece else 0, piece)
-        self._h2.outbound_flow_control_window -= len(piece)
-        self._streams[answer.stream].outbound_flow_control_window -= len(piece)
-        self._note_end(answer, ends=answer.is_last_piece)
-
-    def _note_end(self, answer: Outgoing, *, ends: bool) -> None:
-        if ends:
-            self._streams[answer.stream].state_machine.process_input(StreamInputs.SEND_END_STREAM)
+        self._window -= len(piece)
+        self._windows[answer.stream] -= len(piece)
 
     def _break_off(self, answer: Outgoing) -> None:
-        self._h2.reset_stream(answer.stream, ErrorCodes.INTERNAL_ERROR)
-        self._unsent += self._h2.data_to_send()
+        self._unsent += frame(answer.stream, RST_STREAM, 0, INTERNAL_ERROR.to_bytes(4, "big"))
 
     def _finish(self, answer: Outgoing) -> None:
-        self._streams.pop(answer.stream, None)
+        self._windows.pop(answer.stream, None)
         super()._finish(answer)
+
+
+def _unpadded(flags: int, payload: bytes) -> bytes:
+    return payload[1:len(payload) - payload[0]] if flags & PADDED else payload

@@ -9,7 +9,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from aioquic._buffer import Buffer
 from aioquic.asyncio.protocol import QuicConnectionProtocol
@@ -29,10 +29,9 @@ from aioquic.tls import push_new_session_ticket
 
 from harness.files.har import H3
 from harness.files.server_log import Early
-from harness.mirror.asked import BodyHasher
-from harness.replay.connection import LARGEST_UPLOAD, Connection
+from harness.replay.connection import Connection
 from harness.replay.heads import Field
-from harness.replay.streams import FRAME, early_hints_of, head_of, request_of
+from harness.replay.streams import FRAME, Coming, early_hints_of, head_of
 from harness.replay.turns import NEVER, Outgoing, Turns
 
 TICKET_BYTES = 64
@@ -48,16 +47,6 @@ class _Http3(H3Connection):
         return settings
 
 
-@dataclass
-class _Upload:
-    """A request that has not ended."""
-
-    headers: list[Field]
-    hasher: BodyHasher | None = None
-    size: int = 0
-
-
-
 class Http3Connection(QuicConnectionProtocol, Turns):
     """Serves one connection to its end."""
 
@@ -68,7 +57,7 @@ class Http3Connection(QuicConnectionProtocol, Turns):
         self._may_be_early = early()
         self._http: _Http3 | None = None
         self._handshaken = False
-        self._uploads: dict[int, _Upload] = {}
+        self._coming: dict[int, Coming] = {}
         self._waker: asyncio.TimerHandle | None = None
         self._link = _Link(quic)
 
@@ -80,7 +69,7 @@ class Http3Connection(QuicConnectionProtocol, Turns):
         elif isinstance(event, HandshakeCompleted):
             self._handshaken = True
         elif isinstance(event, (StreamReset, StopSendingReceived)):
-            self._uploads.pop(event.stream_id, None)
+            self._coming.pop(event.stream_id, None)
             if event.stream_id in self._answers:
                 self._finish(self._answers[event.stream_id])
         elif isinstance(event, ConnectionTerminated):
@@ -99,22 +88,18 @@ class Http3Connection(QuicConnectionProtocol, Turns):
         super().transmit()
 
     def _take(self, event: H3Event) -> None:
-        if isinstance(event, HeadersReceived):
-            self._uploads.setdefault(event.stream_id, _Upload(event.headers))    # others are trailers
-        elif isinstance(event, DataReceived) and event.stream_id in self._uploads:
-            upload = self._uploads[event.stream_id]
-            upload.hasher = upload.hasher or BodyHasher()
-            upload.hasher.update(event.data)
-            upload.size += len(event.data)
-            if upload.size > LARGEST_UPLOAD:
-                del self._uploads[event.stream_id]
-                self._quic.stop_stream(event.stream_id, ErrorCode.H3_EXCESSIVE_LOAD)
-                self._quic.reset_stream(event.stream_id, ErrorCode.H3_EXCESSIVE_LOAD)
+        if isinstance(event, HeadersReceived):      # those after the first are trailers
+            self._coming.setdefault(event.stream_id, Coming(
+                [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]))
+        elif (isinstance(event, DataReceived) and event.stream_id in self._coming
+              and not self._coming[event.stream_id].take(event.data)):
+            del self._coming[event.stream_id]
+            self._quic.stop_stream(event.stream_id, ErrorCode.H3_EXCESSIVE_LOAD)
+            self._quic.reset_stream(event.stream_id, ErrorCode.H3_EXCESSIVE_LOAD)
         if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:
-            upload_of = self._uploads.pop(event.stream_id, None)
-            if upload_of is not None:
-                site, request = request_of(self._connection, upload_of.headers, upload_of.hasher)
-                self._answer(event.stream_id, site, request, time.time(),
+            coming = self._coming.pop(event.stream_id, None)
+            if coming is not None:
+                self._answer(event.stream_id, *coming.request(self._connection), time.time(),
                              early=Early.NO if self._handshaken else Early.DATA)
 
     def _think(self, answer: Outgoing) -> None:
@@ -134,7 +119,8 @@ class Http3Connection(QuicConnectionProtocol, Turns):
 
     def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
         if self._http is not None:
-            self._http.send_headers(stream, fields, end_stream=ends)
+            head = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
+            self._http.send_headers(stream, head, end_stream=ends)
 
     def _takes_more(self) -> bool:
         return self._link.room() > 0

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from harness.errors import ExperimentError, InputError
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
+from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
 from harness.replay.server import QUEUE_2013, Logs, ReplayServer, SingleThreadedServer
 from harness.replay.site import Sites
@@ -167,7 +168,7 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     own = {site.host: site.files for site in sites if site.files}
     directories = _open_directories(frozenset(own).union(*(site.lenders for site in sites)), options)
     kind = SingleThreadedServer if options.single_threaded else ReplayServer
-    server = kind(endpoints, directories, logs, options.mark)
+    server = kind(endpoints, Bodies(directories), logs, options.mark)
     become(unprivileged(options.user))
     for name, files in own.items():
         _check_readable(options.mirror_dir / name, directories[name], files)

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from harness.browser.program import date_now
 from harness.errors import printable
@@ -20,14 +19,10 @@ from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import SNIFFED, content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
-from harness.mirror.paths import open_file
 from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.replay.body import BodyReader, Piece
+from harness.replay.body import Bodies, Body, OnDisk
 from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 NOT_RECORDED = b"not in the recording\n"
 Headers = list[tuple[str, str]]
@@ -35,17 +30,13 @@ Headers = list[tuple[str, str]]
 
 @dataclass
 class Reply:
-    """One reply. `size` is its body's in bytes, None for a status that has none; use it as a context to close it.
-
-    The body is `body`, or `text` where that is None.
-    """
+    """One reply. `size` is its body's in bytes, None for a status that has none."""
 
     status: int
     found: str
     headers: Headers = field(default_factory=list)
     size: int | None = None
-    body: BodyReader | None = None
-    text: bytes = b""
+    body: Body | None = None
     head_bytes: int = 0
     """How large the head is to be over HTTP/2; 0 for as small as it can be."""
     early_hints: tuple[tuple[str, str], ...] = ()
@@ -63,13 +54,6 @@ class Reply:
     think_ms: float = 0.0
     """How long the server waits before it sends the first byte."""
 
-    def read(self, size: int) -> bytes:
-        """Return the next bytes of the body, `size` at most; none at its end."""
-        if self.body is not None:
-            return self.body.read(size)
-        chunk, self.text = self.text[:size], self.text[size:]
-        return chunk
-
     def allowed(self, since_head_ms: float, sent: int) -> int:
         """Return how many bytes may be sent now, of which `sent` were: all, or what had come when it was recorded."""
         come = bisect(self.arrivals, since_head_ms, key=_time_ms)
@@ -82,22 +66,13 @@ class Reply:
         come = bisect(self.arrivals, since_head_ms, key=_time_ms)
         return self.arrivals[come][0] if come < len(self.arrivals) else None
 
-    def __enter__(self) -> Reply:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
-        if self.body is not None:
-            self.body.close()
-            self.body = None
-
 
 def _time_ms(arrival: tuple[float, int]) -> float:
     return arrival[0]
 
 
-def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Reply:
-    """Return the reply to a request of `site`; `directories` are descriptors of those that hold bodies, by host."""
+def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
+    """Return the reply to a request of `site`; `bodies` has the files."""
     asked = request.asked.headers
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
@@ -105,7 +80,7 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
     known = is_known(answer, request)
     if known or answer.hangs or answer.method == "HEAD":
         return _without_body(site, answer, asked, known=known)
-    body = _open(directories, answer)
+    body = _open(bodies, answer)
     if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
         return _allowed(asked) if request.is_preflight else _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
@@ -115,15 +90,14 @@ def reply_to(site: Site, directories: Mapping[str, int], request: Request) -> Re
         return reply
     mime_type = answer.answer.mime_type
     if answer.headers is None and (body is not None or mime_type):
-        begin = body.beginning(SNIFFED) if body is not None else b""
-        kind = content_type(mime_type, answer.file or "it.txt", begin)
-        reply.headers.append(("content-type", kind))
+        begin = body.peek(SNIFFED) if body is not None else b""
+        reply.headers.append(("content-type", content_type(mime_type, answer.file or "it.txt", begin)))
     if body is not None and request.method == "GET":
         _select_part(reply, body, answer, asked)
     if body is not None and answer.found in STAND_INS:
         _call_by_new_name(reply, body, answer, request)
-    reply.size = body.left if body is not None and reply.body is not None else len(reply.text)
-    if answer.arrivals and body is not None and reply.body is body and reply.status == answer.status:
+    reply.size = reply.body.left if reply.body is not None else 0
+    if answer.arrivals and reply.body is body is not None and reply.status == answer.status:
         # As it came; one that was asked for in parts, or made, is sent at once.
         reply.arrivals, reply.stays_open = answer.arrivals, answer.answer.partial
         reply.size = min(reply.size, reply.arrivals[-1][1])
@@ -141,18 +115,17 @@ def _without_body(site: Site, answer: Recorded, asked: Mapping[str, str], *, kno
                  head_bytes=0 if known else answer.answer.head_bytes)
 
 
-def _call_by_new_name(reply: Reply, body: BodyReader, answer: Recorded, request: Request) -> None:
+def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Request) -> None:
     """Have a stand-in that calls the function its own URL names call the one that is asked for."""
     names = new_names(path_and_query(answer.url), path_and_query(request.target))
     if not names or reply.status != HTTPStatus.OK or body.left > LARGEST:
         return
-    script = renamed(body.whole(), dict(reply.headers).get("content-encoding", ""), names)
+    script = renamed(body.peek(body.left), dict(reply.headers).get("content-encoding", ""), names)
     if script is not None:
-        body.close()
-        reply.body, reply.text = None, script
+        reply.body = Body([(0, script)])
 
 
-def _select_part(reply: Reply, body: BodyReader, answer: Recorded, asked: Mapping[str, str]) -> None:
+def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str, str]) -> None:
     """Make the reply that of the part that is wanted, if one is."""
     size = answer.parts[0].total if answer.parts else body.end
     try:
@@ -176,9 +149,8 @@ def _select_part(reply: Reply, body: BodyReader, answer: Recorded, asked: Mappin
 
 def _not_recorded(asked: Mapping[str, str]) -> Reply:
     """Return the reply to a request that the recording knows nothing like: every page may read that it is missing."""
-    reply = Reply(MISSING.status, MISSING.found, size=len(NOT_RECORDED), text=NOT_RECORDED)
-    reply.headers = [*_readable_by_all(asked), ("content-type", "text/plain")]
-    return reply
+    return Reply(MISSING.status, MISSING.found, [*_readable_by_all(asked), ("content-type", "text/plain")],
+                 len(NOT_RECORDED), Body([(0, NOT_RECORDED)]))
 
 
 def _readable_by_all(asked: Mapping[str, str]) -> Headers:
@@ -205,20 +177,16 @@ def _allowed(asked: Mapping[str, str]) -> Reply:
     return Reply(204, FoundAs.STATUS, headers)
 
 
-def _open(directories: Mapping[str, int], answer: Recorded) -> BodyReader | None:
+def _open(bodies: Bodies, answer: Recorded) -> Body | None:
     """Return an answer's body as far as its files are there."""
     named = [(part.start, part.file) for part in answer.parts] or ([(0, answer.file)] if answer.file else [])
-    files = [(start, _open_part(directories, name)) for start, name in named]
-    pieces = [Piece(file, start) for start, file in files if file is not None]
-    return BodyReader(pieces) if pieces else None
+    pieces = [(start, content) for start, name in named if (content := _content(bodies, name)) is not None]
+    return Body(pieces) if pieces else None
 
 
-def _open_part(directories: Mapping[str, int], file: str) -> int | None:
-    host, _, name = file.partition("/")
-    if host not in directories:
-        return None
+def _content(bodies: Bodies, name: str) -> bytes | OnDisk | None:
     try:
-        return open_file(directories[host], name)
+        return bodies.content(name)
     except OSError as error:
         with suppress(OSError):    # nobody reads what we say any more
             print(printable(f"{name}: {error.strerror or error}"), file=sys.stderr)

@@ -13,6 +13,7 @@ from functools import partial
 from harness.files.har import H2
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
+from harness.replay.body import Bodies
 from harness.replay.connection import IDLE_LIMIT_S, Accepted, Connection, ServedPort
 from harness.replay.http1 import Http1Connection
 from harness.replay.http2 import Http2Connection
@@ -34,15 +35,15 @@ class ReplayServer:
     idle_limit_s = IDLE_LIMIT_S
     most_threads = 256
 
-    def __init__(self, endpoints: list[ServedPort], directories: Mapping[str, int],
+    def __init__(self, endpoints: list[ServedPort], bodies: Bodies,
                  logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark) -> None:
         """Serve the sites behind `endpoints`, all of one address.
 
-        Bodies stand below the descriptors `directories`, by host. `logs` are those of connections made while TFO was
+        `logs` are those of connections made while TFO was
         off and on, by the one-way delay (ms) that `mark` tells.
         """
         self._endpoints = endpoints
-        self._directories = directories
+        self._bodies = bodies
         self._logs, self._mark = logs, mark
         self._first_logs = next(iter(logs.values()))
         self._switch = FastOpenSwitch()
@@ -87,7 +88,7 @@ class ReplayServer:
 
     def _connection(self, endpoint: ServedPort) -> Connection:
         """Return what is noted of a connection over QUIC that begins now."""
-        return Connection(endpoint=endpoint, directories=self._directories, logs=self._logs_of_now(),
+        return Connection(endpoint=endpoint, bodies=self._bodies, logs=self._logs_of_now(),
                           number=next(self._connections))
 
     def _start_thread(self, endpoint: ServedPort) -> None:
@@ -102,7 +103,7 @@ class ReplayServer:
         with connection:
             try:
                 accepted = Accepted(socket=connection, address=address, idle_limit_s=self.idle_limit_s,
-                                    endpoint=endpoint, directories=self._directories, logs=self._logs_of_now(),
+                                    endpoint=endpoint, bodies=self._bodies, logs=self._logs_of_now(),
                                     number=next(self._connections))
                 with closing(accepted):
                     if accepted.agree():

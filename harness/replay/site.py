@@ -148,14 +148,14 @@ class Site:
 
     def _present_load(self, request: Request) -> str:
         """Forget what was given in an earlier load; return the present load's page, "" where that is not known."""
-        now, page = self._clock(), self._mark.read()[1]
+        now, (load, page) = self._clock(), self._mark.read()
         silent = now - self._asked_s > SILENCE_S
         self._asked_s = now
         if self._mark.own and request.asked.navigation:
             wanted = sanitise(f"{self.scheme}://{self.host}{path_and_query(request.target)}")
             if wanted in self._pages and (silent or wanted != page):
                 self._mark.begin(wanted)
-        load, page = self._mark.read()
+                load, page = self._mark.read()
         if load != self._load or (self._mark.own and silent):
             self._given.clear()
             self._confirmed.clear()

@@ -1,47 +1,65 @@
-"""What HTTP/2 and HTTP/3 have in common: a request on a stream as text, and the head of an answer as fields."""
+"""What HTTP/2 and HTTP/3 have in common: a request that comes on a stream, and the head of an answer as fields."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from harness.mirror.asked import Asked, BodyHasher, headers_of
-from harness.replay.connection import Connection
-from harness.replay.heads import Field, encoded_fields
+from harness.replay.connection import LARGEST_UPLOAD, Connection
+from harness.replay.heads import Field
 from harness.replay.match import Request
 from harness.replay.reply import Reply
 from harness.replay.site import Site
 
 FRAME = 16 * 1024 - 256
 """Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
-PSEUDO = (":method", ":path", ":authority", ":scheme")
-"""What says what is asked for (RFC 9113, section 8.3.1; RFC 9114, section 4.3.1)."""
 
 
-def request_of(connection: Connection, came: Iterable[Field], hasher: BodyHasher | None) -> tuple[Site, Request]:
-    """Return a request, and the site that is asked; `hasher` has read its body.
+@dataclass
+class Coming:
+    """A request that has not ended: its head's fields, and how much of its body came."""
 
-    Browsers send requests to several hosts over one connection, where its certificate has all their names.
-    """
-    fields = headers_of(map(_texts, came))
-    method, target, authority, _ = (fields.pop(name, "") for name in PSEUDO)
-    site = connection.endpoint.sites.named(authority or fields.get("host", ""))
-    return site, Request(method or "GET", target or "/", Asked(fields, hasher.result() if hasher else None))
+    fields: Sequence[Field]
+    size: int = 0
+    hasher: BodyHasher = field(default_factory=BodyHasher)
+
+    def take(self, piece: bytes) -> bool:
+        """Take a piece of the body; say whether more may come."""
+        self.size += len(piece)
+        self.hasher.update(piece)
+        return self.size <= LARGEST_UPLOAD
+
+    def request(self, connection: Connection) -> tuple[Site, Request]:
+        """Return what is asked for, and the site that is asked.
+
+        Browsers send requests to several hosts over one connection, where its certificate has all their names.
+        """
+        wanted = dict(self.fields)
+        asked = _asked(tuple([field for field in self.fields if not field[0].startswith(":")]))
+        site = connection.endpoint.sites.named(wanted.get(":authority") or asked.headers.get("host", ""))
+        if body := self.hasher.result():
+            asked = Asked(asked.headers, body)
+        return site, Request(wanted.get(":method", "GET"), _utf8(wanted.get(":path", "/")), asked)
+
+
+@lru_cache(maxsize=1024)
+def _asked(fields: tuple[Field, ...]) -> Asked:
+    """Return what a request says beside its URL: a browser says the same of many."""
+    return Asked(headers_of((name, _utf8(value)) for name, value in fields))
 
 
 def head_of(reply: Reply) -> list[Field]:
     """Return the fields of an answer's head."""
-    head = [(b":status", b"%d" % reply.status), *encoded_fields(reply.headers)]
+    head = [(":status", str(reply.status)), *reply.headers]
     if reply.size is not None and not reply.stays_open:
-        head.append((b"content-length", b"%d" % reply.size))
+        head.append(("content-length", str(reply.size)))
     return head
 
 
 def early_hints_of(reply: Reply) -> list[Field]:
     """Return the fields of the interim head (RFC 8297) that comes before."""
-    return [(b":status", b"103"), *encoded_fields(reply.early_hints)]
+    return [(":status", "103"), *reply.early_hints]
 
 
-@lru_cache(maxsize=4096)
-def _texts(field: Field) -> tuple[str, str]:
-    """Return a header as text: a browser sends most of them with every request."""
-    name, value = field
-    return name.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")
+def _utf8(text: str) -> str:
+    return text if text.isascii() else text.encode("latin-1").decode("utf-8", "surrogateescape")

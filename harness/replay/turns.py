@@ -9,6 +9,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from harness.files.server_log import Early
 from harness.replay.connection import Connection
@@ -77,7 +78,7 @@ class Outgoing:
 
     def read(self, size: int) -> bytes:
         """Return the next bytes of the body, which are sent now; none where the file was cut meanwhile."""
-        piece = self.reply.read(min(self.left, size))
+        piece = self.reply.body.read(min(self.left, size)) if self.reply.body else b""
         self.left -= len(piece)
         self.sent += len(piece)
         self.turns += 1
@@ -89,23 +90,27 @@ class Outgoing:
         return NEVER if next_ms is None else self.head_s + next_ms / 1000
 
     def note(self, connection: Connection) -> None:
-        """Write it into its site's log, and close its files."""
-        with self.reply:
-            connection.note(self.site, self.received_s, self.number, self.method, self.target, status=self.reply.status,
-                            sent=self.sent, found=self.reply.found, begun_s=self.begun_s, answer=self.reply.answer,
-                            early=self.early)
+        """Write it into its site's log."""
+        connection.note(self.site, self.received_s, self.number, self.method, self.target, status=self.reply.status,
+                        sent=self.sent, found=self.reply.found, begun_s=self.begun_s, answer=self.reply.answer,
+                        early=self.early)
 
 
 def outgoing(connection: Connection, stream: int, site: Site, request: Request, reply: Reply, *,
              received_s: float) -> Outgoing:
     """Return the answer to a request of a connection that is complete since `received_s`."""
-    priority = request.asked.headers.get("priority", "")
-    urgency = URGENCY.search(priority) if priority else None
+    urgency, incremental = _priority(request.asked.headers.get("priority", ""))
     answer = Outgoing(stream, site, request.method, request.target, reply, connection.count_request(), received_s,
-                      0 if request.method == "HEAD" else reply.size or 0,
-                      int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(priority)))
+                      0 if request.method == "HEAD" else reply.size or 0, urgency, incremental)
     answer.head_s += reply.think_ms / 1000
     return answer
+
+
+@lru_cache(maxsize=256)
+def _priority(header: str) -> tuple[int, bool]:
+    """Return how urgent the header of this name calls an answer, and whether it takes turns with others."""
+    urgency = URGENCY.search(header)
+    return int(urgency[1]) if urgency else DEFAULT_URGENCY, bool(INCREMENTAL.search(header))
 
 
 class Turns:
@@ -151,7 +156,7 @@ class Turns:
 
     def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: str = Early.NO) -> None:
         """Begin the answer to a request that is complete since `received_s`, as `early` as one of Early says."""
-        self._reply(stream, site, request, received_s, reply_to(site, self._connection.directories, request),
+        self._reply(stream, site, request, received_s, reply_to(site, self._connection.bodies, request),
                     early=early)
 
     def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply, *,

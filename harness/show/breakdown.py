@@ -109,11 +109,9 @@ def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
 def which_loads(bars: Sequence[Bar]) -> str:
     """Say in a sentence which loads the bars show; n is among how many each was chosen."""
     counts = [bar.shown.among for bar in bars]
-    lower = " (of an even number the lower middle one)" if any(count % 2 == 0 for count in counts) else ""
-    readable = " whose files can be read" if any(bar.shown.among < bar.shown.loads for bar in bars) else ""
-    if max(counts) == 1:
-        return f"Each bar: one load{', the only one' if readable else ''}{readable}."
-    return f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} loads{readable}."
+    lower = " (of an even number the lower one)" if any(count % 2 == 0 for count in counts) else ""
+    readable = "readable " if any(bar.shown.among < bar.shown.loads for bar in bars) else ""
+    return f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} {readable}loads."
 
 
 def breakdown_section(rows: Sequence[Row], key: str) -> Section:
@@ -122,8 +120,7 @@ def breakdown_section(rows: Sequence[Row], key: str) -> Section:
     if figure is None:
         return Section(title, [UNEXPLAINED])
     kinds = [kind for kind in STYLES if any(bar.ms(kind) for bar in bars)]
-    label = "Stacked bars: time on the critical path by kind. " + " ".join(
-        f"{bar.cell.title}: " + ", ".join(f"{kind} {bar.ms(kind):.0f} ms" for kind in kinds) + "." for bar in bars)
+    label = "Stacked bars: time on the critical path by kind; the table has the numbers."
     words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
              f"which is inferred. {which_loads(bars)}", *filter(None, (bar.doubt for bar in bars))]

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.analysis.row import Row
 from harness.analysis.selection import Selection
-from harness.analysis.transports import Compared, compared, is_compared
+from harness.analysis.transports import early_counts, is_compared, predicted_ms, transport_rows
 from harness.errors import InputError
 from harness.files.table_files import write_table
+from harness.files.transport import Transport
 from harness.show.columns import VALUES
 
 ENDINGS = (".csv", ".json", ".md")
@@ -20,18 +22,15 @@ KEYS = ("page", "url", "rtt_ms", "rtt", "metric", "n_off", "n_on", "left_out_off
         "median_on_ms", "improvement_percent", "low_percent", "high_percent", "pairs", "significant", "predicted_on_ms",
         "notes")
 """Of harness.show.columns.VALUES."""
-OF_TRANSPORTS: dict[str, Callable[[Compared], Any]] = {
-    "page": lambda row: row.row.page, "url": lambda row: row.row.url, "rtt_ms": lambda row: row.row.rtt_ms,
-    "rtt": lambda row: row.row.rtt_name, "metric": lambda row: row.cell.metric,
-    "transport": lambda row: row.over.words, "round_trips": lambda row: row.over.round_trips,
-    "n": lambda row: len(row.cell.loads), "left_out": lambda row: len(row.cell.left_out),
-    "median_ms": lambda row: row.plt_ms, "saved_ms": lambda row: row.saved_ms,
-    "saved_percent": lambda row: row.saved_percent,
-    "low_percent": lambda row: row.interval.low_percent if row.interval else None,
-    "high_percent": lambda row: row.interval.high_percent if row.interval else None,
-    "pairs": lambda row: row.interval.pairs if row.interval else None,
-    "predicted_ms": lambda row: row.predicted_ms, "early_possible": lambda row: row.could,
-    "early": lambda row: row.early, "early_in_syn": lambda row: row.in_syn}
+OF_TRANSPORTS: dict[str, Callable[[Row], Any]] = {
+    **{key: VALUES[key] for key in ("page", "url", "rtt_ms", "rtt", "metric")},
+    "transport": lambda row: Transport(row.on.transport).words,
+    "round_trips": lambda row: Transport(row.on.transport).round_trips,
+    "n": VALUES["n_on"], "left_out": VALUES["left_out_on"], "median_ms": VALUES["median_on_ms"],
+    "saved_ms": VALUES["saved_ms"], "saved_percent": VALUES["improvement_percent"],
+    **{key: VALUES[key] for key in ("low_percent", "high_percent", "pairs")}, "predicted_ms": predicted_ms,
+    "early_possible": lambda row: early_counts(row)[0], "early": lambda row: early_counts(row)[1],
+    "early_in_syn": lambda row: early_counts(row)[2]}
 
 
 def check_export_name(path: Path) -> None:
@@ -42,7 +41,7 @@ def check_export_name(path: Path) -> None:
 
 def export(selection: Selection, path: Path) -> None:
     """Write a row for each page and RTT, or for each transport of these, to `path`. Raises InputError otherwise."""
-    rows = transport_rows if is_compared(selection.results) else export_rows
+    rows = compared_rows if is_compared(selection.results) else export_rows
     try:
         write_table(path, rows(selection))
     except OSError as error:
@@ -54,9 +53,9 @@ def export_rows(selection: Selection) -> list[dict[str, Any]]:
     return [{key: _rounded(VALUES[key](row)) for key in KEYS} for row in selection.rows]
 
 
-def transport_rows(selection: Selection) -> list[dict[str, Any]]:
+def compared_rows(selection: Selection) -> list[dict[str, Any]]:
     """Return a row for each page, RTT and transport, in the table's order; None for what is not known."""
-    return [{key: _rounded(value(row)) for key, value in OF_TRANSPORTS.items()} for row in compared(selection)]
+    return [{key: _rounded(value(row)) for key, value in OF_TRANSPORTS.items()} for row in transport_rows(selection)]
 
 
 def _rounded(value: Any) -> Any:

@@ -1,23 +1,23 @@
 """TCP, TFO, early data and QUIC side by side (tfo.py --compare-transports): a table, and a figure of PLT by RTT."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from matplotlib.figure import Figure
 
 from harness.analysis.cell import METRICS
 from harness.analysis.intervals import ENOUGH_PAIRS
+from harness.analysis.row import Row
 from harness.analysis.selection import Selection
-from harness.analysis.transports import Compared, compared
+from harness.analysis.transports import early_counts, most_work_ms, predicted_ms, transport_rows
 from harness.files.transport import Transport
+from harness.show.columns import text_of
 from harness.show.figures import Curve, Point, draw_curves, framed
-from harness.show.labels import NOT_KNOWN, percent, seconds, short_names, synthetic_words
+from harness.show.labels import NOT_KNOWN, seconds, short_names, synthetic_words
 from harness.show.section import Column, Section, Table, chart_of
 
 NAME = "transports"
 """What the figure's file is called."""
-COLUMNS = ("RTT(ms)", "Transport", "Round trips", "PLT (s)", "Saved (s)", "Saved", "95% interval", "Predicted (s)",
-           "Early data")
 BESIDE = 1.3
 """By this factor the axis of the RTTs, a logarithmic one, goes on beside the smallest and the largest."""
 MUCH_WORK = 0.1
@@ -25,21 +25,45 @@ MUCH_WORK = 0.1
 IN_WORDS = ("Transport", "95% interval", "Early data")
 
 
+def _interval(row: Row) -> str:
+    return " to ".join(text_of(row, name) for name in ("low_percent", "high_percent")) if row.interval else NOT_KNOWN
+
+
+def early_data(row: Row) -> str:
+    """Say how many connections brought their request in early data, of those that could; and how many with the SYN."""
+    could, early, in_syn = early_counts(row)
+    with_syn = f" ({in_syn} with the SYN)" if Transport(row.on.transport).tfo and early else ""
+    return f"{early} of {could}{with_syn}" if could else NOT_KNOWN
+
+
+COLUMNS: dict[str, Callable[[Row], str]] = {
+    "RTT(ms)": lambda row: row.rtt_name,
+    "Transport": lambda row: Transport(row.on.transport).words,
+    "Round trips": lambda row: str(Transport(row.on.transport).round_trips),
+    "PLT (s)": lambda row: text_of(row, "median_on_ms"),
+    "Saved (s)": lambda row: text_of(row, "saved_ms"),
+    "Saved": lambda row: text_of(row, "improvement_percent"),
+    "95% interval": _interval,
+    "Predicted (s)": lambda row: seconds(predicted_ms(row)),
+    "Early data": early_data,
+}
+
+
 def transports_section(selection: Selection) -> Section:
     """Return the section that compares how connections begin."""
-    groups = [(selection.results.urls[page], [_cells(row) for row in of_page])
-              for page, of_page in groupby(compared(selection), key=lambda row: row.row.page)]
+    rows = transport_rows(selection)
+    groups = [(url, [[cell(row) for cell in COLUMNS.values()] for row in of_page])
+              for url, of_page in groupby(rows, key=lambda row: row.url)]
     table = Table("Page load time (PLT) by how connections begin",
                   tuple(Column(title, numeric=title not in IN_WORDS) for title in COLUMNS), groups)
     label = "Page load time in seconds against RTT in ms, a line for each way in which connections begin."
-    return Section("What replaced TFO", [*_words(selection)], [
+    return Section("What replaced TFO", [*_words(selection, rows)], [
         chart_of(draw_transports(selection), NAME, label, table)])
 
 
-def _words(selection: Selection) -> Iterator[str]:
+def _words(selection: Selection, rows: list[Row]) -> Iterator[str]:
     """Say what the columns mean, and how far off the predictions are."""
-    results, rows = selection.results, [row for row in compared(selection) if row.saved_ms is not None]
-    against = Transport(results.transports[0]).words
+    against = Transport(selection.results.transports[0]).words
     yield f"PLT: {METRICS[selection.metric]}. Median of the loads; each followed an untimed visit of its page, whose " \
           "session tickets are all that Chrome kept."
     yield f"Saved: against {against}, in s and in percent. Round trips: from the start of a new connection to the " \
@@ -48,11 +72,12 @@ def _words(selection: Selection) -> Iterator[str]:
           "sooner. No other load is used for it."
     yield "Early data: connections whose request came in it, of those whose request could; with TFO, how many came " \
           "with the SYN."
-    off = [abs(row.predicted_ms - row.plt_ms) / row.plt_ms for row in rows if row.predicted_ms and row.plt_ms]
+    off = [abs(predicted - row.on.median_ms) / row.on.median_ms for row in rows
+           if row.on.median_ms and (predicted := predicted_ms(row))]
     if off:
         yield f"Predictions are off by {sum(off) / len(off):.1%} on average, {max(off):.1%} at most, over " \
               f"{len(off)} cells."
-    work = [row.most_work_ms / row.plt_ms for row in rows if row.plt_ms]
+    work = [most_work_ms(row) / row.on.median_ms for row in rows if row.on.median_ms]
     if max(work, default=0.0) > MUCH_WORK:
         yield f"Careful: QUIC's servers work in Python. For that a page may have waited for up to {max(work):.0%} of " \
               "its page load time, which is not QUIC's fault."
@@ -61,15 +86,6 @@ def _words(selection: Selection) -> Iterator[str]:
         yield "No intervals: they take two runs or more."
     elif fewest < ENOUGH_PAIRS:
         yield f"Intervals of {fewest} pairs of runs hold the truth less often than in 95% of experiments."
-
-
-def _cells(row: Compared) -> list[str]:
-    interval = row.interval
-    in_syn = f" ({row.in_syn} with the SYN)" if row.over.tfo and row.over.early else ""
-    return [row.row.rtt_name, row.over.words, str(row.over.round_trips), seconds(row.plt_ms),
-            seconds(row.saved_ms), percent(row.saved_percent),
-            f"{percent(interval.low_percent)} to {percent(interval.high_percent)}" if interval else NOT_KNOWN,
-            seconds(row.predicted_ms), f"{row.early} of {row.could}{in_syn}" if row.could else NOT_KNOWN]
 
 
 def draw_transports(selection: Selection) -> Figure:

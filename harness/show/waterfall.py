@@ -5,20 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from harness.analysis.cell import TFO_NAMES
+from harness.analysis.requests import ANSWERS, PHASES, ShownRequest
 from harness.analysis.row import Row
-from harness.analysis.shown import ShownLoad, load_with_requests
-from harness.files.text_log import Transaction
+from harness.analysis.shown import ShownLoad, shown_load
 from harness.show.answers import doubtful_words
 from harness.show.figures import framed, grid, legend_above
 from harness.show.inline_svg import BAR
 from harness.show.labels import NOT_KNOWN, seconds, synthetic_words
-from harness.show.records import ANSWERS, PHASES, ShownRequest, shown_requests
 from harness.show.section import Section, Table, chart_of, columns
 
 FACES = ("#9ecae1", "#8c2d04")
@@ -32,7 +30,6 @@ LEGEND = ("TFO", "Load event", "FCP", "LCP", *ANSWERS.values())
 """How the names in the legend begin, in their order; off is left of on."""
 NO_HAR = "These loads have no HAR beside their logs, so that the phases of their requests are not known."
 
-T = TypeVar("T", Transaction, ShownRequest)
 Pair = tuple[ShownRequest | None, ShownRequest | None]
 """The same request without and with TFO."""
 
@@ -61,10 +58,10 @@ class Compared:
 @lru_cache(maxsize=256)
 def compare_loads(row: Row) -> Compared | None:
     """Return the loads that stand for a row; None when there is none, neither without TFO nor with it."""
-    off, on = (load_with_requests(cell) for cell in row.cells)
-    if off is None and on is None:
+    off, on = (shown_load(cell) for cell in row.cells)
+    if not off and not on:
         return None
-    return Compared(row, (off, on), pair_requests(*(shown_requests(shown) if shown else [] for shown in (off, on))))
+    return Compared(row, (off, on), pair_requests(*(shown.requests if shown else () for shown in (off, on))))
 
 
 def draw_requests(row: Row) -> Figure | None:
@@ -91,7 +88,7 @@ def draw_requests(row: Row) -> Figure | None:
     return figure
 
 
-def pair_requests(off: Sequence[T], on: Sequence[T]) -> list[tuple[T | None, T | None]]:
+def pair_requests(off: Sequence[ShownRequest], on: Sequence[ShownRequest]) -> list[Pair]:
     """Pair the requests of the two loads, in the order of the figure's bars; None where one load has no such request.
 
     The order is the one in which the load without TFO started its requests, so that its bars step down and to the right
@@ -99,17 +96,17 @@ def pair_requests(off: Sequence[T], on: Sequence[T]) -> list[tuple[T | None, T |
     with the second. Their order does not count, since the browser may send two requests the other way round. Those that
     only the load with TFO made come last, in order of their start.
     """
-    waiting: dict[str, list[T]] = defaultdict(list)
+    waiting: dict[str, list[ShownRequest]] = defaultdict(list)
     for request in sorted(on, key=_by_start):
         waiting[request.url].append(request)
-    pairs: list[tuple[T | None, T | None]] = [
+    pairs: list[Pair] = [
         (request, waiting[request.url].pop(0) if waiting[request.url] else None)
         for request in sorted(off, key=_by_start)]
     left = sorted((request for requests in waiting.values() for request in requests), key=_by_start)
     return pairs + [(None, request) for request in left]
 
 
-def _by_start(request: T) -> tuple[float, float]:
+def _by_start(request: ShownRequest) -> tuple[float, float]:
     return request.start_ms, request.end_ms
 
 

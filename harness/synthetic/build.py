@@ -11,7 +11,7 @@ from harness.errors import InputError, many
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import format_log
 from harness.mirror.bodies import damage
-from harness.mirror.importing import write_manifest
+from harness.mirror.importing import complete
 from harness.mirror.manifest import MANIFEST
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
@@ -102,7 +102,7 @@ def _write(made: list[SyntheticPage], pages: list[Page], store: Store, wanted: d
         log = format_log(make_log(synthetic.plan, synthetic.urls))
         (store.fetchlog / page.name).write_text(heading + log, encoding="ascii")
     http2_hosts = sorted({host for synthetic in made for host in synthetic.shape.http2_hosts})
-    write_manifest(store.fetchlog, store.mirror, "synthetic", **wanted, http2_hosts=http2_hosts)
+    complete(store.fetchlog, store.mirror, "synthetic", wanted, http2_hosts)
 
 
 def _source_hash(shape_file: Path) -> str:
@@ -127,5 +127,4 @@ def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: Page
     same = all(manifest.get(key) == value for key, value in wanted.items())
     if not same or not files.mirror.is_dir():
         return False
-    recording = read_recording(files.mirror, files.fetchlog)
-    return recording.manifest.is_current and not damage(recording.bodies, files.mirror)
+    return not damage(read_recording(files.mirror, files.fetchlog).bodies, files.mirror)

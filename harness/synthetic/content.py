@@ -12,7 +12,7 @@ from operator import itemgetter
 
 from harness.synthetic import text
 from harness.synthetic.images import make_image
-from harness.synthetic.loading import LATE, PUT, SEEN, WORK, arrival, background_class, element_class, put_calls, tag
+from harness.synthetic.loading import LATE, PUT, SEEN, WORK, Loading, background_class, element_class
 from harness.synthetic.plan import Node, NodeKind, PagePlan
 from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
 
@@ -35,36 +35,23 @@ class DoesNotFitError(Exception):
     """A node's children need more bytes than it has."""
 
 
-@dataclass
-class Contents:
-    """The resources' bodies by index, and who loads what. Redirects and 204s have no body.
-
-    Pages work for `last_work_ms` in their load event. `lifted` has the children that a node's loader requests in its
-    stead, by the node's index, `backgrounds` the images that a stylesheet requests.
-    """
+@dataclass(kw_only=True)
+class Contents(Loading):
+    """The resources' bodies by index, and who loads what. Redirects and 204s have no body."""
 
     plan: PagePlan
-    urls: list[str]
+    shape: PageShape
     seed: int
-    page_url: str
-    month: str
-    last_work_ms: int = 0
     bodies: dict[int, bytes] = field(default_factory=dict)
-    lifted: dict[int, list[Node]] = field(default_factory=dict)
-    backgrounds: dict[int, list[Node]] = field(default_factory=dict)
-
-    def url(self, index: int) -> str:
-        """The URL of a resource."""
-        return self.urls[index]
 
     def rng(self, index: int) -> random.Random:
-        """The source of a resource's filler."""
-        return random.Random(f"{self.seed} content {self.page_url} {index}")
+        """Return the source of a resource's filler."""
+        return random.Random(f"{self.seed} content {self.shape.url} {index}")
 
 
 def make_contents(plan: PagePlan, urls: list[str], seed: int, shape: PageShape) -> Contents:
     """Make the body of every resource of a page. `urls` are the resources' whole URLs, by index."""
-    contents = Contents(plan, urls, seed, shape.url, shape.month, shape.work_ms)
+    contents = Contents(urls, plan=plan, shape=shape, seed=seed)
     for node in reversed(plan.nodes):
         if not node.no_content:
             contents.bodies[node.final] = _body(contents, node)
@@ -103,7 +90,7 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
 
 def _script(contents: Contents, node: Node) -> bytes:
     rng = contents.rng(node.final)
-    calls = put_calls(node.children, contents.lifted, contents.backgrounds, contents.url)
+    calls = contents.put_calls(node.children)
     if len(calls) > node.size_bytes:
         raise DoesNotFitError
     start = f"/* Synthetic script of {node.size_bytes} bytes. */\n"
@@ -116,7 +103,7 @@ def _style(contents: Contents, node: Node) -> bytes:
     rng = contents.rng(node.final)
     images = [child for child in node.children if child.kind in (NodeKind.IMAGE, NodeKind.BEACON)
               and not child.no_content and not child.after_load and not contents.lifted.get(child.index)]
-    rules = "".join(f'.{background_class(image)} {{ background: url("{contents.url(image.index)}"); }}\n'
+    rules = "".join(f'.{background_class(image)} {{ background: url("{contents.urls[image.index]}"); }}\n'
                     for image in images)
     if len(rules) > node.size_bytes:
         raise DoesNotFitError
@@ -163,13 +150,13 @@ def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
 def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:
     """Return where in a document what stands that requests its children, and whether it opens the body, in order."""
     tags = [child for child in node.children if child.way == TAG and not child.after_load]
-    places = [(child.offset, tag(child, contents.lifted, contents.backgrounds, contents.url), child.opens_body)
+    places = [(child.offset, contents.tag(child), child.opens_body)
               for child in tags]
     scripts: dict[int, list[Node]] = {}
     for child in node.children:
         if child not in tags:
             scripts.setdefault(child.offset if child.way == INLINE else node.size_bytes, []).append(child)
-    places += [(offset, f"<script>{put_calls(nodes, contents.lifted, contents.backgrounds, contents.url)}</script>\n",
+    places += [(offset, f"<script>{contents.put_calls(nodes)}</script>\n",
                 offset == node.size_bytes) for offset, nodes in scripts.items()]
     return sorted(places, key=itemgetter(0))
 
@@ -180,26 +167,26 @@ def _is_full(node: Node) -> bool:
 
 def _head(contents: Contents, node: Node) -> str:
     """Return a document's head, with the functions that its scripts need."""
-    arrivals = "".join(arrival(child, contents.lifted, contents.backgrounds, contents.url) for child in node.children
+    arrivals = "".join(contents.arrival(child) for child in node.children
                        if contents.lifted.get(child.index) and child.kind is not NodeKind.FETCH
                        and child.way == TAG)
     code = f"{PUT}{LATE}{arrivals}" if _needs_put(contents, node) else ""
     if code or _works_at_last(contents, node):
         code = WORK + code
     if _works_at_last(contents, node):
-        code += f"addEventListener('load', function () {{ work({contents.last_work_ms}); }});\n"
+        code += f"addEventListener('load', function () {{ work({contents.shape.work_ms}); }});\n"
     script = f"<script>\n{code}</script>\n" if code else ""
     if not _is_full(node):
         return f"<!DOCTYPE html><title>Synthetic</title>{script}"
     charset = contents.plan.resources[node.final].charset or "utf-8"
     no_icon = '<link rel="icon" href="data:,">'     # no request for /favicon.ico
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="{charset}">\n'
-            f"<title>Synthetic page: {contents.page_url}</title>\n"
+            f"<title>Synthetic page: {contents.shape.url}</title>\n"
             f"{no_icon}\n<style>{STYLE}</style>\n{script}")
 
 
 def _works_at_last(contents: Contents, node: Node) -> bool:
-    return node.kind is NodeKind.DOCUMENT and contents.last_work_ms > 0
+    return node.kind is NodeKind.DOCUMENT and contents.shape.work_ms > 0
 
 
 def _body_start(contents: Contents, node: Node) -> str:
@@ -210,7 +197,7 @@ def _body_start(contents: Contents, node: Node) -> str:
     if node.kind is NodeKind.FRAME:
         return f"</head>\n<body>\n<section>\n<p><b>Synthetic frame</b> of {node.size_bytes} bytes.</p>\n{elements}"
     return ("</head>\n<body>\n<header>\n<h1>Synthetic page</h1>\n<p>TFO Lab made this page to measure how long pages "
-            f"take to load. It stands in for {contents.page_url} as it was {_when(contents.month)}: as many "
+            f"take to load. It stands in for {contents.shape.url} as it was {_when(contents.shape.month)}: as many "
             "resources, of the same types and sizes, from hosts of the same names, each found by the same means, and "
             "nothing of the real page's content. The people behind that page have no part in this one.</p>\n</header>\n"
             f"<section>\n{elements}")

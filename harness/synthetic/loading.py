@@ -12,8 +12,8 @@ completely loaded (HTML Standard, document.open()), and returns the function tha
 something came of it before the load event, or when it stands for a font, which holds that event up in browsers.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from harness.synthetic.plan import Node, NodeKind
 
@@ -76,11 +76,6 @@ waits for the head's style sheets and scripts (debugbear.com/blog/chrome-image-r
 SEEN = "seen"
 """The class of what stands within the window."""
 
-Address = Callable[[int], str]
-"""Gives the URL of a resource from its index."""
-NodesByIndex = dict[int, list[Node]]
-
-
 def background_class(node: Node) -> str:
     """The class of the element that shows `node` as its background."""
     return f"bg{node.index}"
@@ -91,45 +86,27 @@ def element_class(node: Node) -> str:
     return f"{background_class(node)} {SEEN}" if node.seen else background_class(node)
 
 
-def put_calls(nodes: Sequence[Node], lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address) -> str:
-    """Return script code that requests `nodes`: at once, or once the document is parsed for those that wait for it.
+@dataclass
+class Loading:
+    """How a page's resources are requested: by their whole `urls`, by index.
 
     `lifted` has the children, by their parent's index, to request when that parent has arrived; `backgrounds` likewise
     has those images of a stylesheet for which elements must be made.
     """
-    script = _Script(lifted, backgrounds, url)
-    at_once = "".join(script.request(node) for node in nodes if not node.waits)
-    script.worked_ms = 0        # what waits worked since the document was parsed: none of that was done before
-    waiting = "".join(script.request(node) for node in nodes if node.waits)
-    return at_once + (f"late(function(){{{waiting}}});" if waiting else "")
 
+    urls: list[str]
+    lifted: dict[int, list[Node]] = field(default_factory=dict)
+    backgrounds: dict[int, list[Node]] = field(default_factory=dict)
 
-@dataclass
-class _Script:
-    """A script while it is written: `worked_ms` so far, and `worked_later_ms` after the load event."""
+    def put_calls(self, nodes: Sequence[Node]) -> str:
+        """Return script code that requests `nodes`: at once, or once the document is parsed if they wait for that."""
+        script = _Script(self)
+        at_once = "".join(script.request(node) for node in nodes if not node.waits)
+        script.worked_ms = 0        # what waits worked since the document was parsed: none of that was done before
+        waiting = "".join(script.request(node) for node in nodes if node.waits)
+        return at_once + (f"late(function(){{{waiting}}});" if waiting else "")
 
-    lifted: NodesByIndex
-    backgrounds: NodesByIndex
-    url: Address
-    worked_ms: int = 0
-    worked_later_ms: int = 0
-
-    def request(self, node: Node) -> str:
-        """Return the code that requests `node` after as much work, and as long a wait, as in the real page."""
-        call = self._put(node)
-        if node.after_load:
-            own_ms = max(0, node.work_ms - self.worked_later_ms)
-            self.worked_later_ms += own_ms
-            pause = f"work({own_ms});" if own_ms else ""
-            return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},0);}});"
-        if node.idle_ms:
-            call = f"wait(function(){{{call}}},{node.idle_ms});"
-        if node.work_ms > self.worked_ms:       # one after the other, the work of the earlier is part of the later's
-            call = f"work({node.work_ms - self.worked_ms});{call}"
-            self.worked_ms = node.work_ms
-        return call
-
-    def _put(self, node: Node) -> str:
+    def put(self, node: Node) -> str:
         """Return the call of PUT's function for `node`: how it is requested, and what follows when it has arrived."""
         children = self.lifted.get(node.index, [])
         kind = node.kind.value
@@ -141,41 +118,60 @@ class _Script:
             kind = "print"
         elif node.seen:
             kind = f"{NodeKind.IMAGE.value if node.kind is NodeKind.BEACON else kind} {SEEN}"
-        arguments = [f'"{kind}"', f'"{self.url(node.index)}"']
+        arguments = [f'"{kind}"', f'"{self.urls[node.index]}"']
         classes = ",".join(f'"{element_class(image)}"' for image in self.backgrounds.get(node.index, []))
         if children:
-            arguments.append(f"function(){{{put_calls(children, self.lifted, self.backgrounds, self.url)}}}")
+            arguments.append(f"function(){{{self.put_calls(children)}}}")
         elif classes:
             arguments.append("null")
         if classes:
             arguments.append(f"[{classes}]")
         return f"put({','.join(arguments)});"
 
+    def tag(self, node: Node) -> str:
+        """Return the HTML that requests `node`. Where it has lifted children, the document must define `arrival`'s."""
+        address = self.urls[node.index].replace("&", "&amp;")
+        is_lifting = bool(self.lifted.get(node.index))
+        events = f' onload="after{node.index}()" onerror="after{node.index}()"' if is_lifting else ""
+        seen = f' class="{SEEN}"' if node.seen else ""
+        if node.kind is NodeKind.STYLESHEET:
+            media = ' media="print"' if node.for_print else ""
+            return f'<link rel="stylesheet"{media} href="{address}"{events}>\n'
+        if node.kind is NodeKind.SCRIPT:
+            return f'<script{"" if node.blocking else " async"} src="{address}"{events}></script>\n'
+        if node.kind is NodeKind.FRAME:
+            return f'<iframe{seen} src="{address}"{events} width="300" height="80"></iframe>\n'
+        if node.kind in (NodeKind.BEACON, NodeKind.IMAGE):
+            width, height = LARGE if node.large else SMALL if node.kind is NodeKind.IMAGE else PIXEL
+            return f'<img{seen} src="{address}"{events} width="{width}" height="{height}" alt="">\n'
+        if is_lifting or node.holds:
+            return f"<script>{self.put_calls([node])}</script>\n"
+        return f'<script>fetch("{self.urls[node.index]}")</script>\n'
 
-def tag(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address) -> str:
-    """Return the HTML that requests `node`.
-
-    Where it has lifted children, the document must define `arrival`'s function.
-    """
-    address = url(node.index).replace("&", "&amp;")
-    is_lifting = bool(lifted.get(node.index))
-    events = f' onload="after{node.index}()" onerror="after{node.index}()"' if is_lifting else ""
-    seen = f' class="{SEEN}"' if node.seen else ""
-    if node.kind is NodeKind.STYLESHEET:
-        media = ' media="print"' if node.for_print else ""
-        return f'<link rel="stylesheet"{media} href="{address}"{events}>\n'
-    if node.kind is NodeKind.SCRIPT:
-        return f'<script{"" if node.blocking else " async"} src="{address}"{events}></script>\n'
-    if node.kind is NodeKind.FRAME:
-        return f'<iframe{seen} src="{address}"{events} width="300" height="80"></iframe>\n'
-    if node.kind in (NodeKind.BEACON, NodeKind.IMAGE):
-        width, height = LARGE if node.large else SMALL if node.kind is NodeKind.IMAGE else PIXEL
-        return f'<img{seen} src="{address}"{events} width="{width}" height="{height}" alt="">\n'
-    if is_lifting or node.holds:
-        return f"<script>{put_calls([node], lifted, backgrounds, url)}</script>\n"
-    return f'<script>fetch("{url(node.index)}")</script>\n'
+    def arrival(self, node: Node) -> str:
+        """Return the script function that a tag with lifted children calls when its resource has arrived."""
+        return f"function after{node.index}() {{ {self.put_calls(self.lifted[node.index])} }}\n"
 
 
-def arrival(node: Node, lifted: NodesByIndex, backgrounds: NodesByIndex, url: Address) -> str:
-    """Return the script function that a tag with lifted children calls when its resource has arrived."""
-    return f"function after{node.index}() {{ {put_calls(lifted[node.index], lifted, backgrounds, url)} }}\n"
+@dataclass
+class _Script:
+    """A script while it is written: `worked_ms` so far, and `worked_later_ms` after the load event."""
+
+    loading: Loading
+    worked_ms: int = 0
+    worked_later_ms: int = 0
+
+    def request(self, node: Node) -> str:
+        """Return the code that requests `node` after as much work, and as long a wait, as in the real page."""
+        call = self.loading.put(node)
+        if node.after_load:
+            own_ms = max(0, node.work_ms - self.worked_later_ms)
+            self.worked_later_ms += own_ms
+            pause = f"work({own_ms});" if own_ms else ""
+            return f"loaded(function(){{{pause}setTimeout(function(){{{call}}},0);}});"
+        if node.idle_ms:
+            call = f"wait(function(){{{call}}},{node.idle_ms});"
+        if node.work_ms > self.worked_ms:       # one after the other, the work of the earlier is part of the later's
+            call = f"work({node.work_ms - self.worked_ms});{call}"
+            self.worked_ms = node.work_ms
+        return call

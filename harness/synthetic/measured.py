@@ -23,7 +23,6 @@ from harness.analysis.causes import (
     askers,
     cause_of_load_event,
     dependencies,
-    stops_the_parser,
 )
 from harness.analysis.timeline import DATA, DOCUMENT, SCRIPT, STYLE, TimedRequest, Timeline
 from harness.files.encoding import decode
@@ -282,6 +281,13 @@ def _counted(requests: Sequence[TimedRequest]) -> list[tuple[str, int]]:
 def _arrived(cause: TimedRequest, at: float) -> float:
     """Return when what had caused something at `at` had arrived: a document causes it from its first bytes on."""
     return min(cause.end, max(cause.head, at)) if cause.kind == DOCUMENT else cause.end
+
+
+def stops_the_parser(request: TimedRequest) -> bool:
+    """Tell whether a document's parser stops for `request`; where Chrome did not say it, scripts and sheets may."""
+    if request.initiator is None:
+        return request.kind in (SCRIPT, STYLE) or request.synchronous
+    return request.initiator.blocking or request.synchronous
 
 
 def _is_synchronous(request: TimedRequest) -> bool:

@@ -8,7 +8,6 @@ value is at most 2% more than the true one.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from harness.system.shared_counts import SharedCounts
 
@@ -30,16 +29,6 @@ def end_ms(bucket: int) -> float:
     return FIRST_S * STEP ** bucket * 1000
 
 
-@dataclass(frozen=True)
-class Lateness:
-    """How late the packets of an interval were let go, in ms; all 0.0 when there were none."""
-
-    packets: int
-    p50_ms: float
-    p99_ms: float
-    largest_ms: float
-
-
 class LatenessCounts(SharedCounts):
     """How many packets were let go so late, by bucket: counted by the one process that delays, read by others."""
 
@@ -50,21 +39,10 @@ class LatenessCounts(SharedCounts):
         self._counts[bucket_of(late_s)] += 1
 
 
-def lateness_between(before: Sequence[int], after: Sequence[int]) -> Lateness:
-    """Return the lateness of the packets counted after `before` was read, and until `after` was."""
-    grown = [later - earlier for earlier, later in zip(before, after, strict=True)]
-    packets = sum(grown)
-    if not packets:
-        return Lateness(0, 0.0, 0.0, 0.0)
-    return Lateness(packets, _value_at(grown, math.ceil(packets * 0.5)), _value_at(grown, math.ceil(packets * 0.99)),
-                    _value_at(grown, packets))
+def latest_ms(before: Sequence[int], after: Sequence[int]) -> float:
+    """Return how late the latest of the packets was that were counted after `before` was read, and until `after` was.
 
-
-def _value_at(counts: list[int], rank: int) -> float:
-    """Return the end, in ms, of the bucket that holds the packet of this rank, counted from 1 for the least late."""
-    so_far = 0
-    for bucket, count in enumerate(counts):
-        so_far += count
-        if so_far >= rank:
-            return end_ms(bucket)
-    raise ValueError(f"rank {rank} of {so_far} packets")
+    0.0 without any.
+    """
+    return max((end_ms(bucket) for bucket, (earlier, later) in enumerate(zip(before, after, strict=True))
+                if later > earlier), default=0.0)

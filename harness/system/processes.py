@@ -2,12 +2,9 @@
 
 import ctypes
 import os
-import select
 import signal
 import subprocess
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -63,24 +60,6 @@ def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: f
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
-
-
-def wait_for_end(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: float) -> None:
-    """Wait until `process` has ended, and reap it. Raises subprocess.TimeoutExpired after `patience_s` seconds.
-
-    The kernel says at once when it ends (pidfd_open(2), Linux 5.3); Popen.wait looks only 20 times a second.
-    """
-    deadline = time.monotonic() + patience_s
-    if process.poll() is None:
-        with suppress(OSError):         # an older kernel
-            descriptor = os.pidfd_open(process.pid)
-            try:
-                ended = select.poll()
-                ended.register(descriptor, select.POLLIN)
-                ended.poll(patience_s * 1000)
-            finally:
-                os.close(descriptor)
-    process.wait(max(0.0, deadline - time.monotonic()))
 
 
 def is_running(pid: int) -> bool:

@@ -34,8 +34,8 @@ class Steps:
         self._console.print(what, highlight=False, markup=False, soft_wrap=True)
         note(what)
 
-    def done(self, what: str, left: int | None = None, *, is_guess: bool = False) -> None:
-        """Say that a step is over, and how many are `left`: one less than before, if nothing else is said."""
+    def done(self, what: str, left: int | None = None, *, is_most: bool = False) -> None:
+        """Say that a step is over, and how many are `left` (at most): one less than before, if nothing is said."""
         self._count += 1
         self._left = self._left - 1 if left is None else left
         what, total = printable(what), self._count + self._left
@@ -45,8 +45,8 @@ class Steps:
             self._bar.update(self._task, completed=self._count, total=total)
             return
         left_s = (time.monotonic() - self._began_s) / self._count * self._left
-        about, mark = ("about ", "~") if is_guess and self._left else ("", "")
-        line = f"[{self._count:3}/{mark}{total}] {what}  ({about}{duration(left_s)} left)"
+        most, mark = ("at most ", "<=") if is_most and self._left else ("", "")
+        line = f"[{self._count:3}/{mark}{total}] {what}  ({most}{duration(left_s)} left)"
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
         note(line)
 

@@ -12,10 +12,12 @@ from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
-from harness.system.lateness import Lateness, lateness_between
+from harness.system.beside import beside
+from harness.system.lateness import latest_ms
 from harness.system.pressure import MS_PER_TICK, read_pressure
 from harness.system.privileges import as_root
 from harness.system.processes import descendants
@@ -87,13 +89,13 @@ class Ticks:
         lengths_ms = sorted((_overlap_ms(stop.start_s, stop.end_s, start_s, end_s), stop.name) for stop in self.stops)
         return {name: length_ms for length_ms, name in lengths_ms if length_ms > 0}
 
-    def lateness(self, start_s: float, end_s: float) -> Lateness | None:
-        """Return how late packets were let go between two moments, to SAMPLE_S; None where nothing counts that."""
+    def late_ms(self, start_s: float, end_s: float) -> float | None:
+        """Return how late a packet was let go at most between two moments, to SAMPLE_S; None where nobody counts."""
         if not any(counts for _, counts in self.late):
             return None
         _, before = next((noted for noted in reversed(self.late) if noted[0] <= start_s), self.late[0])
         _, after = next((noted for noted in self.late if noted[0] >= end_s), self.late[-1])
-        return lateness_between(before, after)
+        return latest_ms(before, after)
 
 
 def _count_at(counts: Sequence[tuple[float, float]], at_s: float) -> float:
@@ -214,24 +216,9 @@ def ticking(late: Callable[[], list[int]] = list) -> Iterator[Ticks]:
     `late` tells how many packets were let go how late so far (harness.system.lateness), [] where nothing counts them.
     Raises OSError at its end when they are not, since nothing could be read any more.
     """
-    ticks, ended, failures = Ticks(), threading.Event(), list[OSError]()
-    watched = _Watched(ticks)
-
-    def tick() -> None:
-        try:
-            _tick(ticks, watched, late, ended)
-        except OSError as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=tick, name="ticker", daemon=True)
-    thread.start()
-    try:
+    ticks = Ticks()
+    with beside(partial(_tick, ticks, _Watched(ticks), late), "ticker"):
         yield ticks
-    finally:
-        ended.set()
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 class _Duty:

@@ -49,7 +49,7 @@ def test_each_question_has_its_own_answer(names: Names) -> None:
     questions = [Question("a.test", 80), Question("a.test", 81), Question("a.test", "80"),
                  Question("a.test", 80, socket.AF_INET), Question("a.test", 80, flags=socket.AI_ADDRCONFIG)]
     for question in questions * 2:
-        cache.lookup(question)
+        assert cache.lookup(question).addresses
     assert len(names.asked) == len(cache) == len(questions)
 
 
@@ -62,7 +62,7 @@ def test_names_that_do_not_resolve_are_asked_for_again(names: Names) -> None:
     names.before = fail
     for _ in range(2):
         with pytest.raises(socket.gaierror):
-            cache.lookup(Question("new.test", 80))
+            cache.lookup(Question("new.test", 80)).answer.result()
     names.before = lambda: None
     assert cache.lookup(Question("empty.test", 80)).addresses == ()
     names.hosts["new.test"] = names.hosts["empty.test"] = [("192.0.2.1", 80)]
@@ -81,7 +81,9 @@ def test_the_least_recently_used_answer_goes_first(asked: list[str], size: int) 
         cache = DnsCache(max_entries=size)
         kept: list[str] = []
         for name in asked:
-            assert cache.lookup(Question(name, 80)).cached == (name in kept)
+            found = cache.lookup(Question(name, 80))
+            assert found.addresses
+            assert found.cached == (name in kept)
             kept = [*(other for other in kept if other != name), name][-size:] if size else []
         assert len(cache) == len(kept)
 
@@ -93,14 +95,12 @@ def test_threads_share_a_question_under_way_and_clear_does_not_wait_for_it(names
     names.before = lambda: go.wait(WAIT_S)
     question = Question("a.test", 80)
     with ThreadPoolExecutor(20) as pool:
-        answers = [pool.submit(cache.lookup, question) for _ in range(20)]
-        with pytest.raises(TimeoutError):
-            cache.lookup(question, 0.01)
-        cache.clear()                           # what comes of the question under way is old news
-        names.hosts["a.test"] = [("192.0.2.2", 80)]
-        later = pool.submit(cache.lookup, question)
-        go.set()
-        assert len({answer.result().addresses for answer in [*answers, later]}) == 1
+        answers = list(pool.map(cache.lookup, [question] * 20))
+    cache.clear()                               # what comes of the question under way is old news
+    later = cache.lookup(question)
+    go.set()
+    assert len({answer.answer for answer in answers}) == 1
+    assert {answer.addresses for answer in [*answers, later]} == {later.addresses}
     assert names.asked == ["a.test", "a.test"]
     assert len(cache) == 1
     cache.forget(question)
@@ -113,25 +113,25 @@ def test_without_more_threads_the_caller_asks_itself(names: Names, monkeypatch: 
     def fail(_thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
     monkeypatch.setattr(threading.Thread, "start", fail)
-    assert DnsCache().lookup(Question("a.test", 80), 1).addresses
+    assert DnsCache().lookup(Question("a.test", 80)).addresses
 
 
 @pytest.mark.parametrize("cache", [CACHE, DnsCache(), copy.copy(DnsCache(5))], ids=["CACHE", "own", "copy"])
 def test_a_child_of_a_fork_can_use_its_cache(names: Names, cache: DnsCache) -> None:
-    """Whatever thread held the lock or had a question under way exists in the parent only. Answers are kept."""
+    """Whatever thread held the lock or had a question under way exists in the parent only."""
     names.hosts["kept.test"] = names.hosts["a.test"] = [("192.0.2.1", 80)]
-    cache.lookup(Question("kept.test", 80))
+    assert cache.lookup(Question("kept.test", 80)).addresses
     go = threading.Event()
     names.before = lambda: go.wait(WAIT_S)
-    waiting = cache.ask(Question("a.test", 80))
-    with cache._lock:
+    waiting = cache.lookup(Question("a.test", 80)).answer
+    with cache._answers.lock:
         child = os.fork()
         if child == 0:
             status = 1
             try:
                 go.set()
-                kept, asked = (cache.lookup(Question(name, 80), WAIT_S) for name in ("kept.test", "a.test"))
-                status = 0 if kept.cached and not asked.cached and asked.addresses else 1
+                anew = [cache.lookup(Question(name, 80)).answer for name in ("kept.test", "a.test")]
+                status = 0 if all(answer.result(WAIT_S) for answer in anew) else 1
             finally:
                 os._exit(status)
     go.set()

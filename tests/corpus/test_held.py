@@ -1,9 +1,8 @@
 """What a recording holds for a page, and how much of that a load got: ``held.jsonl``, a page a line.
 
 `recorded` are exchanges of https://one.test/: a name and what is unusual (`at` in s from the load's begin, `more` of a
-HAR's entry). The page `held` so many bytes of each name; of a `load` (of Chrome), or of a page that live connections
-told something, only what is `certain`. Of `loads` with answers, each [name, which of its recorded answers, what is
-unusual], `got` answers and bytes count as come.
+HAR's entry). The page `held` so many bytes of each name, of a `load` of Chrome's or not. Of `loads` with answers, each
+[name, which of its recorded answers, what is unusual], `got` answers and bytes count as come.
 """
 
 import json
@@ -58,8 +57,7 @@ def test_what_a_page_holds_and_what_loads_got(case: dict[str, Any], tmp_path: Pa
     recording, held = read(tmp_path, case)
     names = {identity: url.removeprefix(PAGE) for identity, url in held.urls.items()}
     assert sorted([names[identity], size] for identity, size in held.sizes.items()) == case["held"]
-    assert (held.of_a_load, sorted(names[identity] for identity in held.certain)) == (
-        case.get("load", True), case.get("certain", []))
+    assert held.of_a_load == case.get("load", True)
     assert [[answer.url.removeprefix(PAGE), answer.slow_ms] for answer in held.paced.values()] == case.get("paced", [])
     for load in case.get("loads", ()):
         assert got(recording, held, load) == load["got"], load

@@ -1,9 +1,8 @@
 """Which answers were late, and by how much: ``late_answers.jsonl``, a line for each thing that can happen. Times in ms.
 
 Servers were `quiet`: [server, from, until]. Meanwhile packets of it may have `came`, and servers begun answers of their
-`own` time: [server, begun, time]. With a `link` of user's own ("down" and "up" in Mbit/s; "sent", [when, bytes], goes
-up; packets "came" down, and are "held" after that) what waited for it is not late. `late` is [server, from, by, whether
-the page, whose critical `path` is [kind, from, until, URL], waited for it].
+`own` time: [server, begun, time]. `late` is [server, from, by, whether the page, whose critical `path` is [kind, from,
+until, URL], waited for it].
 """
 
 import json
@@ -14,7 +13,6 @@ import pytest
 
 from harness.analysis.critical_path import Step
 from harness.files.layout import EACH_ITS_OWN, Layout
-from harness.measure.home_link import HomeLink
 from harness.measure.timekeeping import Answered, Quiet, late_answers, nothing_came
 
 PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http://b.test/x.js"),
@@ -27,9 +25,6 @@ def found(case: dict[str, Any]) -> list[list[Any]]:
     quiet = [Quiet(*silence) for silence in case["quiet"]]
     if "came" in case:
         quiet = [part for silence in quiet for part in nothing_came(silence, case["came"], case.get("plt_ms", 2000))]
-    if link := case.get("link"):
-        sent = [(at_ms, size) for at_ms, size in link.get("sent", ())]
-        quiet = HomeLink(4.0, 0.256, sent, link.get("came", ()), link.get("held", {})).with_waits(quiet)
     layout = Layout("one", case["layout"]) if "layout" in case else EACH_ITS_OWN
     late = late_answers(quiet, [Answered(*own) for own in case.get("own", ())], case.get("allowed", ALLOWED_MS),
                         PATH, layout)

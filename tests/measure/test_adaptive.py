@@ -9,7 +9,7 @@ import pytest
 
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
-from harness.measure.adaptive import expected_loads, first_guess, is_precise, more_loads, outcome_lines
+from harness.measure.adaptive import is_precise, more_loads, most_left, outcome_lines
 from harness.measure.goal import MINIMUM_PAIRS, Goal
 from harness.measure.plan import Load, plan_loads
 from harness.measure.series import Measured, Series, judge_together, valid_pairs_ms
@@ -76,14 +76,6 @@ def test_a_page_ends_with_the_first_interval_that_is_narrow_enough() -> None:
     assert len(rounds) > 5, "it took several looks"
 
 
-def test_three_runs_that_agree_are_not_enough() -> None:
-    [first, *_] = experiment([STEADY], GOAL)
-    interval = improvement_interval(*valid_pairs_ms(first, STEADY))
-    assert interval
-    assert interval.half_width_points < GOAL.points
-    assert not is_precise(first, STEADY, GOAL)
-
-
 def test_more_runs_continue_the_plan() -> None:
     """Off and on side by side, the first of the two alternating from run to run, whatever other pages are done."""
     series = experiment([STEADY, NOISY], GOAL)[-1]
@@ -119,24 +111,6 @@ def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
     failed = replace(measured(off, 1000), why_not=[accident("the machine stood still")])
     assert valid_pairs_ms([measured(off, 2000), measured(on, 900), failed], STEADY) == ([], [])
     assert valid_pairs_ms([failed, measured(on, 900), measured(off, 1000)], STEADY) == ([1000], [900])
-
-
-def test_the_warm_up_is_no_pair() -> None:
-    series = experiment([STEADY], GOAL)[-1]
-    warm_up = {measured.record.plt_ms for measured in series if measured.load.run == 0}
-    assert not warm_up & set(valid_pairs_ms(series, STEADY)[0])
-
-
-def test_loads_that_asked_for_other_things_are_judged_before_they_count() -> None:
-    series = experiment([STEADY], GOAL)[-1]
-    other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
-    series[-1] = replace(series[-1], record=replace(series[-1].record, answers=other.answers))
-    judged = judge_together(series)
-    assert [measured.load for measured in judged] == [measured.load for measured in series], "their order stays"
-    assert "got other answers" in judged[-1].why_not[0].text
-    assert judge_together(series) == judged, "judging changes nothing"
-    assert len(valid_pairs_ms(judged, STEADY)[0]) == MINIMUM_PAIRS - 1
-    assert {load.run for load in more_loads(judged, GOAL, SEED, [STEADY])} == {MINIMUM_PAIRS + 1}
 
 
 def test_loads_judged_one_by_one_are_judged_as_all_at_once() -> None:
@@ -175,15 +149,13 @@ def test_what_is_said_at_the_end() -> None:
         "--max-runs reached before --until-ci 3"
 
 
-def test_the_time_left_is_guessed_within_bounds() -> None:
+def test_how_many_loads_there_may_be_at_most() -> None:
     pages = [STEADY, NOISY, BROKEN]
-    assert first_guess(plan_loads(pages, 4, (0, 1), SEED), GOAL) == 3 * 2 * (MINIMUM_PAIRS + 1)
-    assert first_guess(plan_loads(pages, 11, (0, 1), SEED), GOAL) == 3 * 2 * 11
     rounds = experiment(pages, GOAL)
-    guesses = [expected_loads(series, GOAL) for series in rounds]
-    assert guesses[-1] == 0
-    assert all(0 < guess <= 2 * len(pages) * GOAL.max_runs for guess in guesses[:-1])
-    assert expected_loads(rounds[0], Goal(3, 10**6)) < 10**7, "a page without an interval may need all there are"
+    most = [most_left(series, GOAL, pages) for series in rounds]
+    assert most[0] == 2 * 3 * (GOAL.max_runs - 3)
+    assert all(len(rounds[-1]) <= len(series) + left for series, left in zip(rounds, most, strict=True))
+    assert most[-1] == 0
 
 
 @pytest.mark.slow

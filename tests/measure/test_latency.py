@@ -63,14 +63,6 @@ def test_too_far_away(page_set: PageSet) -> None:
         with_recorded_rtts(LinkSpeeds(), 5.56, None, page_set)
 
 
-def test_a_host_that_shares_a_nearer_ones_server_is_not_too_far_away(page_set: PageSet) -> None:
-    page_set.files.rtts.write_text(WRITTEN.replace("180", "1200"))
-    layout = Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"})
-    assert with_recorded_rtts(LinkSpeeds(), 1, None, page_set, layout).longest_rtt_ms == 40
-    with pytest.raises(InputError, match=r"an RTT of 1200 ms, to host2.test"):
-        with_recorded_rtts(LinkSpeeds(), 1, None, page_set)
-
-
 def test_nothing_scales_zero(page_set: PageSet) -> None:
     page_set.files.rtts.write_text(WRITTEN.replace("30", "0").replace("40", "0"))
     assert with_recorded_rtts(LinkSpeeds(), 1, None, page_set).rtt_ms == 0

@@ -19,13 +19,6 @@ values = st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(m
 names = st.sampled_from([*LoadRecord.__dataclass_fields__, "valid", "format"]) | st.text(max_size=4)
 
 
-def test_a_good_report_is_taken_over() -> None:
-    record = _reported({"url": "http://a.org", "errors": [], "plt_ms": 900.5, "requests": 3}, KNOWN)
-    assert (record.plt_ms, record.requests, record.errors, record.why_not) == (900.5, 3, (), ())
-    assert record.environment is not None
-    assert record.environment.argv == ("chrome",)
-
-
 @given(report=st.dictionaries(names, values))
 def test_any_report_gives_a_record_that_says_what_is_known_here(report: dict[str, Any]) -> None:
     record = _reported(report, KNOWN)

@@ -31,9 +31,3 @@ def test_the_first_rtt_that_lacks_loads_warms_up(tmp_path: Path, monkeypatch: py
     assert [load.run for load in second.to_do] == [0] * 4 + [1] * 4 + [2] * 4
     assert first.says_it_is_done()
     assert not second.says_it_is_done()
-
-
-def test_the_number_of_loads_is_said() -> None:
-    stages = PLAN.stages(LINKS, KNOWN)
-    assert "= 20 page loads;" in PLAN.in_words(stages, resume=False)
-    assert sum(len(stage.to_do) for stage in stages) == 20

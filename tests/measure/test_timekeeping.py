@@ -4,10 +4,7 @@ import pytest
 
 from harness.files.load_parts import LateAnswer
 from harness.files.server_log import FoundAs, ServerRequest
-from harness.measure.home_link import sent_upwards
 from harness.measure.timekeeping import LATE, OWN_MS, is_too_late, own_time_ms, silence_ms
-from tests.support.critical_paths import timeline
-from tests.support.made_har import MadeLoad
 
 
 def test_the_thresholds_are_those_of_the_method() -> None:
@@ -30,14 +27,3 @@ def test_a_server_that_stood_still_before_its_answer_was_late(method: str, think
 
 def test_a_silence_may_last_for_a_round_trip_and_a_packet_each_way() -> None:
     assert silence_ms(100, 4) == pytest.approx(106.056)
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_what_is_posted_goes_up_too(scheme: str) -> None:
-    """20 kB of a beacon take 0.6 s up, and what another server is asked meanwhile waits for them."""
-    load = MadeLoad(2000)
-    load.add(f"{scheme}://a.test/beacon", 100, "data", connect=-1, connection=1)
-    load.entries[-1]["request"]["bodySize"] = 20_000
-    [(sent_ms, size_bytes)] = sent_upwards(timeline(load))
-    assert sent_ms == 100
-    assert size_bytes > 20_000

@@ -1,15 +1,19 @@
 """The digest by which --resume and a sweep tell programs apart: it changes with what may change a number."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.measure import version
 
-TFO = "from harness.measure import loads\nCOMMAND = ['-m', 'harness.measure.started']\n"
-SOURCES = {"tfo.py": TFO, "harness/__init__.py": "", "harness/measure/__init__.py": "",
+TFO = "from harness.measure import loads\n"
+SOURCES = {**{f"harness/{room}/__init__.py": "" for room in version.ROOMS}, "tfo.py": TFO,
+           "harness/bootstrap.py": "", "harness/errors.py": "",
            "harness/measure/loads.py": '"""Loads."""\nLIMIT_S = 1\n"""In seconds."""\n',
-           "harness/measure/started.py": "A = 1\n", "harness/show/table.py": "A = 1\n",
+           "harness/show/table.py": "A = 1\n",
            "harness/measure/page.js": "let a = '// 1'; // comment\n", "tfo-test/shim.c": "int a; /* one */\n"}
 
 
@@ -19,8 +23,7 @@ SOURCES = {"tfo.py": TFO, "harness/__init__.py": "", "harness/measure/__init__.p
     ("harness/measure/loads.py", "LIMIT_S = 1    # other words\n", True),
     ("harness/measure/loads.py", "LIMIT_S = 2\n", False),
     ("harness/measure/loads.py", "LIMIT_S = 1\n\n\ndef load():\n    return LIMIT_S\n", False),
-    ("harness/measure/started.py", "A = 2\n", False),
-    ("harness/measure/unused.py", "A = 2\n", True),
+    ("harness/system/started.py", "A = 2\n", False),
     ("harness/show/table.py", "A = 2\n", True),
     ("harness/measure/page.js", "/* other */ let a =\n  '// 1';\n", True),
     ("harness/measure/page.js", "let a = '// 2'; // comment\n", False),
@@ -41,3 +44,10 @@ def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pyte
     before = digest_of(SOURCES)
     assert (digest_of({name: text}) == before) == same
     version._digest_of_sources.cache_clear()
+
+
+def test_an_experiment_imports_nothing_of_other_rooms() -> None:
+    command = [sys.executable, "-c", "import tfo, sys; print(*{name.split('.')[1] for name in sys.modules "
+                                     "if name.startswith('harness.')})"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {*version.ROOMS, "bootstrap", "errors"}

@@ -1,11 +1,10 @@
-"""Recordings of older formats are brought into today's once, whole, and answer as before."""
+"""Recordings of 2013's format are brought into today's once, whole, and answer as before."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response
 from harness.mirror import importing
@@ -70,12 +69,3 @@ def test_what_was_broken_off_is_begun_anew(older: PageFiles, monkeypatch: pytest
     assert answers(read(older)) == before
     assert import_recording(older)
     assert answers(read(older)) == before
-
-
-def test_one_that_is_not_all_there_is_not_brought_in(older: PageFiles) -> None:
-    import_recording(older)
-    manifest = json.loads((older.fetchlog / "manifest.json").read_text())
-    manifest["bodies"] |= {"a.test/more": {"bytes": 1, "sha256": "0" * 64}}
-    (older.fetchlog / "manifest.json").write_text(json.dumps(manifest | {"format": 1}))
-    with pytest.raises(InputError, match="1 of 2 bodies"):
-        import_recording(older)

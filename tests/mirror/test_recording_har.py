@@ -132,7 +132,7 @@ def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"log": {"entries": 7}}', "\x00"])
-def test_a_broken_har_is_reported_and_the_text_log_counts(tmp_path: Path, content: str) -> None:
+def test_a_broken_har_is_reported(tmp_path: Path, content: str) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add("http://a.test/", b"page", HTML)
     directory = recorded.finish("http://a.test/")
@@ -140,7 +140,6 @@ def test_a_broken_har_is_reported_and_the_text_log_counts(tmp_path: Path, conten
     recording = read_recording(directory / "Web", directory / "Web.fetchlog")
     assert len(recording.problems) == 1
     assert "httpa.test.har:" in recording.problems[0]
-    assert found(recording, "http://a.test/").status == 404    # as its text log has it
 
 
 def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:

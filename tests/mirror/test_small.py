@@ -21,6 +21,6 @@ def test_it_is_read_as_a_recording(tmp_path: Path) -> None:
     recording = read_recording(files.mirror, files.fetchlog)
     assert [recording.exact_url(url)[0].answer.mime_type for url in (PAGE, SCRIPT)] == [
         "text/html; charset=utf-8", "text/javascript; charset=utf-8"]
-    assert recording.manifest == Manifest("made", note="by hand", is_current=True)
+    assert recording.manifest == Manifest("made", note="by hand")
     assert len(recording.bodies) == 2
     assert (files.mirror / "cdn.test/a/s.js?v=1").read_bytes() == b"1"

@@ -22,37 +22,37 @@ def tree(directory: Path) -> dict[str, str]:
 
 
 def test_a_body_goes_where_its_url_says(store: Store) -> None:
-    assert store.put("http://a.test/", "GET", b"1") == "a.test/index.html"
-    assert store.put("https://a.test/dir/x?y=1#z", "GET", b"2") == "a.test/dir/x?y=1"
+    assert store.put("http://a.test/", "GET", b"1").file == "a.test/index.html"
+    assert store.put("https://a.test/dir/x?y=1#z", "GET", b"2").file == "a.test/dir/x?y=1"
     long = "/" + "x" * 64
-    assert store.put(f"http://a.test{long}", "GET", b"3") == f"a.test/{md5_name(long)}"
+    assert store.put(f"http://a.test{long}", "GET", b"3").file == f"a.test/{md5_name(long)}"
     assert (store.mirror / "a.test/dir/x?y=1").read_bytes() == b"2"
 
 
 def test_another_body_of_a_url_gets_a_file_of_its_own(store: Store) -> None:
-    first = store.put("https://a.test/x", "GET", b"1")
-    others = {store.put("http://a.test/x", "GET", b"2"), store.put("https://a.test/x", "POST", b"3"),
-              store.put("https://a.test/x", "GET", b"4")}
+    first = store.put("https://a.test/x", "GET", b"1").file
+    others = {store.put("http://a.test/x", "GET", b"2").file, store.put("https://a.test/x", "POST", b"3").file,
+              store.put("https://a.test/x", "GET", b"4").file}
     assert len(others | {first}) == 4
     assert (store.mirror / first).read_bytes() == b"1"
     assert sorted((store.mirror / name).read_bytes() for name in others) == [b"2", b"3", b"4"]
     assert all(len(name.removeprefix("a.test/")) == 32 for name in others)
-    assert store.put("http://a.test/x", "GET", b"2") in others      # and always the same one
+    assert store.put("http://a.test/x", "GET", b"2").file in others      # and always the same one
 
 
 def test_a_file_where_a_directory_has_to_be(store: Store) -> None:
-    assert store.put("http://a.test/dir", "GET", b"1") == "a.test/dir"
-    below = store.put("http://a.test/dir/below", "GET", b"2")
+    assert store.put("http://a.test/dir", "GET", b"1").file == "a.test/dir"
+    below = store.put("http://a.test/dir/below", "GET", b"2").file
     assert below == f"a.test/{md5_name('/dir/below')}"
-    assert store.put("http://a.test/dir/below", "GET", b"2") == below
-    assert store.put("http://a.test/b/c", "GET", b"3") == "a.test/b/c"
-    assert store.put("http://a.test/b", "GET", b"4") == f"a.test/{md5_name('/b')}"
+    assert store.put("http://a.test/dir/below", "GET", b"2").file == below
+    assert store.put("http://a.test/b/c", "GET", b"3").file == "a.test/b/c"
+    assert store.put("http://a.test/b", "GET", b"4").file == f"a.test/{md5_name('/b')}"
 
 
 @pytest.mark.parametrize("url", ["http://../x", "http://a%2f..%2f..%2fb/x", "http:///x"])
 def test_no_host_leaves_the_mirror(store: Store, url: str) -> None:
     try:
-        name = store.put(url, "GET", b"1")
+        name = store.put(url, "GET", b"1").file
     except ValueError:
         return
     assert (store.mirror / name).resolve().is_relative_to(store.mirror.resolve())
@@ -139,7 +139,7 @@ def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, store:
     more.make()
     more.continue_from_existing()
     assert more.pages == [{"url": "http://a.test/x"}]
-    assert more.put("http://a.test/x", "GET", b"second") != "a.test/x"
+    assert more.put("http://a.test/x", "GET", b"second").file != "a.test/x"
     assert (tmp_path / "demo/a.test/x").read_text() == "first"
     more.publish(invoking_user())
     more.clean_up()

@@ -1,19 +1,15 @@
 """The benchmarks explain themselves, and the sampler of RTTs measures what it says."""
 
 import os
-import socket
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from benchmarks import disturbed, stall
-from benchmarks.server import FILE_SIZE, request_rate
 from harness.bootstrap import ROOT
-from harness.errors import ExperimentError
 from tests.support.client_folder import make_client
 from tests.support.forked import typed
 from tests.support.made_record import made_record
@@ -30,24 +26,6 @@ def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "results of other pages, which would be deleted" in done.stderr
     assert client.is_dir()
-
-
-def test_requests_that_failed_are_not_counted_as_fast_ones() -> None:
-    """Of a server that ended after two answers it was said that it gives thousands a second."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        def answer_two() -> None:
-            for _ in range(2):
-                connection, _address = listener.accept()
-                with connection:
-                    connection.recv(4096)
-                    connection.sendall(b"x" * FILE_SIZE)
-            listener.close()
-
-        server = threading.Thread(target=answer_two)
-        server.start()
-        with pytest.raises(ExperimentError, match="a request failed"):
-            request_rate(listener.getsockname()[1], 1, 1000)
-        server.join()
 
 
 def test_a_stall_that_is_broken_off_lets_its_part_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,7 @@ def test_nothing_of_the_environment_is_imported_before_it_is_entered() -> None:
         before = path.read_text().partition("\nuse_project_python()")[0]
         names = [node.module for node in ast.walk(ast.parse(before)) if isinstance(node, ast.ImportFrom)]
         ours = [name for name in names if name and name.partition(".")[0] not in sys.stdlib_module_names]
-        assert ours in (["harness.bootstrap"], ["connie.bench.project_python"]), path
+        assert ours == ["harness.bootstrap"], path
 
 
 def test_the_map_names_every_package() -> None:

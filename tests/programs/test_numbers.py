@@ -22,7 +22,7 @@ PROGRAMS = ["tfo.py", "fetch.py", "plot.py", "tfo-test/client.py", "tfo-test/del
             "tfo-test/load_page.py", "tfo-test/server.py", "scripts/make_pages.py", "scripts/make_tiny.py",
             *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "benchmarks").glob("*.py")
                     if "ArgumentParser(" in path.read_text() or "OptionParser(" in path.read_text()),
-            "experiments/one_page.py", "connie/star.py", "connie/conbench.py", "connie/httpbench.py"]
+            "experiments/one_page.py", "connie/star.py", "connie/conbench.py"]
 NO_NUMBERS = ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "1e308", "1e9", "1e-300", "1_0", "010", "08", "-1",
               "-0.5", "4294967296", "9" * 400, "٣", "\uff11", "", " ", "0x10"]
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -108,7 +108,7 @@ ALL_NUMBERS: list[argparse.Action] = []
 
 
 def _collect(monkeypatch: pytest.MonkeyPatch) -> list[argparse.Action]:
-    own_readers = ("tfo-test/client.py", "tfo-test/server.py", "connie/conbench.py", "connie/httpbench.py")
+    own_readers = ("tfo-test/client.py", "tfo-test/server.py", "connie/conbench.py")
     for program in PROGRAMS:
         if program not in own_readers:
             ALL_NUMBERS.extend(numeric(parser_of(program, monkeypatch)))

@@ -1,11 +1,14 @@
 """make-vm.sh and run-vm.sh without a VM: what they refuse, what they would do, and what they hand on."""
 
+import hashlib
 import os
 import shutil
 import socket
 import struct
 import subprocess
+import tarfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -57,6 +60,7 @@ def run_vm(machine: dict[str, str], *arguments: str, **more: str) -> "subprocess
     ("make-vm.sh", ["--arch", "riscv64"], "amd64 or arm64, not 'riscv64'"),
     ("make-vm.sh", ["--disk", "2"], "at least 6"),
     ("make-vm.sh", ["--mirror", "debian"], "a URL such as"),
+    ("make-vm.sh", ["--ova", "--arch", "arm64"], "--ova: is for --arch amd64"),
     ("make-vm.sh", ["--arch"], "needs a value"),
     ("make-vm.sh", ["image"], "unknown argument: image"),
     ("run-vm.sh", ["--arch", "i386"], "amd64 or arm64, not 'i386'"),
@@ -83,6 +87,24 @@ def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
     assert "20 GiB" in done.stdout
     assert f"{tmp_path}/vm/tfo-lab-{arch}.qcow2" in done.stdout
     assert not (tmp_path / "vm").exists()
+
+
+@pytest.mark.skipif(not shutil.which("qemu-img"), reason="no qemu-img")
+def test_an_ova_is_a_described_disk_and_says_its_own_sums(tmp_path: Path) -> None:
+    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", tmp_path / "disk.qcow2", "1G"], check=True)
+    subprocess.run([ROOT / "scripts" / "vm" / "ova.sh", tmp_path / "disk.qcow2", "lab", tmp_path / "lab.ova", "1"],
+                   check=True)
+    with tarfile.open(tmp_path / "lab.ova") as ova:
+        files = {member.name: ova.extractfile(member).read() for member in ova}     # type: ignore[union-attr]
+    assert [*files] == ["lab.ovf", "lab.mf", "lab.vmdk"], "the description first (DSP0243, 5.3)"
+    assert files["lab.mf"].decode().splitlines() == [
+        f"SHA1({name})= {hashlib.sha1(files[name]).hexdigest()}" for name in ("lab.ovf", "lab.vmdk")]
+    described = ElementTree.fromstring(files["lab.ovf"])
+    ovf = "{http://schemas.dmtf.org/ovf/envelope/1}"
+    assert described.find(f".//{ovf}File").get(f"{ovf}size") == str(len(files["lab.vmdk"]))     # type: ignore[union-attr]
+    assert described.find(f".//{ovf}Disk").get(f"{ovf}capacity") == str(2**30)                  # type: ignore[union-attr]
+    assert (tmp_path / "lab.ova.sha256").read_text().split()[0] == hashlib.sha256(
+        (tmp_path / "lab.ova").read_bytes()).hexdigest()
 
 
 MAKERS = {

@@ -215,7 +215,7 @@ def test_requests_that_are_taken_back_at_once_disturb_no_other(client: Client, s
     client.h2.reset_stream(upload)
     assert client.get("/gone")[1] == b"sorry"
     assert bytes(client.answers[big].body) == BIG
-    assert {line.path for line in last(secure.server, 2)} == {"/big", "/gone"}
+    assert {line.path: line.bytes for line in last(secure.server, 53)}["/big"] == len(BIG)
 
 
 def test_a_client_that_says_goodbye_is_left(tls_recording: Path) -> None:
@@ -230,9 +230,8 @@ def test_a_client_that_says_goodbye_is_left(tls_recording: Path) -> None:
             client.ask("/gone")
             client.h2.close_connection()
             connection.sendall(client.h2.data_to_send())
-            wait_until(lambda: len(server.log()) > 0)
-        [line] = server.log()
-        assert (line.path, 0 < line.bytes < len(BIG)) == ("/big", True)
+            wait_until(lambda: "/big" in {line.path for line in server.log()})
+        assert [0 < line.bytes < len(BIG) for line in server.log() if line.path == "/big"] == [True]
         server.process.send_signal(signal.SIGTERM)
         assert server.process.communicate(timeout=LIMIT_S)[1] == ""
 

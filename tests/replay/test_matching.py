@@ -7,6 +7,7 @@ import pytest
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.measure.coverage import recorded_page
 from harness.mirror.asked import Asked
+from harness.replay.body import Bodies
 from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
@@ -72,7 +73,7 @@ def test_each_preflight_is_an_answer_of_its_own(written: Written, tmp_path: Path
         mark_load(tmp_path / "mark", page)
         asked = [Request("OPTIONS", "/api", Asked({"origin": origin})) for origin in (
             "https://c.test", "https://b.test", "https://b.test")]
-        replies = [reply_to(site, {}, request) for request in asked]
+        replies = [reply_to(site, Bodies({}), request) for request in asked]
         assert [dict(reply.headers)["access-control-allow-origin"] for reply in replies] == [
             request.asked.headers["origin"] for request in asked]
         held = recorded_page(recording, written.directory / "Web", page)
@@ -104,5 +105,5 @@ def test_transactions_of_a_page_have_identities_of_their_own(written: Written) -
 def test_head_is_told_how_large_it_was(written: Written, length: str) -> None:
     """Pages ask so before they ask for parts."""
     written.add("/map", method="HEAD", headers=[("Content-Length", length)] if length else [])
-    with reply_to(written.site(), {}, Request("HEAD", "/map", Asked())) as reply:
-        assert (reply.size, dict(reply.headers)) == (None, {"content-length": "12345"} if length == "12345" else {})
+    reply = reply_to(written.site(), Bodies({}), Request("HEAD", "/map", Asked()))
+    assert (reply.size, dict(reply.headers)) == (None, {"content-length": "12345"} if length == "12345" else {})

@@ -6,6 +6,7 @@ import pytest
 
 from harness.files.text_log import Response
 from harness.mirror.asked import Asked
+from harness.replay.body import Bodies
 from harness.replay.match import Request
 from harness.replay.reply import reply_to
 from harness.replay.site import Site
@@ -26,5 +27,5 @@ def test_2013_every_origin_may_read_everything_also_with_its_cookies(
     """As Twitter's buttons ask for their settings: "*" does not allow that, and the script got nothing."""
     recording = text_recording(tmp_path, {"a.test/index.html": ""}, [
         ok("http://a.test/i.gif", mime="image/gif"), ok("http://a.test/old", "http://a.test/")])
-    with reply_to(Site(recording, HOST), {}, Request("GET", target, Asked(asked))) as reply:
-        assert {name: value for name, value in reply.headers if name.startswith("access-control-")} == allowed
+    reply = reply_to(Site(recording, HOST), Bodies({}), Request("GET", target, Asked(asked)))
+    assert {name: value for name, value in reply.headers if name.startswith("access-control-")} == allowed

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 
+from harness.analysis.requests import PHASES, ShownRequest
 from harness.analysis.shown import shown_load
 from harness.bootstrap import ROOT
 from harness.errors import InputError
@@ -25,7 +26,6 @@ from harness.files.results import LoadResult, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.figures import save_figure
 from harness.show.labels import figure_names
-from harness.show.records import PHASES, ShownRequest, shown_requests
 from harness.show.waterfall import FACES, draw_requests, figure_path, pair_requests
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.made_har import PAGE, MadeLoad
@@ -94,7 +94,7 @@ def test_the_small_print_says_which_loads_and_what_a_lone_bar_is(tmp_path: Path)
     for run, plt_ms in enumerate((5000, 900, 1100, 1000, 3000)):
         add_load(tmp_path, NEWS, 10, run, 0, plt_ms)
     one = draw(tmp_path).get_supxlabel()
-    assert "TFO off: run 3, the lower of the middle two of 4 loads, 5 requests. TFO on: no load to draw" in one
+    assert "TFO off: run 3, the lower median of 4 loads, 5 requests. TFO on: no load to draw" in one
     assert one.endswith("\nIndex: order of start."), "there is nothing beside which a bar could be alone"
     both = draw(make_client(tmp_path / "both", delays_ms=[10], urls=[NEWS])).get_supxlabel()
     assert "a lone bar is what the other load did not request, or not get to its end." in both
@@ -173,20 +173,20 @@ def test_pyplot_is_not_needed() -> None:
     assert seen.stdout == "False\n"
 
 
-requests = st.lists(st.builds(lambda start, length, url: Transaction(start, start + length, url),
+requests = st.lists(st.builds(lambda start, length, url: ShownRequest(url, start, start + length),
                               st.floats(0, 1000), st.floats(0, 1000), st.sampled_from("abcde")), max_size=12)
 
 
 def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
-    a, b, c = Transaction(0, 9, "a"), Transaction(1, 5, "b"), Transaction(2, 4, "c")
-    on_a, on_c, on_d = Transaction(0, 3, "a"), Transaction(1, 2, "c"), Transaction(1, 3, "d")
+    a, b, c = ShownRequest("a", 0, 9), ShownRequest("b", 1, 5), ShownRequest("c", 2, 4)
+    on_a, on_c, on_d = ShownRequest("a", 0, 3), ShownRequest("c", 1, 2), ShownRequest("d", 1, 3)
     assert pair_requests([c, b, a], [on_d, on_c, on_a]) == [(a, on_a), (b, None), (c, on_c), (None, on_d)]
-    again, on_again = Transaction(3, 9, "a"), Transaction(4, 9, "a")
+    again, on_again = ShownRequest("a", 3, 9), ShownRequest("a", 4, 9)
     assert pair_requests([a, again], [on_again, on_a]) == [(a, on_a), (again, on_again)], "the second with the second"
 
 
 @given(off=requests, on=requests)
-def test_pairing_loses_nothing_and_pairs_what_it_can(off: list[Transaction], on: list[Transaction]) -> None:
+def test_pairing_loses_nothing_and_pairs_what_it_can(off: list[ShownRequest], on: list[ShownRequest]) -> None:
     pairs = pair_requests(off, on)
     lefts = [left for left, _ in pairs if left]
     assert lefts == sorted(off, key=lambda request: (request.start_ms, request.end_ms))
@@ -213,7 +213,7 @@ def logged(made: MadeLoad, client: Path, *spans: tuple[float, float, str], each:
 def requests_of(client: Path) -> list[ShownRequest]:
     shown = shown_load(selected(client).rows[0].off)
     assert shown is not None
-    return shown_requests(shown)
+    return [*shown.requests]
 
 
 def test_a_request_that_never_ended_lends_nothing_to_the_next_one_of_its_url(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.selection import select
-from harness.analysis.transports import compared, is_compared
+from harness.analysis.transports import is_compared, most_work_ms, transport_rows
 from harness.files.experiment import write_experiment
 from harness.files.results import cell_directory, parse_cell_directory, read_results
 from harness.files.transport import Transport
 from harness.show.export import OF_TRANSPORTS, export
 from harness.show.report import write_report
 from harness.show.section import Chart, section_lines
-from harness.show.transports import COLUMNS, draw_transports, transports_section
+from harness.show.transports import COLUMNS, draw_transports, early_data, transports_section
 from tests.support.client_folder import add_load
 
 URL, PAGE = "https://www.news.example", "httpswww.news.example"
@@ -58,14 +58,14 @@ def test_each_row_says_what_it_saves_against_tcp(tmp_path: Path) -> None:
     results = read_results(make_client(tmp_path, [*Transport]))
     selection = select(results, "load")
     assert is_compared(results)
-    rows = compared(selection)
-    assert [(row.row.rtt_ms, row.over) for row in rows] == [(rtt, each) for rtt in RTTS_MS for each in Transport]
+    rows = transport_rows(selection)
+    assert [(row.rtt_ms, row.on.transport) for row in rows] == [(rtt, each) for rtt in RTTS_MS for each in Transport]
     for row in rows:
-        first = row.over is Transport.TCP
-        assert row.saved_ms == (None if first else pytest.approx(
-            3 * row.row.rtt_ms * (3 - row.over.round_trips)))
+        over = Transport(row.on.transport)
+        first = over is Transport.TCP
+        assert row.saved_ms == (None if first else pytest.approx(3 * row.rtt_ms * (3 - over.round_trips)))
         assert (row.interval is None) == first
-        assert (row.could, row.early) == (12, 12 * row.over.early)
+        assert early_data(row).startswith(f"{12 * over.early} of 12")
     assert not selection.missing
     [chart] = transports_section(selection).parts
     assert isinstance(chart, Chart)
@@ -96,8 +96,8 @@ def test_what_servers_over_quic_may_have_worked_is_told_where_it_is_much(tmp_pat
         add_load(client, URL, 50, 1, over, 2000, early=over.early, quic=over.quic, bytes=megabytes * 10**6,
                  connections=[{"id": number} for number in range(connections)])
     selection = select(read_results(client), "load")
-    at_100_ms = [row for row in compared(selection) if row.row.rtt_ms == 100]
-    assert [row.most_work_ms for row in at_100_ms] == [work_ms * row.over.quic for row in at_100_ms]
+    at_100_ms = [row for row in transport_rows(selection) if row.rtt_ms == 100]
+    assert [most_work_ms(row) for row in at_100_ms] == [work_ms * Transport(row.on.transport).quic for row in at_100_ms]
     without = len(transports_section(select(read_results(make_client(tmp_path / "none", [*Transport], runs=2)),
                                             "load")).words)
     assert len(transports_section(selection).words) == without + (work_ms > 0.1 * 2000)

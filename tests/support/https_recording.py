@@ -26,7 +26,8 @@ class HttpsRecording:
             version: str = "h2", size: int | None = None, cookie: str = "", **more: Any) -> None:
         """Record an exchange; `body` goes where its URL puts it, as it was on the wire; `size` is it decoded."""
         if body is not None:
-            write_file(self.directory / self.name, url, body)
+            mirror = self.directory / self.name
+            more = {"_file": write_file(mirror, url, body).relative_to(mirror).as_posix(), **more}
         pairs = [{"name": name, "value": value} for name, value in headers]
         self.entries.append({
             "startedDateTime": RECORDED, "request": {

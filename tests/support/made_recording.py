@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.pages import Page, sanitise
-from harness.mirror.importing import write_manifest
+from harness.mirror.importing import complete
 from harness.mirror.paths import write_file
 
 URL = "https://www.made.test/"
@@ -35,7 +35,7 @@ def make_recording(directory: Path, name: str = "made") -> list[Page]:
            "pages": [{"startedDateTime": STARTED, "id": "page_1", "title": URL, "pageTimings": {"onLoad": 900}}]}
     (fetchlog / f"{page.name}.har").write_text(json.dumps({"log": log}))
     (fetchlog / page.name).write_text("<responses>\n</responses>\n")
-    write_manifest(fetchlog, mirror, "recorded", pages=[{"url": URL}])
+    complete(fetchlog, mirror, "recorded", {"pages": [{"url": URL}]})
     return [page]
 
 

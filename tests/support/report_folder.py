@@ -49,7 +49,8 @@ def _add_evil(clientdir: Path, delay_ms: float, run: int, tfo: int) -> None:
     path = add_load(clientdir, EVIL, delay_ms, run, tfo, 900 - 2 * delay_ms * tfo + run,
                     failed_requests={ERROR: 1} if run == 1 else {},
                     answers={"exact": 3, "stand_in": 1, "missing": 0, "failed": 1, "each": answers})
-    archive = {"log": {"version": "1.2", "entries": [_entry(url, place) for place, url in enumerate(urls)]}}
+    archive = {"log": {"version": "1.2", "pages": [{"startedDateTime": "2026-11-21T09:27:00.000+00:00"}],
+                       "entries": [_entry(url, place) for place, url in enumerate(urls)]}}
     path.with_suffix(".har").write_text(json.dumps(archive), encoding="utf-8")
 
 

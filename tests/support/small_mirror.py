@@ -44,7 +44,7 @@ class SmallMirror:
             responses = [response for response, owner in zip(self.responses, owners, strict=True) if owner == page]
             log = PageLog([], [Transaction(0, 1, response.url) for response in responses], responses, True)
             (fetchlog / sanitise(page)).write_text(format_log(log))
-        manifest = {"format": 1, "source": "synthetic", "seed": 1, "note": "made by a test"}
+        manifest = {"format": 2, "source": "synthetic", "seed": 1, "note": "made by a test"}
         (fetchlog / "manifest.json").write_text(json.dumps(manifest))
         return self.directory
 

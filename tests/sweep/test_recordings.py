@@ -9,7 +9,7 @@ import pytest
 from harness.files.pages import PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.bodies import damage
-from harness.mirror.importing import write_manifest
+from harness.mirror.importing import complete
 from harness.mirror.recording import read_recording
 from harness.mirror.rtts import recorded_rtts
 from harness.sweep import recordings
@@ -58,7 +58,7 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
 def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     (both.mirror / "two.test" / "of_no_log.js").write_text("1")
-    write_manifest(both.fetchlog, both.mirror, "recorded", pages=[])
+    complete(both.fetchlog, both.mirror, "recorded", {"pages": []})
     (both.mirror / "two.test" / "index.html").write_text("another page")
     first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
     bodies = read_recording(first.folder / SITE, first.folder / f"{SITE}.fetchlog").bodies
@@ -96,17 +96,6 @@ def test_the_lists_own_recording_comes_first_and_real_pages_before_synthetic_one
     assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "c-own"
     shutil.rmtree(tmp_path / "c-own")
     assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-real"
-
-
-def test_a_recording_of_a_later_program_is_taken_last(tmp_path: Path) -> None:
-    for name in ("a-later", "b-now", "c-own"):
-        mirror = SmallMirror(tmp_path, name)
-        mirror.add(ONE, name)
-        mirror.finish(ONE)
-    (tmp_path / "a-later.fetchlog" / "manifest.json").write_text('{"format": 99}')
-    (tmp_path / "b-now.fetchlog" / "manifest.json").unlink()
-    shutil.rmtree(tmp_path / "c-own")
-    assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-now"
 
 
 def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_path: Path) -> None:

@@ -134,15 +134,6 @@ def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, pages: Pat
     assert said in (folder.path / "report.html").read_text()
 
 
-def test_with_nothing_measured_there_is_a_report_that_says_so(tmp_path: Path) -> None:
-    folder = SweepFolder(tmp_path, "none")
-    folder.make()
-    sites = [SiteRecording(Page("http://a.test/", "a"), tmp_path, why_not="it is gone")]
-    write_outputs(folder, SweepSettings(tmp_path / "L.pages", ((),), VERSIONS), sites, [])
-    assert "it is gone" in (folder.path / "report.html").read_text()
-    assert [row["why"] for row in rows_of(folder.path / "sites.csv")] == ["it is gone"]
-
-
 def test_what_an_unfinished_sweep_has_not_come_to_is_a_row_too(tmp_path: Path) -> None:
     made = Sweep(tmp_path)
     later = unit(8, options=OPTIONS)

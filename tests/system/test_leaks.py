@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -13,12 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.replay.authority import open_authority
-from harness.system.fastopen import SYSCTL
-from harness.system.lock import MACHINES
 from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
-from tests.support.ordinary import ORDINARY, acting_as
-from tests.support.stays import give_what_stays
 
 CLONE_NEWNET = 0x40000000
 SLEEP = [sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"]
@@ -88,20 +82,6 @@ def test_orphan_that_left_our_session(scratch: Path) -> None:
     assert find_leaks(before, scratch) == []
 
 
-def test_process_that_ends_in_time_is_no_leak(scratch: Path) -> None:
-    before = take_snapshot(scratch)
-    child = subprocess.Popen(["sleep", "0.2"])
-    assert find_leaks(before, scratch) == []
-    assert child.wait(timeout=5) == 0
-
-
-def test_temporary_file(scratch: Path) -> None:
-    before = take_snapshot(scratch)
-    with tempfile.TemporaryDirectory(prefix="tfo-lab-") as name:
-        assert find_leaks(before, scratch, patience_s=0) == [f"file in TMPDIR left behind: {Path(name).name}"]
-    assert find_leaks(before, scratch, patience_s=0) == []
-
-
 @pytest.mark.root
 def test_named_namespace(scratch: Path) -> None:
     name = f"tfo-lab-{os.getpid()}"
@@ -164,14 +144,6 @@ def test_own_thread_descriptor_socket_and_child() -> None:
     assert find_own_leaks(before, patience_s=0) == []
 
 
-def test_own_garbage_is_no_leak() -> None:
-    before = take_own_snapshot()
-    knot: list[object] = [socket.socket()]
-    knot.append(knot)
-    del knot
-    assert find_own_leaks(before, patience_s=0) == []
-
-
 def _run_pytest(directory: Path, *tests: str) -> subprocess.CompletedProcess[str]:
     """Return what a pytest of its own, with this project's conftest.py, says of `tests`."""
     (directory / "tests").mkdir()
@@ -193,30 +165,3 @@ def test_failing_test_names_its_leak(tmp_path: Path) -> None:
     assert answer.returncode == 1, answer.stdout
     assert "file in TMPDIR left behind: tfo-lab-forgotten-" in answer.stdout
     assert "descriptor left behind: " in answer.stdout
-
-
-@pytest.mark.root
-def test_what_a_run_left_that_was_killed_before_the_tests_is_no_leak_of_theirs(tmp_path: Path) -> None:
-    before = SYSCTL.read_text()
-    try:
-        SYSCTL.write_text("3")
-        MACHINES.notes.write_text(f"pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen {before}")
-        answer = _run_pytest(tmp_path, "import pytest",
-                             "from harness.system.lock import only_experiment",
-                             "@pytest.mark.chrome",
-                             "def test_an_experiment():",
-                             "    with only_experiment():",
-                             "        pass")
-        assert answer.returncode == 0, answer.stdout
-        assert SYSCTL.read_text() == before
-    finally:
-        SYSCTL.write_text(before)
-
-
-@pytest.mark.root
-def test_what_stays_in_the_project_is_no_hindrance_to_who_called_sudo(open_to_all: Path) -> None:
-    """After `sudo ./scripts/test.sh` in a fresh clone, `sudo ./run.sh` ended with ".authority: Permission denied"."""
-    open_authority(open_to_all / ".authority")
-    give_what_stays(open_to_all, ORDINARY.uid, ORDINARY.gid)
-    with acting_as(ORDINARY):
-        open_authority(open_to_all / ".authority")

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.system.lock import INHERITED_FD, Lock, holder, only_experiment
 from tests.support.replay_process import wait_until
@@ -61,13 +60,6 @@ def test_the_second_is_refused_with_the_firsts_name(lock: Lock) -> None:
     assert said.startswith(f"{lock.folder}: another experiment is running: pid {first.pid} (")
     assert "'an argument'" in said
     assert "\n" not in said
-
-
-def test_a_process_cannot_take_it_twice_either(lock: Lock) -> None:
-    with only_experiment(lock):
-        assert f"pid {os.getpid()} " in refusal(lock)
-    with only_experiment(lock):
-        assert f"pid {os.getpid()} " in holder(lock)
 
 
 def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
@@ -131,15 +123,6 @@ def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: 
     lock.sysctl.write_text("3\n")
     with only_experiment(lock):
         assert lock.sysctl.read_text() == "3\n"
-
-
-def test_a_bash_script_lends_it_as_run_sh_does(lock: Lock) -> None:
-    script = """exec 9<"$3"; flock --nonblock 9 || exit 3; echo "pid $$ (run.sh)" >"$4"
-                TFO_LAB_LOCK_FD=9 "$1" -c "$2" "${@:3}" </dev/null"""
-    done = subprocess.run(["bash", "-c", script, "-", sys.executable, HOLD, *places(lock)], cwd=ROOT, text=True,
-                          capture_output=True, timeout=20, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "held\n", "")
-    assert holder(lock).endswith("(run.sh)")
 
 
 @pytest.mark.root

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.system.processes import children_by_parent, descendants, is_running, stop, wait_for_end
+from harness.system.processes import children_by_parent, descendants, is_running, stop
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -47,18 +47,6 @@ def wait_until_gone(pid: int, timeout_s: float = 5) -> bool:
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     return not is_running(pid)
-
-
-def test_the_end_of_a_process_is_waited_for_no_longer_than_said(start: Start) -> None:
-    process = start("sh", "-c", "echo ready; read line; exit 3")
-    with pytest.raises(subprocess.TimeoutExpired):
-        wait_for_end(process, 0.05)
-    assert process.stdin is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
-    wait_for_end(process, 30)
-    assert process.returncode == 3
-    wait_for_end(process, 0)
 
 
 def test_stop_is_polite_first(start: Start) -> None:

@@ -81,10 +81,10 @@ def test_how_many_are_left_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
     written = io.StringIO()
     steps = Steps(Console(file=written), None, 2)
     steps.done("a fails", 2)
-    steps.done("b", 5, is_guess=True)
-    steps.done("a", 0, is_guess=True)
+    steps.done("b", 5, is_most=True)
+    steps.done("a", 0, is_most=True)
     assert written.getvalue().splitlines() == [
-        "[  1/3] a fails  (20 s left)", "[  2/~7] b  (about 50 s left)", "[  3/3] a  (0 s left)"]
+        "[  1/3] a fails  (20 s left)", "[  2/<=7] b  (at most 50 s left)", "[  3/3] a  (0 s left)"]
 
 
 def test_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:

@@ -17,7 +17,6 @@ SCRIPT = """
 import signal, sys, time
 from contextlib import contextmanager
 from pathlib import Path
-from harness.errors import ExperimentError, InputError
 from harness.system.signals import run_interruptible
 
 @contextmanager
@@ -48,18 +47,14 @@ def drops():
         time.sleep(30)
     return 0
 
-def fails():
-    with laboratory(0):
-        raise {"input": InputError, "experiment": ExperimentError}[sys.argv[2]]("x.pages:3: wrong")
-
-run_interruptible({"work": work, "drops": drops, "fails": fails, "three": lambda: 3, "zero": lambda: 0}[sys.argv[3]])
+run_interruptible({"work": work, "drops": drops}[sys.argv[2]])
 """
 
 
 def running(folder: Path, clean_up_s: float = 0, *, prefix: tuple[str, ...] = ()
             ) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Start the script. It ignores no signal, as it would where nohup runs the tests, unless `prefix` makes it."""
-    return started("env", "--default-signal=HUP", *prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "", "work",
+    return started("env", "--default-signal=HUP", *prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "work",
                    cwd=folder, environment={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
@@ -82,7 +77,7 @@ def test_it_cleans_up_and_dies_of_the_signal(tmp_path: Path, number: signal.Sign
 
 
 def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT, "0", "", "drops"], cwd=tmp_path, capture_output=True,
+    done = subprocess.run([sys.executable, "-c", SCRIPT, "0", "drops"], cwd=tmp_path, capture_output=True,
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, timeout=20, check=False)
     assert done.returncode == -signal.SIGTERM
     assert (tmp_path / "cleaned").exists()
@@ -119,13 +114,3 @@ def test_nohup_is_respected(tmp_path: Path) -> None:
         time.sleep(0.2)  # nothing happens, and there is nothing to wait for
         assert process.poll() is None
         assert not (tmp_path / "cleaning").exists()
-
-
-@pytest.mark.parametrize(("which", "kind", "status", "complaint"), [
-    ("zero", "", 0, ""), ("three", "", 3, ""), ("fails", "input", 2, "x.pages:3: wrong\n"),
-    ("fails", "experiment", 1, "x.pages:3: wrong\n")])
-def test_without_a_signal_it_is_run_main(tmp_path: Path, which: str, kind: str, status: int, complaint: str) -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT, "0", kind, which], cwd=tmp_path, capture_output=True,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, timeout=20, check=False)
-    assert (done.returncode, done.stderr) == (status, complaint)
-    assert (tmp_path / "cleaned").exists() == (which == "fails")

@@ -1,8 +1,6 @@
 """A recording as exchanges with their bodies, page by page."""
 
-import html
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -23,13 +21,11 @@ from harness.files.text_log import read_log
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
+from harness.mirror.exchanges import page_logs
 from harness.mirror.headers import OF_NO_RECORDING
-from harness.mirror.paths import is_md5_name, md5_name, open_file
+from harness.mirror.paths import is_md5_name, open_file
 from harness.mirror.recording import Recording, read_recording
 from harness.system.untrusted import UnreadableFileError
-
-URL = re.compile(r"""(?:https?:)?(?://[\w.-]+)?(/[^\s"'<>()\\]+)""")
-"""A URL, or the path of one, in a text; its path and query."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +111,13 @@ def _body(mirror: Path, file: str) -> bytes:
 def _unasked(recording: Recording, files: PageFiles, first: Page) -> Iterator[Exchange]:
     """Give an answer for each body that no exchange names: the scraper of 2013 kept more than its logs have.
 
-    Its URL is what it is called or, where that is an MD5, what a text log or a file of the mirror has: amazon.com's
-    images have such names, and its pages name them.
+    Its URL is what it is called or, where that is an MD5, what a text log has.
     """
     unasked = [each for each in recording.each
                if not each.page and each.place.scheme == recording.schemes(each.place.host)[0]]
-    if not unasked:
-        return
-    texts = (_body(files.mirror, file).decode("utf-8", "replace").replace("\\/", "/") for file in recording.bodies)
-    targets = {url[1] for text in texts for form in (text, html.unescape(text)) for url in URL.finditer(form)}
-    named = {md5_name(target): target for target in targets}
-    for log in files.fetchlog.iterdir():
-        named |= {} if log.suffix in (".har", ".json") else read_log(log).renamed
+    named: dict[str, str] = {}
+    for log in page_logs(files.fetchlog) if unasked else ():
+        named |= read_log(log).renamed
     for each in unasked:
         name = each.place.target[1:]
         if target := named.get(name, "" if is_md5_name(name) else each.place.target).partition("#")[0]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from itertools import pairwise
+from math import inf
 from typing import Generic, TypeVar
 
 from harness.files.urls import document_url, without_fragment
@@ -20,8 +21,6 @@ UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 OF_NO_PAGE = re.compile(r"\.(?:css|m?js|json|png|gif|jpe?g|webp|svg|ico|woff2?|ttf)(?:[?#]|$)", re.IGNORECASE)
 OUT_OF_ORDER_RATIO = 0.1
 """A HAR is in another order than that of asking if more than this share of its steps in time lead back."""
-A_LITTLE_S, LITTLE_OF_STEP = 0.1, 0.1
-"""Two requests were asked for at once that are closer than both so many seconds and this share of the mean step."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +54,12 @@ def in_order(asked: Sequence[Asked[E]]) -> list[Asked[E]]:
     One that does not tell when it asked stays behind the one that it stands behind. Some HARs are a little out of
     order, since a clock was read late (http2/http_samples, shop.ebay.fr): these stay as they are.
     """
-    told = [each.moment.timestamp() for each in asked if each.moment]
-    if not told:
-        return list(asked)
-    at_s, times_s = told[0], []
+    at_s, times_s = -inf, []
     for each in asked:
         at_s = each.moment.timestamp() if each.moment else at_s
         times_s.append(at_s)
-    little_s = min(A_LITTLE_S, LITTLE_OF_STEP * (max(told) - min(told)) / len(asked))
-    steps_s = [later - earlier for earlier, later in pairwise(times_s) if abs(later - earlier) > little_s]
-    if sum(step_s < 0 for step_s in steps_s) <= OUT_OF_ORDER_RATIO * len(steps_s):
+    back = sum(later < earlier for earlier, later in pairwise(times_s))
+    if back <= OUT_OF_ORDER_RATIO * len(asked):
         return list(asked)
     return [asked[place] for place in sorted(range(len(asked)), key=times_s.__getitem__)]
 

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import trustme
 
@@ -27,6 +26,7 @@ from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording
 from harness.record.sources.brought import NUMBER
 from harness.replay.authority import HTTP_1, Authority
+from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
 from harness.replay.server import Logs, ReplayServer
 from harness.replay.site import MISSING, Site, Sites
@@ -50,7 +50,6 @@ class ServedSource:
         self._authority = Authority(trustme.CA(), Path())
         self.trusted_key = self._authority.fingerprint
         self._stack = ExitStack()
-        self._directories = _Directories(mirror)
 
     @property
     def rules(self) -> str:
@@ -69,7 +68,8 @@ class ServedSource:
                  for listener, scheme in zip(self._listeners, OTHER, strict=True)]
         nowhere = RequestLog(Path(os.devnull))
         logs: Logs = defaultdict(lambda: nowhere)
-        self._server = _Server(ports, self._directories, {0.0: (logs, logs)}, self._mark)
+        directories = {path.name: self._open(path) for path in self._mirror.iterdir() if path.is_dir()}
+        self._server = _Server(ports, Bodies(directories), {0.0: (logs, logs)}, self._mark)
         threading.Thread(target=self._server.serve, daemon=True).start()
         return self
 
@@ -79,11 +79,17 @@ class ServedSource:
         for listener in self._listeners:
             listener.shutdown(socket.SHUT_RDWR)
             listener.close()
-        self._directories.close()
+        self._stack.close()
 
     def site(self, scheme: str, host: str) -> "_ArchivedSite":
         """Return what a host answers over http or https."""
         return _ArchivedSite(self._recording, host, scheme, self._mark, self._find)
+
+    def _open(self, directory: Path) -> int:
+        """Return a descriptor of a host's folder."""
+        descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+        self._stack.callback(os.close, descriptor)
+        return descriptor
 
     def _tls(self) -> ssl.SSLContext:
         """Return a context with a certificate for whichever host is asked for."""
@@ -158,31 +164,3 @@ def _is_recorded(answer: Recorded, method: str) -> bool:
         return False
     return answer.found not in (FoundAs.MISSING, FoundAs.ENDED) and bool(header_in(answer.headers or (), NUMBER))
 
-
-class _Directories(dict[str, int]):
-    """Descriptors of the folders of a mirror, by host, opened when they are wanted."""
-
-    def __init__(self, mirror: Path) -> None:
-        super().__init__()
-        self._mirror = mirror
-
-    def __contains__(self, host: object) -> bool:
-        """Say whether a host has a folder."""
-        if not super().__contains__(host):
-            try:
-                self[str(host)] = os.open(self._mirror / str(host), os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
-            except OSError:
-                return False
-        return True
-
-    def get(self, host: str, default: Any = None) -> Any:
-        """Return the descriptor of a host's folder."""
-        if host not in self:
-            return default
-        return self[host]
-
-    def close(self) -> None:
-        """Close all."""
-        for descriptor in self.values():
-            os.close(descriptor)
-        self.clear()

@@ -12,7 +12,6 @@ from harness.files.exchange import Body, Exchange, place_of
 from harness.files.headers import BODILESS
 from harness.files.pages import PageFiles
 from harness.mirror.answers import Recorded, recorded
-from harness.mirror.paths import write_file
 from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.reader import bring
@@ -20,6 +19,9 @@ from harness.record.sources.served import ServedSource
 from harness.record.sources.temporary import NAME
 from harness.record.sources.wayback import WebArchive
 from harness.system.scratch import temporary_directory
+
+CAPTURES = "captures"
+"""The folder of all bodies that an archive gives."""
 
 
 class Source:
@@ -67,16 +69,18 @@ def web_archive(archive: WebArchive) -> Iterator[Source]:
     with temporary_directory() as directory:
         brought = Brought(archive.name)
         brought.missing = archive.missing
-        asked = _Asked(archive, brought, directory / NAME)
-        with ServedSource(Recording(), directory / NAME, directory, asked.find) as served:
+        mirror = directory / NAME
+        (mirror / CAPTURES).mkdir(parents=True)
+        asked = _Asked(archive, brought, mirror / CAPTURES)
+        with ServedSource(Recording(), mirror, directory, asked.find) as served:
             yield Source(brought, served, archive)
 
 
 class _Asked:
-    """Captures, as answers of a recording whose bodies are below `mirror`."""
+    """Captures, as answers of a recording whose bodies are in `folder`."""
 
-    def __init__(self, archive: WebArchive, brought: Brought, mirror: Path) -> None:
-        self._archive, self._brought, self._mirror = archive, brought, mirror
+    def __init__(self, archive: WebArchive, brought: Brought, folder: Path) -> None:
+        self._archive, self._brought, self._folder = archive, brought, folder
         self._answers: dict[str, Recorded] = {}
         self._lock = threading.Lock()
 
@@ -95,7 +99,8 @@ class _Asked:
         self._brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
         body = None
         if not answer.redirect_url and answer.status not in BODILESS:
-            body = Body(write_file(self._mirror, url, content).relative_to(self._mirror).as_posix())
+            body = Body(f"{CAPTURES}/{len(self._brought.exchanges)}")
+            (self._folder.parent / body.file).write_bytes(content)
         numbered = ((NUMBER, str(len(self._brought.exchanges))), *(answer.headers or ()))
         kept = replace(answer, headers=numbered, body=body, content=None, content_bytes=len(content))
         return recorded(replace(found, answer=kept), place_of(url), inf)

@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.files.exchange import UNKNOWN, Exchange
-from harness.files.exchange import Body as BodyFile
 from harness.files.har import har_log, to_har
 from harness.files.headers import BODILESS
 from harness.files.host_names import is_host_name
@@ -67,7 +66,7 @@ class TemporaryRecording:
         numbered = ((NUMBER, str(len(self.exchanges))), *(answer.headers or ()))
         size, file = len(taken.content), None
         if size and answer.status not in BODILESS and request.method != "HEAD":
-            file = BodyFile(self._store.put(request.url, request.method, taken.content), size)
+            file = self._store.put(request.url, request.method, taken.content)
         written = replace(answer, headers=numbered, body=file, body_bytes=size, content_bytes=size)
         self._add(self._log_of_page.get(exchange.page, self._log), to_har(replace(exchange, answer=written)))
 
