@@ -1,18 +1,19 @@
 """Delay on the links, and proof of it: netem where the kernel has it, the delay line where it has not.
 
-What tc or the delay line refuses ends the experiment (Mininet prints tc's error and carries on), and each RTT is
-measured before anything is loaded.
+Mininet prints tc's error and carries on without any delay, so what was asked for is read back and measured.
 """
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.bootstrap import ROOT
+from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_limit
 from harness.system.commands import run
@@ -22,6 +23,7 @@ from harness.system.netns import inside
 from harness.system.shared_counts import counting
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
+MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
 def delays_by_netem(longest_rtt_ms: float = math.inf) -> bool:
@@ -61,10 +63,11 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
     """Make the RTT between user and each server what `speeds` say for as long as this lasts.
 
     With netem the links do so, half of it each way: the delay of each server's link is changed in place, so that a star
-    can have one RTT after another.
+    can have one RTT after another. Either way the qdiscs are read back first.
     """
     if netem:
         _change_delays(star, speeds)
+    check_qdiscs(star, speeds, netem)
     if netem or speeds.longest_rtt_ms == 0:
         yield Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
         return
@@ -93,6 +96,42 @@ def _change_delays(star: Star, speeds: LinkSpeeds) -> None:
                           *((server.pid, [command(server.interface, name)]) for name, server in star.servers.items())]:
         with inside(pid):
             run(["tc", "-batch", "-"], "changing the links' delay", given="\n".join(commands) + "\n")
+
+
+def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
+    """Raise ExperimentError unless every host's interface has the rate (and the delay) that was asked for."""
+    home_delay_ms = speeds.delay_home_ms if netem else 0
+    _check_interface(star.user, speeds.up_mbit, home_delay_ms, speeds.buffer_kb)
+    if star.user.port:
+        switch = replace(star.user, name="switch", interface=star.user.port, pid=star.switch_pid)
+        _check_interface(switch, speeds.bw_home_mbit, home_delay_ms, speeds.buffer_kb)
+    for name, server in star.servers.items():
+        _check_interface(server, speeds.bw_net_mbit, speeds.delay_of(name) if netem else 0)
+
+
+def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: float | None = None) -> None:
+    """Raise ExperimentError when a link has not the rate, buffer and delay that it was given: tc's errors go unseen."""
+    with inside(host.pid):
+        classes = run(["tc", "class", "show", "dev", host.interface], "reading the rate back")
+        qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", host.interface], "reading the delay back"))
+    rates_mbit = parse_rates_mbit(classes)
+    if len(rates_mbit) != 1 or abs(rates_mbit[0] - bw_mbit) > 0.01 * bw_mbit:
+        raise ExperimentError(f"{host.name}: tc gives {rates_mbit} Mbit/s on {host.interface} instead of {bw_mbit:g}")
+    buffers = [qdisc["options"]["limit"] for qdisc in qdiscs if qdisc["kind"] == "bfifo"]
+    if buffers != ([] if buffer_kb is None else [round(buffer_kb * 1000)]):
+        raise ExperimentError(f"{host.name}: tc gives buffers of {buffers} bytes on {host.interface} instead of "
+                              f"{'none' if buffer_kb is None else f'{buffer_kb:g} kB'}")
+    delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs
+                 if qdisc["kind"] == "netem" and "delay" in qdisc["options"]]      # none is told of a delay of 0
+    if [round(found, 3) for found in delays_ms] != ([round(delay_ms, 3)] if delay_ms else []):
+        raise ExperimentError(f"{host.name}: tc gives netem delays {delays_ms} ms on {host.interface} "
+                              f"instead of {delay_ms:g}")
+
+
+def parse_rates_mbit(tc_class_output: str) -> list[float]:
+    """Return the rates of the HTB classes in what `tc class show` printed (its -j prints no JSON for classes)."""
+    found = re.findall(r"^class htb .*? rate ([\d.]+)([KMG]?)bit", tc_class_output, re.MULTILINE)
+    return [float(number) * MBIT_PER_UNIT[unit] for number, unit in found]
 
 
 def home_drops(star: Star) -> dict[str, int]:

@@ -8,7 +8,7 @@ from harness.measure.tables_in_docs import DOCS, TABLES, with_tables
 
 
 def test_each_kind_of_reason_has_one_rule_that_looks_at_a_load_or_compares_loads() -> None:
-    without = {ReasonKind.LABORATORY_ENDED, ReasonKind.LATE_BESIDE, ReasonKind.STALL, ReasonKind.OTHER}
+    without = {ReasonKind.LABORATORY_ENDED, ReasonKind.OTHER}
     assert {rule.kind for rule in RULES} == set(ReasonKind) - without
     assert len({rule.kind for rule in RULES}) == len(RULES)
     assert all((rule.check is None) != (rule.compare is None) for rule in RULES)

@@ -96,7 +96,7 @@ def test_pointing_at_a_request_says_what_it_is(driver: webdriver.Chrome, report:
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", bar)
     ActionChains(driver).move_to_element(bar).perform()
     read = readout(driver, EVILS)
-    assert read.startswith(f"2. {EVIL}/1\nTFO off, Start (ms) 238, blocked (ms) 1, dns (ms) 0, connect (ms) 20, "
+    assert read.startswith(f"2. {EVIL}/1\nTFO off, Start (ms) 1000, blocked (ms) 1, dns (ms) 0, connect (ms) 20, "
                            "tls (ms) 10, ")
     assert "Status 200 <b>OK</b>, answered by a stand-in, Connection <u>1</u>" in read     # as text, not as bold type
     assert "\nTFO on, Start (ms) " in read

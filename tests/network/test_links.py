@@ -1,0 +1,73 @@
+"""What tc says of a link's rate, in all the units it prints."""
+
+import re
+
+import pytest
+
+from harness.errors import ExperimentError
+from harness.network.links import check_qdiscs, parse_rates_mbit
+from harness.network.star import LinkSpeeds, Star
+from tests.support.namespaces import host_with
+
+
+@pytest.mark.parametrize(("line", "mbit"), [
+    # Captured from iproute2 6.1 after `tc class add dev lo parent 5: classid 5:1 htb rate ... burst 15k`.
+    ("class htb 5:1 root prio 0 rate 4Mbit ceil 4Mbit burst 15Kb cburst 1600b ", 4),
+    ("class htb 5:1 root prio 0 rate 1Gbit ceil 1Gbit burst 15125b cburst 1375b ", 1000),
+    ("class htb 5:1 root prio 0 rate 10Gbit ceil 10Gbit burst 13750b cburst 0b ", 10_000),
+    ("class htb 5:1 root prio 0 rate 1001Mbit ceil 1001Mbit burst 15140b cburst 1376b ", 1001),
+    ("class htb 5:1 root prio 0 rate 500Kbit ceil 500Kbit burst 15Kb cburst 1600b ", 0.5),
+    ("class htb 5:1 root prio 0 rate 2500Kbit ceil 2500Kbit burst 15Kb cburst 1600b ", 2.5),
+    ("class htb 5:1 root prio 0 rate 64bit ceil 64bit burst 2165b cburst 1600b ", 64e-6),
+    # With netem below the class tc says "leaf" instead of "prio"; older ones print fractions.
+    ("class htb 5:1 root leaf 10: prio 0 rate 4Mbit ceil 4Mbit burst 15Kb cburst 1600b ", 4),
+    ("class htb 5:1 root prio 0 rate 2.5Mbit ceil 4Mbit burst 15Kb cburst 1600b ", 2.5)])
+def test_units(line: str, mbit: float) -> None:
+    assert parse_rates_mbit(line + "\n") == [pytest.approx(mbit)]
+
+
+def test_several_classes_and_other_kinds() -> None:
+    said = ("class htb 5:1 root prio 0 rate 4Mbit ceil 8Mbit burst 15Kb cburst 1600b \n"
+            "class fq_codel 8001:1e5 parent 8001: \n"
+            "class htb 5:2 parent 5:1 prio 0 rate 1Gbit ceil 1Gbit burst 15125b cburst 1375b \n")
+    assert parse_rates_mbit(said) == [4, 1000]
+
+
+@pytest.mark.parametrize("said", ["", "\n", "RTNETLINK answers: No such file", "class hfsc 1:1 root rate 4Mbit"])
+def test_without_a_class_there_is_no_rate(said: str) -> None:
+    assert parse_rates_mbit(said) == []
+
+
+LINK = """
+ip link set lo up
+tc qdisc add dev lo root handle 5: htb default 1
+tc class add dev lo parent 5: classid 5:1 htb rate {rate} burst 15k
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("rate", "asked_mbit", "problem"), [
+    ("4mbit", 4, ""), ("4mbit", 5, r"x: tc gives \[4\.0\] Mbit/s on lo instead of 5"), ("1gbit", 1000, ""),
+    ("4020kbit", 4, ""), ("4060kbit", 4, r"x: tc gives \[4\.06\d*\] Mbit/s on lo instead of 4"), ("1500kbit", 1.5, "")])
+def test_read_back_from_a_real_interface(rate: str, asked_mbit: float, problem: str) -> None:
+    found = ""
+    with host_with(LINK.format(rate=rate)) as host:
+        try:
+            check_qdiscs(Star(host, host.pid, {"a.org": host}), LinkSpeeds(asked_mbit, asked_mbit), netem=False)
+        except ExperimentError as error:
+            found = str(error)
+    assert re.fullmatch(problem, found)
+
+
+@pytest.mark.root
+def test_a_link_without_any_rate_or_delay_is_found_out() -> None:
+    with host_with("") as host, pytest.raises(ExperimentError, match=r"tc gives \[\] Mbit/s on lo instead of 1000"):
+        check_qdiscs(Star(host, host.pid), LinkSpeeds(), netem=False)
+
+
+@pytest.mark.root
+def test_a_delay_that_is_not_there_is_found_out() -> None:
+    # Mininet prints tc's error and carries on without.
+    with host_with(LINK.format(rate="4mbit")) as host, \
+            pytest.raises(ExperimentError, match=r"^x: tc gives netem delays \[\] ms on lo instead of 10$"):
+        check_qdiscs(Star(host, host.pid), LinkSpeeds(4, 4, delay_home_ms=10), netem=True)
