@@ -179,8 +179,8 @@ class _Causes:
         of_documents: dict[tuple[int, bool], list[TimedRequest]] = defaultdict(list)
         redirects: dict[str, list[TimedRequest]] = defaultdict(list)
         for request, asker in zip(timeline.requests, self._askers, strict=True):
-            if asker.document is not None and request.kind != DOCUMENT and not request.unread:
-                of_documents[asker.document.order, request.kind in PASSIVE].append(request)
+            if asker.document is not None and not request.unread:      # documents are frames: they say that they loaded
+                of_documents[asker.document.order, request.kind in (*PASSIVE, DOCUMENT)].append(request)
             redirects[request.redirect_to].append(request)
         self._redirects = {url: Ends(those) for url, those in redirects.items() if url}
         self._causes = {pool: Ends(those) for pool, those in of_documents.items()}

@@ -9,6 +9,10 @@ from harness.analysis.stats import median_if_any
 from harness.files.results import Results
 from harness.files.transport import Transport
 
+QUIC_CONNECTION_MS, QUIC_MB_MS = 12.0, 110.0
+"""What the servers, which are in Python, work for a connection over QUIC and for a MB of answers, in ms of a processor:
+measured in November 2026 on the machine of docs/experiments.md. A connection over HTTP/2 takes 5 ms."""
+
 
 def is_compared(results: Results) -> bool:
     """Tell whether transports were measured beside each other, each load after another visit of its page."""
@@ -44,3 +48,13 @@ def predicted_ms(row: Row) -> float | None:
     over = Transport(row.on.transport)
     return median_if_any([plt_ms for load in row.off.loads
                           if (plt_ms := predicted_over(load, row.rtt_ms, over)) is not None])
+
+
+def most_work_ms(row: Row) -> float:
+    """Return for how long loads over QUIC, in a row's second cell, can have waited for their servers; else 0.
+
+    At most: servers work beside each other, and while others' answers are on their way.
+    """
+    records = [load.record for load in row.on.loads if load.record and Transport(row.on.transport).quic]
+    return median_if_any([QUIC_CONNECTION_MS * len(record.connections or ()) + QUIC_MB_MS * (record.bytes or 0) / 1e6
+                          for record in records]) or 0.0

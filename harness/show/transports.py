@@ -9,7 +9,7 @@ from harness.analysis.cell import METRICS
 from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection
-from harness.analysis.transports import early_counts, predicted_ms, transport_rows
+from harness.analysis.transports import early_counts, most_work_ms, predicted_ms, transport_rows
 from harness.files.transport import Transport
 from harness.show.columns import text_of
 from harness.show.figures import Curve, Point, draw_curves, framed
@@ -20,6 +20,8 @@ NAME = "transports"
 """What the figure's file is called."""
 BESIDE = 1.3
 """By this factor the axis of the RTTs, a logarithmic one, goes on beside the smallest and the largest."""
+MUCH_WORK = 0.1
+"""More than this part of the page load time is said, if servers over QUIC can have worked for so long."""
 IN_WORDS = ("Transport", "95% interval", "Early data")
 
 
@@ -75,6 +77,10 @@ def _words(selection: Selection, rows: list[Row]) -> Iterator[str]:
     if off:
         yield f"Predictions are off by {sum(off) / len(off):.1%} on average, {max(off):.1%} at most, over " \
               f"{len(off)} cells."
+    work = [most_work_ms(row) / row.on.median_ms for row in rows if row.on.median_ms]
+    if max(work, default=0.0) > MUCH_WORK:
+        yield f"Careful: QUIC's servers work in Python. For that a page may have waited for up to {max(work):.0%} of " \
+              "its page load time, which is not QUIC's fault."
     fewest = min((row.interval.pairs for row in rows if row.interval), default=None)
     if fewest is None:
         yield "No intervals: they take two runs or more."
