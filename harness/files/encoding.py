@@ -21,8 +21,7 @@ MOST_CODINGS = 5
 SUBSTITUTES = ("br", "gzip")
 """Codings that stand for one that nobody can make again."""
 NOT_MADE = frozenset(("dcb", "dcz", "sdch", "compress", "x-compress", "lzma", "xz", "bzip2"))
-"""Codings that are seen, and that nobody can make again here: dcb, dcz (RFC 9842) and sdch need a dictionary that no
-recording has."""
+"""Codings that are seen, and that nobody can make again here: some need a dictionary that no recording has."""
 FAST, USUAL, THOROUGH = range(3)
 """Places in a coding's `levels`."""
 SLOW_BYTES = 2**20
@@ -71,11 +70,30 @@ def _undo(body: bytes, name: str) -> bytes | None:
     return decoded if len(decoded) <= LARGEST_BODY else None
 
 
+def guess(body: bytes) -> tuple[bytes, str]:
+    """Return `body` without one coding that nobody names, and the coding; "" where it has none that we know.
+
+    br and deflate have no mark: only what is whole, and becomes something, is theirs.
+    """
+    for name in ("gzip", "zstd", "br", "deflate"):
+        if name not in BEGINNINGS or begins_as(body, name):
+            decoded = _undo(body, name)
+            if decoded:
+                return decoded, name
+    return body, ""
+
+
 def begins_as(body: bytes, encoding: str) -> bool:
     """Say whether `body` begins as one that is encoded so; False also for an encoding that has no mark of its own."""
     names = codings(encoding)
     beginning = BEGINNINGS.get(names[-1]) if names else None
     return beginning is not None and body.startswith(beginning)
+
+
+def can_be_made(encoding: str) -> bool:
+    """Say whether we know how to encode so. Nobody can without the dictionary of dcb, dcz (RFC 9842) and sdch."""
+    names = codings(encoding)
+    return len(names) <= MOST_CODINGS and all(name in CODINGS for name in names)
 
 
 def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
@@ -84,10 +102,12 @@ def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
     Return it and the encoding it has: where nobody can make the named one, the one of SUBSTITUTES whose size is
     nearest; "" where none is named. Servers call plain bodies "utf-8" or "none", too: these have all of their bytes.
     """
-    names = [name for name in codings(encoding) if name in CODINGS or name in NOT_MADE][:MOST_CODINGS]
+    names = codings(encoding)
+    if not can_be_made(encoding) and NOT_MADE.isdisjoint(names) and not 0 < wanted_bytes < len(body):
+        names = [name for name in names if name in CODINGS][:MOST_CODINGS]
     if not names or not body:
         return body, ""
-    if NOT_MADE.isdisjoint(names):
+    if all(name in CODINGS for name in names):
         return _nearest(body, names, wanted_bytes), ", ".join(names)
     made = [(_nearest(body, [name], wanted_bytes), name) for name in SUBSTITUTES]
     return min(made, key=lambda candidate: abs(len(candidate[0]) - max(0, wanted_bytes)))

@@ -6,7 +6,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files.encoding import CODINGS, NOT_MADE, SUBSTITUTES, begins_as, decode, encode
+from harness.files.encoding import CODINGS, NOT_MADE, SUBSTITUTES, begins_as, decode, encode, guess
 from tests.support.growth import LINEAR, growth
 
 
@@ -55,6 +55,9 @@ def test_what_cannot_be_made_becomes_what_can(body: bytes, names: list[str], wan
     assert made in SUBSTITUTES or NOT_MADE.isdisjoint(names)
 
 
-@given(st.binary(max_size=300), st.sampled_from([*CODINGS]))
-def test_an_undoing_of_anything_ends(body: bytes, name: str) -> None:
-    assert decode(body, name)[1] or decode(body, name)[0] == body
+@given(st.binary(max_size=300))
+def test_a_guess_or_an_undoing_of_anything_ends(body: bytes) -> None:
+    decoded, coding = guess(body)
+    assert decode(body, coding) == (decoded, True) if coding else decoded == body
+    for name in CODINGS:
+        assert decode(body, name)[1] or decode(body, name)[0] == body

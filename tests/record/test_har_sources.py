@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from harness.errors import InputError
 from harness.files import har_file
 from harness.files.charsets import encode_text
+from harness.files.looks import Role
+from harness.record.sources.body import as_sent
 from harness.record.sources.har import HarSource
 from harness.record.sources.listing import list_pages
 from tests.support.foreign_hars import PAGE, entry, har
@@ -61,6 +63,12 @@ def test_a_picture_is_found_whatever_its_label(tmp_path_factory: pytest.TempPath
     made["response"]["content"] |= {"text": text, "encoding": label}
     found, = HarSource(har(tmp_path_factory.getbasetemp() / "picture.har", made))
     assert found.answer.content == picture
+
+
+@given(st.binary(max_size=200), st.sampled_from(Role), st.integers(-1, 400), st.booleans())
+def test_any_body_is_read_or_is_noise(body: bytes, role: Role, size: int, is_decoded: bool) -> None:
+    found = as_sent([body], "gzip, br", role, size, is_decoded=is_decoded)
+    assert found is None or isinstance(found.content, bytes)
 
 
 def test_what_no_file_can_be_named_after_is_in_no_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

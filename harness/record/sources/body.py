@@ -1,18 +1,21 @@
 """Bodies as they crossed the network, of what archives and other programs kept of them.
 
-An archive may have decoded a body and kept its Content-Encoding; a HAR has bodies decoded. So a Content-Encoding is a
-claim: as many codings are undone as are there. In which coding a body is that does not say so, nobody guesses.
+An archive may have decoded a body and kept its Content-Encoding, or the other way round; a HAR has bodies decoded, and
+calls texts base64, or bytes characters. So what a file says of a body is a claim: as many codings are undone as are
+there, and what is left is looked at (harness.files.looks). What cannot be what it is called is missing.
 """
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from msgspec.structs import replace
 
-from harness.files.encoding import NOT_MADE, begins_as, codings, decode, encode, undo
+from harness.files.encoding import MOST_CODINGS, begins_as, can_be_made, codings, decode, encode, guess, undo
 from harness.files.exchange import UNKNOWN, Exchange
 from harness.files.headers import Headers, header_in
+from harness.files.looks import Fit, Role, fit, role_of
 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 """A chunk's size, and extensions behind it."""
@@ -22,7 +25,7 @@ LEAST_OF_WHOLE = 0.99
 MOST_BYTES = 4_000_000_000
 """Of all bodies of a source together."""
 TOO_MUCH = f"cannot be read (over {MOST_BYTES / 1e9:g} GB when unpacked); give a smaller one"
-NOISE = "its body has another size than it says, or a coding that nobody can undo"
+NOISE = "its body cannot be what it is called, or has another size"
 CACHED = "it was there already (304)"
 """Errors of exchanges whose bodies are missing: the latter of what a browser had in its cache, or a crawler stored."""
 UNDONE = "x-orig-"
@@ -43,26 +46,47 @@ class Body:
     note: str = ""
 
 
-def as_sent(body: bytes, named: str, sent_bytes: int, *, is_decoded: bool = False) -> Body | None:
-    """Return a body as it was sent; None where it is in a coding that nobody can undo.
+def role_in(status: int, headers: Headers, url: str, mime_type: str = "") -> Role:
+    """Return what the body of an answer is called: of an error or a part nobody knows."""
+    return role_of(headers, url, mime_type) if status == HTTPStatus.OK else Role.ANY
 
-    `named` is its Content-Encoding, `sent_bytes` its size on the network (-1: unknown). `is_decoded`: whoever wrote it
-    down decodes bodies; then it is encoded again. So is one that is larger than its size on the network: its archive
-    decoded it, and does not say so. What begins as it says has its codings, also when its end is missing: browsers show
-    what is there.
+
+def as_sent(readings: Iterable[bytes], named: str, role: Role, sent_bytes: int, *, size: int = 0,
+            is_decoded: bool = False) -> Body | None:
+    """Return a body as it was sent, of what it may be, the best claim first; None where all of that is noise.
+
+    `named` is its Content-Encoding, `sent_bytes` its size on the network (-1: unknown), `size` the decoded one (0:
+    unknown). `is_decoded`: whoever wrote it down decodes bodies; then it is encoded again. So is one that is larger
+    than its size on the network: its archive decoded it, and does not say so.
     """
     names = codings(named)
+    candidates = [each for reading in readings if (each := _undone(reading, names, role))]
+    if not candidates:
+        return None
+    body, left, found = max(candidates, key=lambda each: (min(fit(role, each[1]), Fit.MAYBE), len(each[1]) == size,
+                                                          fit(role, each[1])))
+    is_smaller = 0 < sent_bytes < LEAST_OF_WHOLE * len(left)
+    if found or not names or not (is_decoded or is_smaller or not can_be_made(named)):
+        return Body(body, ", ".join(found) if found != names else named)
+    content, coding = encode(left, named, sent_bytes if is_decoded or is_smaller else UNKNOWN)
+    return Body(content, coding, "" if coding in ("", ", ".join(names)) else f"in {named}, which nobody can make again")
+
+
+def _undone(body: bytes, names: Sequence[str], role: Role) -> tuple[bytes, bytes, list[str]] | None:
+    """Return a body, what is left of it without its codings, and these; None where that cannot be what it is called.
+
+    What begins as it says has its codings, also when its end is missing: browsers show what is there.
+    """
     left, undone = undo(body, names)
+    found = list(names[len(names) - undone:])
     if undone < len(names) and begins_as(left, names[len(names) - undone - 1]):
-        undone = len(names)
-    is_decoded = is_decoded or 0 < sent_bytes < LEAST_OF_WHOLE * len(left)
-    if not undone and is_decoded and names:
-        content, coding = encode(left, named, sent_bytes)
-        return Body(content, coding,
-                    "" if coding in ("", ", ".join(names)) else f"in {named}, which nobody can make again")
-    if undone == len(names):
-        return Body(body, named)
-    return Body(body, ", ".join(names[len(names) - undone:])) if NOT_MADE.isdisjoint(names) else None
+        return body, left, list(names)
+    while fit(role, left) is Fit.NO:
+        left, coding = guess(left)
+        if not coding or len(found) == MOST_CODINGS:
+            return None
+        found = [coding, *found]
+    return body, left, found
 
 
 def over_http(body: Body, url: str) -> Body:
@@ -120,7 +144,8 @@ def with_body(exchange: Exchange, body: bytes) -> Exchange:
     if not body or answer.status == HTTPStatus.PARTIAL_CONTENT:
         return replace(exchange, answer=replace(answer, headers=headers, content=body))
     is_decoded = bool(undone) and not named
-    found = as_sent(body, named or undone, (not is_decoded and told_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
+    found = as_sent([body], named or undone, role_in(answer.status, headers, exchange.request.url),
+                    (not is_decoded and told_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
     if found is None:
         return replace(exchange, error=NOISE, answer=replace(answer, body_bytes=len(body)))
     return replace(exchange, note=found.note,

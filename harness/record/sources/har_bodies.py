@@ -1,29 +1,27 @@
-"""Bodies of foreign HARs: a text may be base64, a text, or bytes as characters, and is what has the size that is told.
+"""Bodies of foreign HARs: what each text can stand for, and whether that can be the answer's body."""
 
-A body with another size than the HAR tells is missing: it was cut, spoilt, or replaced by somebody's words.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 
 from msgspec.structs import replace
 
 from harness.files.charsets import encode_text
-from harness.files.encoding import codings, decode, undo
+from harness.files.encoding import decode
 from harness.files.exchange import UNKNOWN, Answer, Exchange
 from harness.files.har import STILL_ENCODED, from_base64, is_base64
 from harness.files.har_file import Attached
 from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in
-from harness.record.sources.body import CACHED, NOISE, Body, as_sent, with_coding
+from harness.files.looks import Fit, Role, fit
+from harness.record.sources.body import CACHED, NOISE, Body, as_sent, role_in, with_coding
 from harness.record.sources.har_form import Content, Entry, ResponsePart, transferred
 
 NO_BODY = "the HAR does not have its body"
 NOTHING_ENCODED, LARGEST_HEAD = 64, 8192
 """Bytes that an empty body can have (20 in gzip), and that a response's head can have, cookies and all."""
-LITTLE, A_LITTLE = 0.05, 64
-"""A body with so much more or less than the told size, and so many bytes beside, is another, or not all of it."""
-REPLACED, MOST_REPLACED = "\ufffd".encode(), 0.01
-"""What stands for bytes that are no text, and which share of it spoils nothing."""
+LEAST_OF_BODY, LEAST_OF_LARGE, LARGE_BYTES = 0.45, 0.95, 2**20
+"""A body of less than this share of the told size is not all. A small text may be kept in two bytes a character."""
+MOST_OF_BODY, A_LITTLE = 1.02, 64
+"""A body with more than so much of the told size, and so many bytes beside, is another: a HAR may be edited."""
 
 
 def with_content(known: Exchange, entry: Entry, attached: Attached, page_charset: str) -> Exchange:
@@ -43,42 +41,43 @@ def with_content(known: Exchange, entry: Entry, attached: Attached, page_charset
     is_empty = status in (*WITHOUT_BODY, *REDIRECTS) or known.request.method == "HEAD"
     if not status or is_empty or (not has_text and answer.content_bytes == 0):
         return _completed(known, status, Body(b"", answer.header("content-encoding") if is_empty else ""))
-    size = _decoded_bytes(known, entry, content, named)
+    size, is_counted = _decoded_bytes(known, entry, content, named)
     readings = list(_readings(content, known, size, attached, page_charset))
+    if readings and str(content.comment).startswith(STILL_ENCODED):     # as our own exports say
+        return _completed(known, status, Body(readings[0], named))
     if not readings or (not any(readings) and _is_lost(answer, response)):
         return replace(known, error=NO_BODY, answer=replace(answer, content_bytes=answer.content_bytes or UNKNOWN))
-    reading = next((each for each in readings if size in (len(each), len(undo(each, codings(named))[0]))), readings[0])
-    if str(content.comment).startswith(STILL_ENCODED):     # as our own exports say
-        return _completed(known, status, Body(reading, named))
-    body = as_sent(reading, named, answer.body_bytes if named else UNKNOWN, is_decoded=True)
-    if body is None or not _is_as_told(decode(body.content, body.coding)[0], size):
+    role = role_in(status, answer.headers or (), known.request.url, answer.mime_type)
+    body = as_sent(readings, named, role, answer.body_bytes if named else UNKNOWN, size=size, is_decoded=True)
+    if body is None or not _can_have_size(body, size, role, content.text or "", is_counted=is_counted):
         return replace(known, error=NOISE)
     return _completed(known, status, body)
 
 
 def _readings(content: Content, known: Exchange, size: int, attached: Attached, page_charset: str) -> Iterator[bytes]:
-    """Give what the text of a body can stand for, what the HAR says first. Attached texts are in UTF-8 (Playwright)."""
+    """Give what the text of a body can stand for, what the HAR says first: base64, a text, base64 that nobody
+    names, bytes as characters of Latin-1.
+    """
     def encoded(text: str) -> bytes:
         return encode_text(text, known.answer.header("content-type") or known.answer.mime_type, size=size,
                            page_charset=page_charset)
 
-    text = content.text
     if content.file is not None:
-        there = attached(content.file)
-        if there is None:
-            return
-        try:
-            text = there.decode("utf-8")
-        except UnicodeDecodeError:
-            yield there
-            return
-    elif text is not None and (in_base64 := from_base64(text)) is not None and (
-            is_base64({"encoding": content.encoding}) or len(in_base64) == size):
+        if (there := attached(content.file)) is not None:
+            yield _as_served(there, encoded)
+        return
+    if content.text is None:
+        return
+    text = content.text
+    in_base64, claimed, plain = from_base64(text), is_base64({"encoding": content.encoding}), encoded(text)
+    if claimed and in_base64 is not None:
         yield in_base64
-    if text is not None:
-        yield encoded(text)
-        if all(character <= "\xff" for character in text):
-            yield text.encode("latin-1")
+    if not claimed or in_base64 is None or len(plain) == size:
+        yield plain
+    if in_base64 and not claimed and (len(in_base64) == size or fit(Role.ANY, in_base64) is Fit.CERTAIN):
+        yield in_base64
+    if not text.isascii() and all(character <= "\xff" for character in text):
+        yield text.encode("latin-1")
 
 
 def _completed(known: Exchange, status: int, body: Body) -> Exchange:
@@ -97,23 +96,29 @@ def _completed(known: Exchange, status: int, body: Body) -> Exchange:
         content_bytes=len(body.content) if answer.content_bytes < 0 else answer.content_bytes))
 
 
-def _decoded_bytes(known: Exchange, entry: Entry, content: Content, named: str) -> int:
-    """Return how large a body is decoded, 0 where nobody knows."""
+def _decoded_bytes(known: Exchange, entry: Entry, content: Content, named: str) -> tuple[int, bool]:
+    """Return how large a body is decoded, 0 where nobody knows, and whether its sizes are known to be its own."""
     answer = known.answer
     is_plain = answer.headers is not None and not named and answer.status == HTTPStatus.OK
-    size = int(entry.content_bytes or 0) or int(content.size or 0)
-    return max(size, answer.body_bytes) if is_plain else max(0, size)
+    length = answer.header("content-length")
+    size = int(entry.content_bytes or 0) or max(int(content.size or 0),
+                                                int(length) if is_plain and length.isdigit() else 0)
+    if size <= 0 and is_plain:
+        size = answer.body_bytes
+    is_of_encoded = bool(named) and not 0 < answer.body_bytes < size     # as Firefox and mitmproxy write it
+    return max(0, size), (is_plain or bool(named)) and not is_of_encoded
 
 
-def _is_as_told(body: bytes, size: int) -> bool:
-    """Say whether a body, decoded, can be the one of which the HAR tells the size: some tools count characters, or two
-    bytes for each. Chrome puts U+FFFD for what is none in a font that its server calls text: that one is spoilt.
-    """
-    text = body.decode("utf-8", "ignore")
-    twice = 2 * len(text) if len(text.encode()) == len(body) else 0
-    is_spoilt = b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body)
-    return not is_spoilt and (size <= 0 or any(abs(each - size) <= LITTLE * size + A_LITTLE
-                                               for each in (len(body), len(text), twice)))
+def _can_have_size(body: Body, size: int, role: Role, text: str, *, is_counted: bool) -> bool:
+    """Say whether a body can have the size that is told."""
+    plain, _ = decode(body.content, body.coding)
+    got = len(plain)
+    if size <= 0 or size in (got, len(text)):
+        return True
+    is_text = role is not Role.PICTURE and got < LARGE_BYTES
+    if got < (LEAST_OF_BODY if is_text else LEAST_OF_LARGE) * size:
+        return False
+    return not is_counted or min(got, len(plain.decode("utf-8", "replace"))) <= MOST_OF_BODY * size + A_LITTLE
 
 
 def _is_lost(answer: Answer, response: ResponsePart) -> bool:
@@ -125,3 +130,10 @@ def _is_lost(answer: Answer, response: ResponsePart) -> bool:
         return int(length) > (NOTHING_ENCODED if answer.header("content-encoding") else 0)
     return transferred(response) > LARGEST_HEAD
 
+
+def _as_served(attached: bytes, encoded: Callable[[str], bytes]) -> bytes:
+    """Return the bytes of an attached body as its server sent them: Playwright keeps every text in UTF-8."""
+    try:
+        return encoded(attached.decode("utf-8")) if attached else attached
+    except UnicodeDecodeError:
+        return attached

@@ -23,13 +23,13 @@ import msgspec
 from msgspec.structs import replace
 
 from harness.bootstrap import ROOT
-from harness.errors import NO_FAULT_OF_OURS, ExperimentError, InputError, many
+from harness.errors import NO_FAULT_OF_OURS, ExperimentError, InputError, first_few, many
 from harness.files.exchange import Exchange, Fate
 from harness.files.har_file import BROKEN_ZIP
 from harness.files.pages import listable, sanitise
 from harness.files.urls import document_url, names_port
 from harness.mirror.asked import Asked, headers_of
-from harness.record.sources.body import CACHED, MOST_BYTES, TOO_MUCH
+from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH
 from harness.record.sources.brought import Brought, Figures, Missing, mask, same_name
 from harness.record.sources.har import HarSource, has_bodies
 from harness.record.sources.temporary import TemporaryRecording
@@ -144,6 +144,7 @@ def _written(source: Path, exchanges: Iterable[Exchange], writer: TemporaryRecor
              ) -> Brought:
     brought = Brought(source.name, pages=list(pages.values()))
     wrong: list[str] = []
+    noise: list[str] = []
     total = 0
     for exchange in exchanges:
         answer = exchange.answer
@@ -157,12 +158,14 @@ def _written(source: Path, exchanges: Iterable[Exchange], writer: TemporaryRecor
         if exchange.error:
             is_decoded = exchange.error == CACHED and not answer.mime_type.startswith(("image/", "font/"))
             brought.missing[url] = Missing(exchange.error, 0 if is_decoded else max(0, answer.body_bytes))
+            noise += [url] if exchange.error == NOISE else []
         writer.add(replace(exchange, request=replace(exchange.request, url=url)))
     brought.exchanges = writer.exchanges
     brought.documents = _documents(writer.exchanges)
-    if wrong:
-        brought.remarks.append(f"{many(len(wrong), 'answer')} that does not have its form ({wrong[0]}), which count as "
-                               "missing")
+    for what, found in ((f"whose body cannot be what it is called, or has another size: {first_few(noise)}", noise),
+                        (f"that does not have its form ({wrong[0]})" if wrong else "", wrong)):
+        if found:
+            brought.remarks.append(f"{many(len(found), 'answer')} {what}, which count as missing")
     return brought
 
 
