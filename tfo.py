@@ -96,7 +96,8 @@ def main() -> int:
             return run_on_user(lab.star.user, how.on_user, invoking_user())
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
-    with only_experiment(), open_results(how.dir, resume=how.resume, typed=how.typed):
+    delays_ms = [speeds.delay_net_ms for speeds in star_links]
+    with only_experiment(), open_results(how.dir, delays_ms, resume=how.resume, typed=how.typed):
         print(planned, flush=True)
         to_do = [stage for stage in stages if not stage.says_it_is_done()]
         if not to_do:

@@ -34,7 +34,7 @@ from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
-from harness.measure.results_folder import open_results, set_aside
+from harness.measure.results_folder import open_results, set_all_aside
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
@@ -79,7 +79,7 @@ def main() -> int:
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
     web = ReplayedWeb(page_set=page_set, settings=settings if fastopen.is_real else replace(settings, tfo="0"))
     with only_experiment():
-        set_aside(results_dir)
+        set_all_aside(results_dir)
         statuses = [measure(how, delay_ms, web, browser, (fastopen, why)) for delay_ms in settings.delays_ms]
 
     # Analysis: the same as anywhere, of files alone.
@@ -94,7 +94,7 @@ def measure(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser:
     fastopen, settings = tfo[0], web.settings
     results_dir, speeds = how.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
     plan = plan_loads(web.page_set.pages, settings.testruns, settings.tfos, settings.seed)
-    with open_results(results_dir, resume=True):
+    with open_results(results_dir, [delay_ms], resume=True):
         busy = wait_for_quiet(how.patience)
         with running_loopback(speeds, web, browser, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
                               patience_s=how.patience) as lab:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.errors import InputError, run_main
 from harness.files.load_record import LoadRecord
-from harness.files.results import LoadResult, read_results
+from harness.files.results import LoadResult, has_loads, read_results
 from harness.files.table_files import Row, write_table
 from harness.system.fastopen import COUNTERS
 from harness.system.options import OptionParser
@@ -36,6 +36,18 @@ def write_load_tables(client_dir: Path) -> list[Path]:
     except OSError as error:
         raise InputError(f"{client_dir}:1: no table can be written there ({error.strerror}); is it yours?") from None
     return paths
+
+
+def refresh_load_tables(client_dir: Path) -> None:
+    """Make the tables of `client_dir` anew, after loads were moved away from it or to it; none where no load is.
+
+    Raises InputError as `write_load_tables`.
+    """
+    if has_loads(client_dir):
+        write_load_tables(client_dir)
+        return
+    for name in NAMES:
+        (client_dir / name).unlink(missing_ok=True)
 
 
 def load_rows(client_dir: Path) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from harness.analysis.critical_path import Step
 from harness.files.load_parts import LateAnswer
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback
-from harness.measure.results_folder import set_aside
+from harness.measure.results_folder import set_all_aside
 from harness.measure.timekeeping import held_too_long
 from harness.network.loopback import loopback_addresses, loopback_star
 
@@ -62,11 +62,11 @@ def test_what_a_server_lets_go_after_it_was_due_is_late() -> None:
 
 
 def test_results_of_every_delay_are_moved_aside(tmp_path: Path) -> None:
-    assert set_aside(tmp_path) is None
+    assert set_all_aside(tmp_path) is None
     for name in ("client", "serverlogs", "output-figures"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file.png").touch()
-    kept = set_aside(tmp_path)
+    kept = set_all_aside(tmp_path)
     assert kept is not None
     assert {path.name for path in kept.iterdir()} == {"client", "serverlogs", "output-figures"}
     assert {path.name for path in tmp_path.iterdir()} == {kept.name, "output-figures"}

@@ -13,9 +13,11 @@ from harness.files.results import read_results
 from harness.measure.goal import Goal
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
+from harness.measure.results_folder import set_aside
 from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier, recording_digest
 from harness.measure.series import last_tries
 from tests.support.bench import FIRST, LOST, SECOND, Bench
+from tests.support.made_reason import accident
 
 PLAN = plan_loads([FIRST, SECOND], 3, (0, 1), 1)
 SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}
@@ -193,3 +195,31 @@ def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
     document.rename(document.with_name("other.html"))
     seen.add(recording_digest(files))
     assert len(seen) == 4
+
+
+def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: Path,
+                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path, failures={Load(FIRST, 1, 1): [[accident("late")]]})
+    bench.run(monkeypatch)
+    for name in ("client/50-0-tfo-0", "serverlogs/10-tfo-0", "serverlogs/50-tfo-1"):
+        (tmp_path / name).mkdir(parents=True)
+    kept = set_aside(tmp_path, [10])
+    assert kept is not None
+    assert sorted(path.name for path in (kept / "client").iterdir()) == [
+        *(f"10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)), "experiment-10.json", "loads.csv",
+        "loads.jsonl"]
+    assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
+    assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
+    assert set_aside(tmp_path, [10]) is None
+
+
+def test_no_table_of_loads_is_left_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next experiment may end before its first load: where the RTT is wrong, say."""
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch)
+    table = (bench.client_dir / "loads.csv").read_text()
+    assert table.count("\n") == 13
+    kept = set_aside(tmp_path, [10])
+    assert kept is not None
+    assert not [*bench.client_dir.glob("loads.*")]
+    assert (kept / "client" / "loads.csv").read_text() == table

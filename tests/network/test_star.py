@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harness.errors import ExperimentError, InputError
-from harness.network.links import delayed_links
+from harness.network.links import check_qdiscs, delayed_links
 from harness.network.needs import kernel_has_netem
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, Star, check_hosts, link_options, running_star
@@ -69,10 +69,14 @@ def test_star_is_invisible_outside() -> None:
     assert [link["ifname"] for link in during] == [link["ifname"] for link in before]
 
 
-def test_a_rate_that_tc_refuses_ends_the_experiment() -> None:
-    with pytest.raises(ExperimentError, match="setting up server0: `tc -batch -` exited with 1: "), \
-            running_star(["one.test"], LinkSpeeds(bw_net_mbit=-1), netem=False):
-        pass
+def test_a_rate_that_tc_did_not_set_is_noticed() -> None:
+    links = LinkSpeeds(delay_net_ms=0)
+    with running_star(["one.test"], links, netem=False) as star:
+        check_qdiscs(star, links, netem=False)
+        with inside(star.servers["one.test"].pid):
+            subprocess.run(["tc", "qdisc", "del", "dev", "server0-eth0", "root"], check=True)
+        with pytest.raises(ExperimentError, match=r"server0: tc gives \[\] Mbit/s"):
+            check_qdiscs(star, links, netem=False)
 
 
 def test_hosts_outlive_a_limit_to_idle_shells(monkeypatch: pytest.MonkeyPatch) -> None:
