@@ -19,6 +19,7 @@ from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.files.results import read_results
 from harness.network.rtt import rtt_tolerance_ms
+from harness.replay.body import KEPT_BYTES
 from tests.support.har_schema import assert_har
 from tests.support.project_copy import TFO
 from tests.support.small_mirror import ICON, SmallMirror, one_document
@@ -27,6 +28,8 @@ pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mar
 
 SPOIL = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py")]
 PIXEL = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
+LARGE = "x" * KEPT_BYTES
+"""The servers do not keep so large a document in memory, so that a change of its file shows."""
 PAGES = ("good", "network", "server", "document", "requests", "switch")
 CLIENT_IN_MEMORY = ('mount -t tmpfs -o size="$2" tmpfs "$1/client" && base=$1 && shift 2 && '
                     '{ "$@"; status=$?; cp -r "$base/client" "$base/kept"; exit $status; }')
@@ -61,7 +64,7 @@ def make_pages(directory: Path) -> Path:
     for page in PAGES:
         images = "".join(f'<img src="http://images.network.test/{number}.gif">' for number in range(6))
         parts = {"network": images, "requests": '<img src="a.png">'}.get(page, "")
-        mirror.add(f"http://{page}.test/", f"<!doctype html>{ICON}<p>{page}{parts}")
+        mirror.add(f"http://{page}.test/", f"<!doctype html>{ICON}<!--{LARGE}--><p>{page}{parts}")
     for number in range(6):
         mirror.add(f"http://images.network.test/{number}.gif", PIXEL, "image/gif")
     for name in ("a", "b"):
