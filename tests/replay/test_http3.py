@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import starmap
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -68,9 +69,12 @@ def test_what_is_urgent_comes_first(quic: Secure) -> None:
 @pytest.mark.parametrize(("priority", "least", "most"), [("u=3, i", 1.5, 2), ("u=3", 1, 1.5)])
 def test_those_that_take_turns_end_together_and_the_others_one_after_the_other(quic: Secure, priority: str,
                                                                                least: float, most: float) -> None:
-    """The last pieces of one and the first of the next, 16 kB each, go together."""
-    visit = ask_over_http3(quic, *[get("/middle", "GET", ("priority", priority))] * 2)
-    assert least <= visit.came[0] / len(visit.answers[0].body) <= most
+    """The last pieces of one and the first of the next, 16 kB each, go together.
+
+    The median of three visits: on a busy machine one answer may have begun well before the other is asked for.
+    """
+    visits = [ask_over_http3(quic, *[get("/middle", "GET", ("priority", priority))] * 2) for _ in range(3)]
+    assert least <= median(visit.came[0] / len(visit.answers[0].body) for visit in visits) <= most
 
 
 def test_an_answer_that_nobody_wants_any_more_is_noted(quic: Secure) -> None:
