@@ -33,6 +33,8 @@ STYLES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."),
           ("#000000", "v", "-"), ("#e69f00", "P", "--"), ("#56b4e9", "X", "-."))
 """Colour, marker and line of each curve. Colours after Okabe and Ito, "Color universal design" (2008), for any kind of
 colour blindness; markers and lines tell the curves apart in black and white."""
+BESIDE = 1.3
+"""By this factor a logarithmic axis of RTTs goes on beside the smallest and the largest."""
 SHIFT = 1.03
 """From curve to curve points move right by this factor, so that no curve's bars hide another's; by less where they are
 so many that they would come near the next RTT."""
@@ -95,6 +97,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], rtts: dict[float, str]) -> 
     """
     if min(rtts) > 0:
         axes.set_xscale("log")
+        axes.set_xlim(min(rtts) / BESIDE, max(rtts) * BESIDE)
     axes.set_xticks([*rtts], labels=[name.replace(" ", "\n") for name in rtts.values()])
     axes.minorticks_off()
     grid(axes, "y")

@@ -18,8 +18,6 @@ from harness.show.section import Column, Section, Table, chart_of
 
 NAME = "transports"
 """What the figure's file is called."""
-BESIDE = 1.3
-"""By this factor the axis of the RTTs, a logarithmic one, goes on beside the smallest and the largest."""
 MUCH_WORK = 0.1
 """More than this part of the page load time is said, if servers over QUIC can have worked for so long."""
 IN_WORDS = ("Transport", "95% interval", "Early data")
@@ -101,9 +99,7 @@ def draw_transports(selection: Selection) -> Figure:
         draw_curves(axes, [Curve(f"{over.words} ({over.round_trips})", [
             Point(row.rtt_ms, middle_ms / 1000, min(cell.plts_ms) / 1000, max(cell.plts_ms) / 1000)
             for row in rows for cell in [row.over(over)] if (middle_ms := cell.median_ms) is not None])
-            for over in map(Transport, results.transports)], {row.rtt_ms: row.rtt_name for row in rows})
-        if (nearest_ms := min(results.rtts_ms)) > 0:        # Matplotlib shares the empty panels' limits, too
-            axes.set_xlim(nearest_ms / BESIDE, max(results.rtts_ms) * BESIDE)
+            for over in map(Transport, results.transports)], {row.rtt_ms: row.rtt_name for row in selection.rows})
         axes.set_title(name, fontsize=9, parse_math=False)
         axes.set_ylim(bottom=0)
         axes.set_ylabel("PLT (s)")
