@@ -41,7 +41,7 @@ from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
-from harness.system.options import DELAY_MS, RATE_MBIT, OptionParser, Whole, page_list_name
+from harness.system.options import DELAY_MS, OptionParser, Whole, page_list_name
 from harness.system.signals import run_interruptible
 
 PORT = 18080
@@ -57,14 +57,13 @@ def main() -> int:
     parser.add_argument("--page", required=True, help="part of the page's URL")
     parser.add_argument("--loads", type=Whole(1, 1000), default=5, help="measured loads from each (%(default)s)")
     parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)g)")
-    parser.add_argument("--bwnet", type=RATE_MBIT, default=4.0, help="bandwidth of the server's link, Mbit/s (4)")
     arguments = parser.parse_args()
     arguments.dir = arguments.dir.resolve()
     begin_experiment("benchmarks/against_nginx.py")
     page_set = check_pages(PageFiles(arguments.dir, arguments.name))
     page = page_set.page(arguments.page)
-    speeds = LinkSpeeds(delay_net_ms=arguments.delaynet, bw_net_mbit=arguments.bwnet)
-    web = ReplayedWeb(page_set=replace(page_set, pages=[page]), settings=Settings(http="h2"))
+    speeds = LinkSpeeds(delay_net_ms=arguments.delaynet)
+    web = ReplayedWeb(page_set=page_set, settings=Settings(http="h2"))
     plts_ms: dict[str, list[float]] = {"replay": [], "nginx": []}
     with only_experiment(), running_laboratory(speeds, web, check_browser(),
                                                netem=delays_by_netem(speeds.rtt_ms)) as lab, \

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -34,11 +33,11 @@ def nginx_program() -> str | None:
 
 
 @contextmanager
-def running_nginx(host: Host, home: Path, of_http: str, port: int, prefix: Sequence[str] = ()) -> Iterator[int]:
+def running_nginx(host: Host, home: Path, of_http: str, prefix: Sequence[str] = ()) -> Iterator[int]:
     """Run nginx on `host`, as a user without rights, whose folder `home` becomes; give its process.
 
-    `of_http` is the configuration's part about http; `port` is one on which it then listens. `prefix` is a command that
-    starts it, taskset(1), say. Raises InputError when it is not installed, ExperimentError when it does not start.
+    `of_http` is the configuration's part about http, and `prefix` a command that starts it, taskset(1), say. Raises
+    InputError when it is not installed, ExperimentError when it does not start.
     """
     nginx, user = nginx_program(), browsing_user()
     if nginx is None:
@@ -54,7 +53,11 @@ def running_nginx(host: Host, home: Path, of_http: str, port: int, prefix: Seque
             user=user.uid if is_root else None, group=user.gid if is_root else None,
             extra_groups=[] if is_root else None)
     try:
-        _await_listening(host, port)
+        deadline_s = time.monotonic() + STARTED_WITHIN_S
+        while not (home / "nginx.pid").exists():        # it is written when nginx listens
+            if process.poll() is not None or time.monotonic() > deadline_s:
+                raise ExperimentError(f"nginx did not start: {(home / 'error.log').read_text()}")
+            time.sleep(0.02)
         yield process.pid
     finally:
         stop(process)
@@ -69,15 +72,5 @@ def serving_files(host: Host, home: Path, root: Path, pems: bytes, port: int) ->
     """
     shutil.copytree(root, home / "root")
     (home / "chain.pem").write_bytes(pems)
-    with running_nginx(host, home, FILES.format(address=host.address, port=port, tls_port=port + 1), port) as pid:
+    with running_nginx(host, home, FILES.format(address=host.address, port=port, tls_port=port + 1)) as pid:
         yield pid
-
-
-def _await_listening(host: Host, port: int) -> None:
-    deadline_s = time.monotonic() + STARTED_WITHIN_S
-    while time.monotonic() < deadline_s:
-        with inside(host.pid), socket.socket() as trial:
-            if trial.connect_ex((host.address, port)) == 0:
-                return
-        time.sleep(0.05)
-    raise ExperimentError(f"{host.name}: nothing listens after {STARTED_WITHIN_S:g} s")

@@ -49,7 +49,7 @@ def running_nginx(star: Star, work_dir: Path) -> Iterator[list[int]]:
     server, home = star.servers[SERVER], work_dir / "nginx"
     home.mkdir()
     (home / PATH.strip("/")).write_bytes(bytes(FILE_BYTES))
-    with nginx.running_nginx(server, home, NGINX.format(address=server.address, port=PORT), PORT,
+    with nginx.running_nginx(server, home, NGINX.format(address=server.address, port=PORT),
                              ["taskset", "-c", str(SERVER_CORE)]) as pid:
         yield [pid]
 
