@@ -1,6 +1,7 @@
 """http_tfo.py over HTTP/2, asked by h2's own client: recorded answers, many streams, flow control, priorities."""
 
 import gzip
+import os
 import signal
 import time
 from pathlib import Path
@@ -88,6 +89,19 @@ def test_the_first_of_many_answers_does_not_wait_for_the_last(client: Client) ->
         client.turn()
     assert len(client.open) > 45
     client.finish()
+
+
+def test_what_is_asked_for_together_is_answered_in_one_record(client: Client, secure: Secure) -> None:
+    """Browsers write each request into a record of its own; each answer was a packet of its own."""
+    client.get("/none")
+    [server] = secure.server.children()
+    os.kill(server, signal.SIGSTOP)
+    for _ in range(12):
+        client.ask("/none")
+        client.socket.sendall(client.h2.data_to_send())
+    os.kill(server, signal.SIGCONT)
+    client.turn()       # which reads one record of TLS
+    assert not client.open
 
 
 def test_the_head_of_a_large_first_answer_comes_in_a_record_of_its_own(client: Client) -> None:
