@@ -1,4 +1,4 @@
-"""What pages of docs/ have from the program itself: the rules of method.md, the options of experiments.md.
+"""What pages of docs/ have from the program itself: the rules of method.md.
 
 python -m harness.measure.tables_in_docs writes them anew.
 """
@@ -10,7 +10,6 @@ from functools import partial
 from harness.bootstrap import ROOT
 from harness.measure.rule import Limit, Section
 from harness.measure.rules import RULES
-from harness.measure.settings import OPTIONS
 
 DOCS = ROOT / "docs"
 
@@ -21,15 +20,8 @@ def of_section(section: Section) -> str:
                  for rule in RULES if rule.section is section)
 
 
-def options() -> str:
-    """Return the options of tfo.py that say what is measured."""
-    return _list(f"`{' '.join(filter(None, (each.flag, each.metavar or '|'.join(each.choices or ()))))}`: "
-                 f"{each.help.replace('%%', '%')}" for each in OPTIONS.values())
-
-
 TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "method.md": {f"rules: {section.name}": partial(of_section, section) for section in Section},
-    "experiments.md": {"options": options}}
+    "method.md": {f"rules: {section.name}": partial(of_section, section) for section in Section}}
 """By page, what stands between which marks."""
 
 
