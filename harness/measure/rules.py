@@ -112,7 +112,8 @@ NETWORK: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.LITTLE_EARLY, section=Section.NETWORK, check=validity.early_data,
          words="early data is on, but only {sent} of {possible} connections brought their request in it, not {others}",
          threshold=f"{validity.EARLY_SHARE:.0%}",
-         measured="with early data, connections that brought their request in it, of those that could"),
+         measured="with early data, connections that brought their request in it, of those that could and on which "
+                  "Chrome had written it before the handshake was over"),
     Rule(kind=ReasonKind.EARLY_DISPUTED, section=Section.NETWORK, check=validity.early_data,
          words="servers got early data on {servers} connections, and Chrome says that it was accepted on {chrome}",
          measured="connections with early data as the servers' logs and Chrome's net-log have them"),
