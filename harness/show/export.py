@@ -29,8 +29,8 @@ OF_TRANSPORTS: dict[str, Callable[[Row], Any]] = {
     "n": VALUES["n_on"], "left_out": VALUES["left_out_on"], "median_ms": VALUES["median_on_ms"],
     "saved_ms": VALUES["saved_ms"], "saved_percent": VALUES["improvement_percent"],
     **{key: VALUES[key] for key in ("low_percent", "high_percent", "pairs")}, "predicted_ms": predicted_ms,
-    **{f"early{ending}": lambda row, name=name: getattr(early_counts(row), name) for ending, name in (
-        ("_possible", "possible"), ("", "sent"), ("_in_syn", "in_syn"), ("_too_late", "too_late"))}}
+    "early_possible": lambda row: early_counts(row).possible, "early": lambda row: early_counts(row).sent,
+    "early_in_syn": lambda row: early_counts(row).in_syn, "early_too_late": lambda row: early_counts(row).too_late}
 
 
 def check_export_name(path: Path) -> None:
