@@ -237,16 +237,17 @@ def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | N
             if may[request.host] <= TICKETS:
                 possible.append(request)
     sent = [request for request in first if request.early != Early.NO]
+    later = [request for request in possible if request.early == Early.NO]
     connections = record.connections or ()
     accepted = sum(connection.early is True for connection in connections)
     of_https = {request.connection for request in (timeline.requests if timeline else ())
                 if request.url.startswith("https:")}
     over_tcp = sum(not connection.quic and str(connection.id) in of_https for connection in connections)
     return EarlyCounts(
-        possible=len(possible), too_late=sum(connection.asked_late for connection in connections),
+        possible=len(possible), too_late=min(len(later), sum(connection.asked_late for connection in connections)),
         resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
         in_syn=sum(request.early == Early.SYN for request in sent),
-        others=tuple(f"{request.host}{request.path}" for request in possible if request.early == Early.NO)[:MOST_LATE],
+        others=tuple(f"{request.host}{request.path}" for request in later)[:MOST_LATE],
         over_tcp=over_tcp if evidence.load.over.quic else 0)
 
 
