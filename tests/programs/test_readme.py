@@ -108,7 +108,7 @@ def test_the_house_keeps_its_docs_short_and_shows_every_picture() -> None:
 
 
 def test_files_exist() -> None:
-    table = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8").partition("## What lies where")[2]
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## What lies where")[2]
     for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
         folder = Path()
         for name in re.findall(r"`([^`]+)`", row):
