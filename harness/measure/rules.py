@@ -109,7 +109,8 @@ NETWORK: tuple[Rule, ...] = (
          measured="without early data, a connection's first request came before the TLS handshake was over"),
     Rule(kind=ReasonKind.LITTLE_EARLY, section=Section.NETWORK, check=validity.early_data,
          words="early data is on, but only {sent} of {possible} connections brought their request in it, not {others}",
-         threshold=f"under {validity.EARLY_SHARE:.0%} of those that could",
+         threshold=f"under {validity.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
+                   "handshake was over",
          measured="with early data, connections that brought their request in it"),
     Rule(kind=ReasonKind.EARLY_DISPUTED, section=Section.NETWORK, check=validity.early_data,
          words="servers got early data on {servers} connections, and Chrome says that it was accepted on {chrome}",

@@ -232,6 +232,11 @@ class Settings:
         return self.compare_transports or self.early is not None or self.http == H3
 
     @property
+    def warm_ups(self) -> list[Transport]:
+        """Over which transports run 0 is: the visit before each load warms it up, so that one tells the initiators."""
+        return self.transports[:1] if self.warm_pairs else self.transports
+
+    @property
     def goal(self) -> Goal | None:
         """What --until-ci sets."""
         if self.until_ci is None:

@@ -53,6 +53,13 @@ def test_who_goes_first_alternates_from_run_to_run(pages: list[Page], testruns: 
 
 @settings(max_examples=40)
 @given(pages=page_lists, testruns=runs, seed=seeds)
+def test_warm_ups_may_be_over_fewer_transports(pages: list[Page], testruns: int, seed: int) -> None:
+    every = plan_loads(pages, testruns, [0, 1], seed)
+    assert plan_loads(pages, testruns, [0, 1], seed, [0]) == [load for load in every if load.run or not load.transport]
+
+
+@settings(max_examples=40)
+@given(pages=page_lists, testruns=runs, seed=seeds)
 def test_same_seed_same_order(pages: list[Page], testruns: int, seed: int) -> None:
     assert plan_loads(pages, testruns, [0, 1], seed) == plan_loads(pages, testruns, [0, 1], seed)
 
