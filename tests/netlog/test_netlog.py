@@ -200,7 +200,6 @@ def test_a_log_that_lacks_a_part_of_its_middle_is_refused(lost_bytes: int, tmp_p
         read_netlog(path)
 
 
-@pytest.mark.timeout(10)
 def test_a_missing_log_a_link_and_a_fifo_are_refused(tmp_path: Path) -> None:
     """Each time it is opened: root reads it in a folder of Chrome's user."""
     (tmp_path / "of-root.json").write_bytes(WHOLE)

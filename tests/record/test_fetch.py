@@ -24,7 +24,7 @@ from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import API, APP, CDN, CLASSIC, EXPIRED, HOME, LOGIN, MEDIA, MODERN, ODD, RUDE
 
-pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
+pytestmark = [pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 GIVEN_UP = 499
 """What nginx logs of a request whose client left before the answer."""

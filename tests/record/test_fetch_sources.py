@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 def fetch(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", "old", "--quiet", "0.5",
                "--timeout", "15", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_page_from_a_warc(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ def archive(directory: Path, *files: Path) -> Iterator[str]:
     """Serve WARC or WACZ files, a collection each ("c0", "c1"), on loopback; give the archive's address."""
     directory.mkdir()
     for number, file in enumerate(files):
-        subprocess.run(["wb-manager", "init", f"c{number}"], cwd=directory, check=True, capture_output=True, timeout=60)
+        subprocess.run(["wb-manager", "init", f"c{number}"], cwd=directory, check=True, capture_output=True)
         unpack = ["--unpack-wacz"] if file.suffix == ".wacz" else []
         subprocess.run(["wb-manager", "add", *unpack, f"c{number}", str(file)], cwd=directory, check=True,
-                       capture_output=True, timeout=60)
+                       capture_output=True)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -7,12 +7,10 @@ from tests.support.internet.recorded import NAME, fetch_command
 from tests.support.internet.server import Internet
 
 
-def fetch(internet: Internet, directory: Path, urls: list[str], *more: str,
-          timeout: float = 140) -> subprocess.CompletedProcess[str]:
+def fetch(internet: Internet, directory: Path, urls: list[str], *more: str) -> subprocess.CompletedProcess[str]:
     """Run fetch.py on `urls` to its end."""
     (directory / f"{NAME}.pages").write_text("\n".join(urls))
-    return subprocess.run(command(internet, directory, *more), capture_output=True, text=True, timeout=timeout,
-                          check=False)
+    return subprocess.run(command(internet, directory, *more), capture_output=True, text=True, check=False)
 
 
 def command(internet: Internet, directory: Path, *more: str) -> list[str]:

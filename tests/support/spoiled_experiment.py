@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -49,8 +49,8 @@ LIMIT_S = 60.0
 HUNG_S = 3.0
 """Time limit of the load event where it never comes."""
 QUIET_S, PATIENT_S = 0.2, 1.5
-"""Silence after the load event. A lost SYN is sent again after 1 s, when Chrome may long have used its spare connection:
-the 1.5 s of silence at the end of a load is what sees it."""
+"""Silence after the load event. A lost SYN is sent again after 1 s, when Chrome may long have used its spare
+connection: the 1.5 s of silence at the end of a load is what sees it."""
 TRIES = 4
 """So often a load is done that is not spoiled, where the machine fails it. The experiment cannot do it again, as
 --retries would do the spoiled ones again, too."""
