@@ -33,11 +33,11 @@ BEFORE_THE_ANSWER = {"off": 5, "on": 3, "refused": 4}
 request, its ACK. With it the SYN holds the request and the SYN-ACK acknowledges that (RFC 7413, section 4.2.2).
 Refused, the request goes again together with the ACK of the SYN-ACK."""
 NEARLY_ALL = 0.95
-STAR_S = 30.0
+STAR_S = 300.0
 PATIENCE_S = 3.0
 """http_load.c's for answers: what waited for them would begin its last request so much later."""
 
-GONE_S = 5.0
+GONE_S = 60.0
 KILLED = """
 import os, signal, sys
 from pathlib import Path

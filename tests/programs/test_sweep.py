@@ -23,7 +23,7 @@ SITES = 3
 LOADS = 4
 """Of each site: run 0 and run 1, without and with TFO."""
 WORDS = ("--delays", "0", "--testruns", "2", "--quiet", "0.1", "--retries", "9", "--patience", "0", "--wait", "600")
-DEADLINE_S = 250.0
+DEADLINE_S = 500.0
 
 
 def wait_until(what: Callable[[], object], log: Path) -> None:
