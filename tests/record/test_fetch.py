@@ -16,6 +16,7 @@ import pytest
 from harness.files.hack_dns import read_hack_dns
 from harness.files.pages import sanitise
 from harness.files.text_log import read_log
+from harness.files.urls import is_asked_by_browser
 from harness.mirror.recording import read_recording
 from tests.support.fetched import fetch, tree
 from tests.support.har_schema import assert_har
@@ -83,8 +84,12 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def was_given_up(entry: dict[str, Any]) -> bool:
-    """Say whether Chrome took a request back: a page that loads itself again may do so with its first images."""
-    return not entry["response"]["status"] and entry.get("_error") == "net::ERR_ABORTED"
+    """Say whether Chrome took a request back: a page that loads itself again may do so with its first images.
+
+    An icon may still be on its way when the page's window is closed.
+    """
+    aborted = entry.get("_error") == "net::ERR_ABORTED" or is_asked_by_browser(entry["request"]["url"])
+    return not entry["response"]["status"] and aborted
 
 
 def test_everything_the_servers_answered_is_recorded_and_nothing_else(recorded: Recorded) -> None:

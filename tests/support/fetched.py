@@ -19,8 +19,9 @@ def command(internet: Internet, directory: Path, *more: str) -> list[str]:
 
 
 def tree(directory: Path) -> dict[str, bytes]:
-    """Return all files below a directory, by path."""
-    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    """Return all files below a directory, by path, but icons: Chrome asks for these late, or is closed before."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*")
+            if path.is_file() and path.name != "favicon.ico"}
 
 
 def names(directory: Path) -> set[str]:

@@ -21,10 +21,9 @@ from tests.support.internet.server import serve
 from tests.support.shared import SHARED
 
 NAME = "demo"
-LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "8")
+LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "60")
 """Of a visit, in seconds: shorter than the program's own, for pages that would keep a browser for ever. A command may
 take as long as the program's own limit: Chrome in an idle group (scripts/test.sh) may get no processor for 4 s."""
-FETCH_S = 170
 
 
 @dataclass(frozen=True)
