@@ -133,7 +133,7 @@ def test_a_wrong_rtt_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         warm_up.check_rtt(Endpoint("127.0.0.1", 0, 0.2), 0.0, 5)
 
 
-real_star = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(300)]
+real_star = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     directory = tmp_path_factory.mktemp("figures")
     done = subprocess.run([str(ROOT / "connie" / "star.py"), "--strategies", CONNIE, f"{CONNIE}, TFO", FLOOR,
                            "--rounds", "12", "--outputdir", str(directory)], capture_output=True, text=True,
-                          timeout=280, check=False)
+                          check=False)
     assert done.returncode == 0, done.stderr
     assert (directory / "connie-home.png").read_bytes().startswith(b"\x89PNG")
     values = json.loads((directory / "connie-home.json").read_text())
@@ -201,7 +201,7 @@ class TestStar:
                 assert line, said
                 said += line
             os.killpg(process.pid, signal.SIGINT)
-            rest, _ = process.communicate(timeout=30)
+            rest, _ = process.communicate()
         finally:
             process.kill()
             process.wait()

@@ -71,7 +71,7 @@ def test_the_replay_of_a_page_is_the_page(case: str, tmp_path: Path) -> None:
     with served(case, tmp_path):
         done = subprocess.run([sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", NAME, "--remap",
                                tmp_path / "remap", "--ca", tmp_path / "ca.pem", "--timeout", "20"],
-                              capture_output=True, text=True, timeout=110, check=False)
+                              capture_output=True, text=True, check=False)
     files = PageFiles(tmp_path, NAME)
     (page,) = read_pages(files.pages)
     entries = read_har_log(files.fetchlog / f"{page.name}.har")["entries"]

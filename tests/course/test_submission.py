@@ -32,7 +32,7 @@ def write(directory: Path, observations: str | bytes | None = None, urls: list[s
 
 def submit(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([ROOT / "scripts" / "submission.sh", "--dir", directory, *arguments], cwd="/",
-                          capture_output=True, text=True, check=False, timeout=30)
+                          capture_output=True, text=True, check=False)
 
 
 def pack(directory: Path, *options: str) -> "subprocess.CompletedProcess[str]":

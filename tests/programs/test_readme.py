@@ -50,7 +50,6 @@ def test_no_command_is_stale() -> None:
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 def test_every_command_works(tmp_path: Path) -> None:
     """The first is a real, quick experiment on one of the paper's pages; those after it read its results."""
     project = copy_project(tmp_path / "project")
@@ -62,7 +61,7 @@ def test_every_command_works(tmp_path: Path) -> None:
         words = re.sub(r"^sudo ", "", QUICK.get(command, command))
         if words in outputs and words in QUICK.values():
             continue
-        done = subprocess.run(typed(project, *words.split()), capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(typed(project, *words.split()), capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
         outputs[words] = done.stdout
     measured = outputs[QUICK["sudo ./run.sh"]]

@@ -45,7 +45,7 @@ def test_the_star_of_connie_writes_what_the_user_may_write(folder: Path) -> None
 
 def make_tiny(folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([ROOT / "scripts" / "make_tiny.py", "--directory", folder], capture_output=True, text=True,
-                          timeout=60, check=False)
+                          check=False)
 
 
 @pytest.mark.parametrize("sudo", [True, False])

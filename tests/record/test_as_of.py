@@ -52,7 +52,7 @@ def test_a_page_as_of_a_day(tmp_path: Path, address: str) -> None:
     (tmp_path / "old.pages").write_text(PAGE)
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "old", "--quiet",
                            "0.5", "--timeout", "30", "--as-of", "2013-03-12", "--archive", address],
-                          capture_output=True, text=True, timeout=110, check=False)
+                          capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     mirror = tmp_path / "old"
     assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()

@@ -92,8 +92,8 @@ def test_what_was_exported_comes_back(tmp_path: Path, exported: Any) -> None:
     source = exported(tmp_path)
     (tmp_path / "back.pages").write_text(PAGE)
     done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "back", "--from",
-                           str(source), "--quiet", "0.5", "--timeout", "15"], capture_output=True, text=True,
-                          timeout=60, check=False)
+                           str(source), "--quiet", "0.5", "--timeout", "120"], capture_output=True, text=True,
+                          check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "fit for the experiment" in done.stdout
     assert "similar URL" not in done.stdout, "everything is found under its own URL and body"

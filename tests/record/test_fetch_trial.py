@@ -63,8 +63,8 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
     with site() as port:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {port}\n")
         done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "x", "--remap",
-                               str(tmp_path / "remap"), "--quiet", "0.5", "--timeout", "15"],
-                              capture_output=True, text=True, timeout=90, check=False)
+                               str(tmp_path / "remap"), "--quiet", "0.5", "--timeout", "60"],
+                              capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"http://{HOST}/consent: fit for the experiment" in done.stdout
     assert f"http://{HOST}/again: fit for the experiment" in done.stdout

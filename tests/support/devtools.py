@@ -53,7 +53,7 @@ def import_hars(*archives: Any) -> list[Any]:
         os.chown(work_dir, user.uid, user.gid)
         done = subprocess.run([sys.executable, "-c", f"IMPORT = {IMPORT!r}\n{CHROME}", work_dir, str(user.uid),
                                str(user.gid)], input=json.dumps(archives), text=True, cwd=ROOT, capture_output=True,
-                              timeout=60, check=False)
+                              check=False)
     assert done.returncode == 0, done.stderr
     found: list[Any] = json.loads(done.stdout)
     return found

@@ -186,12 +186,11 @@ def started(base: Path, testruns: int, tfo: str, delaynet_ms: int = DELAYNET_MS)
 def _small_disk(folder: Path, size: str) -> Iterator[None]:
     """Make `folder` a disk of its own, of `size` bytes (tmpfs(5)), while this lasts."""
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", str(folder)], check=True,
-                   timeout=10)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", str(folder)], check=True)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True, timeout=10)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def make_page(base: Path) -> None:

@@ -34,4 +34,4 @@ def enter_own_machine(scratch: Path) -> None:
                     ["mount", "-t", "tmpfs", "tmpfs", str(NAMED_NAMESPACES)],
                     ["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(MACHINES.folder)],
                     ["ip", "link", "set", "lo", "up"]):
-        subprocess.run(command, check=True, timeout=10)
+        subprocess.run(command, check=True)

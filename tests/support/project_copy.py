@@ -19,8 +19,9 @@ STAND_IN = ('mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd
 
 
 ANY_TIME = (sys.executable, str(ROOT / "tests" / "support" / "any_time.py"))
-TFO = (*ANY_TIME, str(ROOT / "tfo.py"), "--patience", "0")
-"""tfo.py as tests run it that are not about lateness: other programs are there, and a load may be late."""
+TFO = (*ANY_TIME, str(ROOT / "tfo.py"), "--patience", "0", "--retries", "9")
+"""tfo.py as tests run it that are not about lateness: other programs are there, and a load may be late, or fail by
+accident (a SYN that is sent again, say) several times."""
 
 
 def copy_project(target: Path) -> Path:

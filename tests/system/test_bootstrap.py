@@ -16,8 +16,7 @@ def use_half_an_environment(project: Path) -> "subprocess.CompletedProcess[str]"
     (project / ".venv" / "bin").mkdir(parents=True)
     (project / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
     (project / "program.py").write_text("from harness.bootstrap import use_project_python\nuse_project_python()\n")
-    return subprocess.run([sys.executable, "program.py"], cwd=project, capture_output=True, text=True, check=False,
-                          timeout=10)
+    return subprocess.run([sys.executable, "program.py"], cwd=project, capture_output=True, text=True, check=False)
 
 
 def test_half_an_environment_is_none(tmp_path: Path) -> None:

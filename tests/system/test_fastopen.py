@@ -76,7 +76,7 @@ def test_the_switch_is_the_namespaces_own(namespace: int) -> None:
     for value in (ON, OFF, ON):
         set_fastopen([namespace], value)
         shown = subprocess.run(["nsenter", f"--net=/proc/{namespace}/ns/net", "cat", str(SYSCTL)], capture_output=True,
-                               text=True, check=True, timeout=10).stdout
+                               text=True, check=True).stdout
         assert int(shown) == value
     assert SYSCTL.read_text() == outside
 

@@ -50,7 +50,7 @@ print(lost)
 def times_lost(where: str, begin: str = "") -> tuple[str, str]:
     """Interrupt a process in and around `where` again and again; return how often it was not as before, and errors."""
     script = SCRIPT.format(where=where, begin=begin, times=INTERRUPTED)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
     return done.stdout, done.stderr
 

@@ -29,7 +29,7 @@ if not why:
 
 
 def entered(script: Path, *before: str, **environment: str) -> str:
-    done = subprocess.run([*before, sys.executable, str(script), str(ROOT)], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([*before, sys.executable, str(script), str(ROOT)], capture_output=True, text=True,
                           check=True, env={**os.environ, **environment})
     return done.stdout
 

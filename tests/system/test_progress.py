@@ -37,7 +37,7 @@ def environment() -> dict[str, str]:
 def piped(*steps: str, step_s: float = 0) -> list[str]:
     """Return the lines that a job of `steps` prints into a pipe."""
     done = subprocess.run([sys.executable, "-c", SCRIPT, str(step_s), *steps], env=environment(), capture_output=True,
-                          text=True, timeout=20, check=True)
+                          text=True, check=True)
     assert done.stderr == ""
     return done.stdout.splitlines()
 

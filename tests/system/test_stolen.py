@@ -37,5 +37,5 @@ def test_only_tests_of_times_are_left_unjudged(stolen: int, outcome: str, tmp_pa
     (tmp_path / "test_failing.py").write_text(FAILING)
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}",
                            "-o", "markers=timing\nslow\nroot\nchrome", tmp_path], cwd=tmp_path, capture_output=True,
-                          text=True, check=False, timeout=60)
+                          text=True, check=False)
     assert done.stdout.splitlines()[-1].startswith(outcome), done.stdout

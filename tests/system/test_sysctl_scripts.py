@@ -13,8 +13,8 @@ NOBODY = 65534
 
 def _in_new_namespace(command: str) -> str:
     """Return what a shell prints in a network namespace of its own, where net.ipv4.tcp_fastopen starts with 1."""
-    return subprocess.run(["unshare", "--net", "bash", "-ec", command], stdout=subprocess.PIPE, text=True, check=True,
-                          timeout=10).stdout
+    return subprocess.run(["unshare", "--net", "bash", "-ec", command], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
 
 
 @pytest.mark.root
@@ -40,7 +40,7 @@ def _as_nobody(script: Path) -> subprocess.CompletedProcess[str]:
     """Run a script without root. Bash reads it from its input, because nobody may not enter every directory."""
     user = NOBODY if os.geteuid() == 0 else None
     return subprocess.run(["bash", "-s"], input=script.read_text(), capture_output=True, text=True, check=False,
-                          timeout=10, user=user, group=user, extra_groups=[] if user else None, cwd="/")
+                          user=user, group=user, extra_groups=[] if user else None, cwd="/")
 
 
 @pytest.mark.parametrize("script", [ENABLE, DISABLE])
