@@ -25,6 +25,7 @@ from connie.bench.rounds import CallTimes, format_line, percentile, run_rounds
 from connie.bench.strategies import OWN
 from tests.support import forked
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
+from tests.support.ran import ran
 
 __all__ = ["names"]
 
@@ -35,7 +36,7 @@ LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4
 
 
 def typed(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([str(CONBENCH), *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return ran(CONBENCH, *arguments)
 
 
 @pytest.mark.parametrize(("times_s", "failed", "expected"), [

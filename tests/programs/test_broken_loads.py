@@ -22,6 +22,7 @@ from harness.network.rtt import rtt_tolerance_ms
 from harness.replay.body import KEPT_BYTES
 from tests.support.har_schema import assert_har
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(290)]
@@ -56,7 +57,7 @@ class Spoiled:
 
 
 def run(*command: str, timeout_s: float = 230) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    return ran(*command, timeout_s=timeout_s)
 
 
 def make_pages(directory: Path) -> Path:

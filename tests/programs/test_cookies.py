@@ -1,7 +1,6 @@
 """First visits: what TFO saves while cookies are not there yet, counted in round trips of a chain of connections."""
 
 import statistics
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from harness.files.pages import sanitise
 from harness.files.results import read_results
 from tests.support.explained_pages import document, inserting
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import SmallMirror
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(240)]
@@ -74,10 +74,8 @@ def measure(base: Path, mode: str) -> FirstVisit:
     for url, following in zip(CHAIN[1:], [*CHAIN[2:], None], strict=True):
         mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
     mirror.finish(CHAIN[0])
-    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--delaynet",
-                           str(RTT_MS // 2), "--testruns", "2", "--cookies", mode],
-                          capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", "--delaynet", RTT_MS // 2, "--testruns", "2",
+        "--cookies", mode, status=0)
     return FirstVisit(base, select(read_results(base / "client"), "load"))
 
 

@@ -17,14 +17,14 @@ from harness.measure.version import program_digest
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
 
 SYN_SHARE = 0.99
 
 
 def experiment(base: Path, *options: str, timeout_s: float = 110) -> "subprocess.CompletedProcess[str]":
-    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    return ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", *options, timeout_s=timeout_s)
 
 
 def records(base: Path) -> list[dict[str, Any]]:
@@ -116,16 +116,14 @@ def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
 @pytest.mark.root
 def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
     base = one_document(tmp_path)
-    done = subprocess.run([*TFO, "--dir", str(base), "--name", "small"], capture_output=True, text=True, timeout=30,
-                          env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"}, check=False)
+    done = ran(*TFO, "--dir", base, "--name", "small", env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"})
     assert (done.returncode, done.stderr.count("\n")) == (69, 1)
     assert done.stderr.startswith("/nowhere/chrome: no Chrome")
 
 
 @pytest.mark.root
 def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
-    done = subprocess.run([*AS_ORDINARY, *TFO, "--dir", str(tmp_path)], capture_output=True, text=True, timeout=30,
-                          check=False)
+    done = ran(*AS_ORDINARY, *TFO, "--dir", tmp_path)
     assert (done.returncode, done.stderr) == (2, "./tfo.py: needs root for network namespaces; run: sudo ./tfo.py\n")
 
 

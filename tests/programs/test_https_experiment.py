@@ -16,6 +16,7 @@ from tests.support.forked import typed
 from tests.support.har_schema import assert_har
 from tests.support.https_recording import HttpsRecording
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 
 RTT_MS = 200
 TOLERANCE = 0.2
@@ -43,8 +44,7 @@ def record(directory: Path) -> Path:
 
 
 def experiment(base: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    return ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", *options)
 
 
 def loads(base: Path) -> list[dict[str, Any]]:
@@ -109,11 +109,9 @@ def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
     """The servers' certificates are made by one authority, Chrome is told another one's fingerprint."""
     base = record(tmp_path / "base")
     open_authority(tmp_path / "other")
-    command = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py"),
-               f"authority={tmp_path / 'other'}", "--dir", str(base), "--name", "small",
-               "--testruns", "2", "--tfo", "1", "--delaynet", "5", "--retries", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr
+    ran(sys.executable, ROOT / "tests" / "support" / "spoiled_experiment.py", f"authority={tmp_path / 'other'}",
+        "--dir", base, "--name", "small", "--testruns", "2", "--tfo", "1", "--delaynet", "5", "--retries", "0",
+        status=1)
     failed = [load["failed_requests"] for load in loads(base)]
     assert failed == [{"net::ERR_CERT_AUTHORITY_INVALID": 1}]
     assert all("Chrome shows an error page" in load["why_not"] for load in loads(base))

@@ -1,7 +1,6 @@
 """Host names that share a server: fewer addresses and fewer cookies, over HTTP/2 fewer connections, the same page."""
 
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from tests.support.explained_pages import document, inserting
 from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import SmallMirror
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
@@ -28,10 +28,8 @@ DELAY_MS = 100
 
 def measure(base: Path, *options: str) -> list[LoadRecord]:
     """Measure the pages in `base`; return the records of the loads that count, those without TFO first."""
-    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--delaynet",
-                           str(DELAY_MS), "--testruns", "2", *options],
-                          capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", "--delaynet", DELAY_MS, "--testruns", "2", *options,
+        status=0)
     loads = [load.record for load in read_results(base / "client").loads if load.run and load.record]
     return sorted(loads, key=lambda record: record.tfo)
 
@@ -88,9 +86,8 @@ def test_a_domain_has_one_server_and_every_host_its_log(tmp_path: Path) -> None:
     assert [*experiment.settings["measured_rtt_ms"]] == ["one.test", "two.test"]
     table = plot(base, "--clientdir", base / "client", "--outputdir", base / "out").stdout
     assert "--layout domain" in table
-    other = subprocess.run([*TFO, "--dir", str(base), "--name", "small", "--delaynet", str(DELAY_MS), "--resume",
-                            "--layout", "one", "--testruns", "2", "--tfo", "1", "--quiet", "0.2"],
-                           capture_output=True, text=True, timeout=60, check=False)
+    other = ran(*TFO, "--dir", base, "--name", "small", "--delaynet", DELAY_MS, "--resume", "--layout", "one",
+                "--testruns", "2", "--tfo", "1", "--quiet", "0.2")
     assert (other.returncode, "--resume: layout was 'domain: 3 host names on 2" in other.stderr) == (2, True)
 
 

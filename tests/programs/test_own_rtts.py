@@ -1,7 +1,6 @@
 """--rtt recorded: on a chain of connections to two servers TFO saves the round trips to each, of their own length."""
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from harness.files.pages import sanitise
 from harness.files.results import read_results
 from tests.support.explained_pages import document, inserting
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import SmallMirror
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(180)]
@@ -66,9 +66,8 @@ def measure(base: Path) -> Measured:
     mirror.add(CHAIN[2], "/* the end */", "text/javascript")
     mirror.finish(PAGE)
     (base / "small.rtts").write_text("".join(f"{host} {rtt_ms}\n" for host, rtt_ms in RTTS_MS.items()))
-    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2",
-                           "--rtt", "recorded"], capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", "--testruns", "2", "--rtt", "recorded",
+               status=0)
     assert "40 to 240 ms wanted, as recorded, each within" in done.stdout
     selection = select(read_results(base / "client"), "load")
     prediction = selection.row(sanitise(PAGE), MEDIAN_MS).prediction

@@ -19,6 +19,7 @@ from harness.show.console import HEADER
 from harness.system.lock import MACHINES
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
+from tests.support.ran import ran
 from tests.support.small_mirror import chain_of_hosts
 
 SOON = ("--quiet", "0.3", "--patience", "0")
@@ -47,8 +48,7 @@ def made_project(directory: Path) -> Path:
 
 
 def run(project: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(typed(project, "./run.sh", *options), capture_output=True, text=True, timeout=180,
-                          env={**os.environ, **environment}, check=False)
+    return ran(*typed(project, "./run.sh", *options), timeout_s=180, env={**os.environ, **environment})
 
 
 @pytest.mark.root
@@ -144,9 +144,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 def test_small_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     """And its servers, an ordinary user's, can read it whatever root's umask is."""
     as_root = typed(project, "env", "SUDO_UID=0", "SUDO_GID=0", "./run.sh", "--name", "Small")
-    done = subprocess.run([*as_root, "--rtt", "recorded", "--dry-run"], capture_output=True, text=True, timeout=180,
-                          umask=0o077, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(*as_root, "--rtt", "recorded", "--dry-run", status=0, timeout_s=180, umask=0o077)
     assert all(path.stat().st_mode & 0o004 for path in (project / "Small").rglob("*"))
     assert "= 16 page loads" in done.stdout
     files = PageFiles(project, "Small")
@@ -193,7 +191,7 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
 @pytest.mark.root
 def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
     """`sudo git clone` is typed often: all of the folder is root's, and no page can be made there."""
-    subprocess.run(["chmod", "-R", "go+rX", project], check=True)
+    ran("chmod", "-R", "go+rX", project, status=0)
     done = run(project, "--name", "Small", "--dry-run", **SUDO)
     assert done.returncode == 2
     assert done.stderr.endswith(f"{ORDINARY.name} cannot write there (Permission denied); give another --dir, or make "
@@ -266,6 +264,5 @@ def test_sudo_variables_that_are_no_numbers(same_project: Path) -> None:
 
 
 def test_without_root_it_says_what_to_type() -> None:
-    command = ["bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', str(ROOT / "run.sh")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = ran("bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', ROOT / "run.sh")
     assert (done.returncode, done.stderr) == (2, "run.sh: needs root for network namespaces; run: sudo ./run.sh\n")

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from harness.system.privileges import User
+from tests.support.ran import ran
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOBODY = 65534
@@ -37,9 +38,8 @@ class Project:
               **environment: str) -> subprocess.CompletedProcess[str]:
         """Run setup.sh with the stand-ins first in PATH."""
         environment = {"PATH": path or f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.root), **environment}
-        return subprocess.run([*prefix, self.root / "scripts" / "setup.sh", *arguments], env=environment, cwd="/",
-                              user=user, group=user, extra_groups=[] if user else None, capture_output=True, text=True,
-                              check=False, timeout=100)
+        return ran(*prefix, self.root / "scripts" / "setup.sh", *arguments, cwd="/", env=environment, user=user,
+                   group=user, extra_groups=[] if user else None)
 
     def stand_in(self, name: str, script: str) -> None:
         """Put a shell script in the place of a command."""
@@ -94,8 +94,7 @@ def test_environment_belongs_to_who_called_sudo(environment: Project) -> None:
 def test_second_run_installs_nothing(environment: Project) -> None:
     project = environment
     python = project.root / ".venv" / "bin" / "python"
-    sees_mininet = subprocess.run([python, "-c", "import sys; print('/usr/lib/python3/dist-packages' in sys.path)"],
-                                  capture_output=True, text=True, check=True, timeout=10)
+    sees_mininet = ran(python, "-c", "import sys; print('/usr/lib/python3/dist-packages' in sys.path)", status=0)
     assert sees_mininet.stdout == "True\n"
     # From here on, an environment that pip touches is a failure.
     real = python.readlink()
@@ -157,7 +156,7 @@ def test_what_the_caller_has_alone_does_not_count(project: Project) -> None:
     (project.root / "requirements/run.txt").write_text("small==1.0\n")
     answer = project.setup(HOME=str(own.parent), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(project.root))
     assert answer.returncode == 0, answer.stderr
-    subprocess.run([project.root / ".venv" / "bin" / "python", "-c", "import small"], check=True, env={"HOME": "/"})
+    ran(project.root / ".venv" / "bin" / "python", "-c", "import small", status=0, env={"HOME": "/"})
 
 
 @pytest.mark.root
@@ -181,9 +180,8 @@ def test_a_cdpath_leads_no_script_elsewhere(project: Project) -> None:
     (project.root / "elsewhere" / "scripts").mkdir(parents=True)
     for script in ("submission.sh", "check.sh"):
         shutil.copy(ROOT / "scripts" / script, project.root / "scripts")
-        done = subprocess.run(["bash", f"scripts/{script}", *(["gtlogin"] if script == "submission.sh" else [])],
-                              cwd=project.root, env={"PATH": "/usr/bin:/bin", "CDPATH": f"{project.root}/elsewhere:."},
-                              capture_output=True, text=True, check=False, timeout=30)
+        done = ran("bash", f"scripts/{script}", *(["gtlogin"] if script == "submission.sh" else []), cwd=project.root,
+                   env={"PATH": "/usr/bin:/bin", "CDPATH": f"{project.root}/elsewhere:."})
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.count("\n") == 1
         assert "elsewhere" not in done.stderr

@@ -18,6 +18,7 @@ from harness.measure.preflight import check_pages
 from scripts.make_tiny import make_tiny
 from scripts.vm.bios_boot import mbr_code, placed_core
 from tests.support.ordinary import ORDINARY, SUDO
+from tests.support.ran import ran
 
 QEMU = """#!/bin/sh
 case "$*" in "-device help") exit 0 ;; esac
@@ -33,8 +34,7 @@ case "$line" in *poweroff*) kill "$(cat "$STATE/qemu")" ;; *) cd "$STATE" && exe
 
 
 def run(script: str, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([ROOT / "scripts" / script, *arguments], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, **environment}, check=False)
+    return ran(ROOT / "scripts" / script, *arguments, env={**os.environ, **environment})
 
 
 @pytest.fixture
@@ -91,9 +91,8 @@ def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("qemu-img"), reason="no qemu-img")
 def test_an_ova_is_a_described_disk_and_says_its_own_sums(tmp_path: Path) -> None:
-    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", tmp_path / "disk.qcow2", "1G"], check=True)
-    subprocess.run([ROOT / "scripts" / "vm" / "ova.sh", tmp_path / "disk.qcow2", "lab", tmp_path / "lab.ova", "1"],
-                   check=True)
+    ran("qemu-img", "create", "-q", "-f", "qcow2", tmp_path / "disk.qcow2", "1G", status=0)
+    ran(ROOT / "scripts" / "vm" / "ova.sh", tmp_path / "disk.qcow2", "lab", tmp_path / "lab.ova", "1", status=0)
     with tarfile.open(tmp_path / "lab.ova") as ova:
         files = {member.name: ova.extractfile(member).read() for member in ova}     # type: ignore[union-attr]
     assert [*files] == ["lab.ovf", "lab.mf", "lab.vmdk"], "the description first (DSP0243, 5.3)"
@@ -172,10 +171,8 @@ def test_run_vm_keeps_what_it_has_copied_before(machine: dict[str, str], tmp_pat
     shutil.copytree(ROOT / "scripts", tmp_path / "own" / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     for cell in ("50-1-tfo-0", "10-1-tfo-0"):
         command = f"rm -rf client && mkdir -p client/{cell} && touch client/{cell}/page.json"
-        done = subprocess.run([tmp_path / "own" / "scripts" / "run-vm.sh", "--arch", "amd64", "--image",
-                               tmp_path / "image", "--get", "--", "sh", "-c", command], capture_output=True, text=True,
-                              env={**os.environ, **machine}, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
+        ran(tmp_path / "own" / "scripts" / "run-vm.sh", "--arch", "amd64", "--image", tmp_path / "image", "--get", "--",
+            "sh", "-c", command, status=0, env={**os.environ, **machine})
     now, earlier = sorted((tmp_path / "own" / "vm").iterdir())
     assert [path.name for path in (now / "client").iterdir()] == ["10-1-tfo-0"]
     assert [path.name for path in (earlier / "client").iterdir()] == ["50-1-tfo-0"]

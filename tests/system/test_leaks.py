@@ -1,13 +1,13 @@
 """The leak detectors fail a test that leaves something behind, and name what; one row for each kind on the machine."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 
 
 @pytest.mark.root
@@ -31,8 +31,7 @@ subprocess.run({command!r}, check=True)
 for leak in find_leaks(before, scratch, patience_s=0):
     print(leak)
 """
-    answer = subprocess.run(["unshare", "--net", sys.executable, "-c", program], cwd=ROOT, capture_output=True,
-                            text=True, check=True, timeout=20)
+    answer = ran("unshare", "--net", sys.executable, "-c", program, status=0, cwd=ROOT)
     assert answer.stdout.splitlines() == leaks
 
 
@@ -51,10 +50,8 @@ def test_failing_test_names_its_leak(tmp_path: Path) -> None:
         "    os.dup(0)\n"
         "    threading.Thread(target=time.sleep, args=[4]).start()\n"
         "    LEFT.extend([socket.socket(), subprocess.Popen(['sleep', '9'])])\n")
-    answer = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}",
-                             "-o", "markers=chrome", tmp_path / "tests"],
-                            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
-                            env={**os.environ, "TFO_LAB_CHROME": sys.executable})
-    assert answer.returncode == 1, answer.stdout
+    answer = ran(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}", "-o",
+                 "markers=chrome", tmp_path / "tests", status=1, cwd=tmp_path,
+                 env={**os.environ, "TFO_LAB_CHROME": sys.executable})
     for kind in ("file in TMPDIR", "process", "descriptor", "thread", "socket", "child"):
         assert f"{kind} left behind: " in answer.stdout

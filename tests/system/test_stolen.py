@@ -1,12 +1,12 @@
 """A test of times is not judged while the machine's host takes the processor, and is judged otherwise."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 from tests.support.stolen import Stolen, too_much
 
 FAILING = """
@@ -35,7 +35,6 @@ def test_only_tests_of_times_are_left_unjudged(stolen: int, outcome: str, tmp_pa
         "class Stat:\n    def read_text(self):\n        return f'cpu 0 0 0 0 0 0 0 {next(ticks)} 0'\n"
         "stolen.STAT = Stat()\n")
     (tmp_path / "test_failing.py").write_text(FAILING)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}",
-                           "-o", "markers=timing\nslow\nroot\nchrome", tmp_path], cwd=tmp_path, capture_output=True,
-                          text=True, check=False, timeout=60)
+    done = ran(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}", "-o",
+               "markers=timing\nslow\nroot\nchrome", tmp_path, cwd=tmp_path)
     assert done.stdout.splitlines()[-1].startswith(outcome), done.stdout
