@@ -17,8 +17,7 @@ import pytest
 
 from harness.files.transport import Transport
 from tests.support.https_recording import HttpsRecording
-from tests.support.project_copy import TFO
-from tests.support.ran import ran
+from tests.support.project_copy import experiment
 
 RTTS_MS = (200.0, 100.0, 20.0)
 SHARE, SLACK_MS = 0.03, 6.0
@@ -58,8 +57,8 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> Loads:
     """Return the record of a measured load at each RTT over each transport, with its `entries`, those of its HAR."""
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
     base = record(tmp_path_factory.mktemp("compared"))
-    done = ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", "--compare-transports", "--testruns", "2",
-               "--delays", " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), timeout_s=380)
+    done = experiment(base, "--compare-transports", "--testruns", "2", "--delays",
+                      " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None, timeout_s=380)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = {}
     for path in (base / "client").glob("*-1-tfo-*/*.json"):

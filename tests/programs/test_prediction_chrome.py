@@ -10,8 +10,7 @@ from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
 from harness.network.rtt import check_rtts
 from tests.support.explained_pages import BUSY, CHAIN, HANDSHAKES, KEPT, SIX, make_pages
-from tests.support.project_copy import TFO
-from tests.support.ran import ran
+from tests.support.project_copy import experiment
 
 RTT_MS = 200
 TOLERANCE_PERCENT = 5
@@ -26,8 +25,7 @@ pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mar
 def measure(base: Path, http: str, *pages: str) -> Results:
     """Load `pages` once to warm up and once for the record, without and with TFO."""
     make_pages(base, *pages)
-    ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", "--http", http, "--delaynet", RTT_MS // 2,
-        "--testruns", "2", status=0)
+    experiment(base, "--http", http, "--delaynet", RTT_MS // 2, "--testruns", "2")
     return read_results(base / "client")
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.ran import ran
-from tests.support.stolen import Stolen, too_much
 
 FAILING = """
 import pytest
@@ -18,11 +17,6 @@ def test_of_times():
 def test_of_something_else():
     assert False, "wrong"
 """
-
-
-def test_what_is_too_much() -> None:
-    assert too_much(Stolen(5.0, 100.0), Stolen(5.0, 110.0)) == ""
-    assert "of its processors' time meanwhile" in too_much(Stolen(5.0, 100.0), Stolen(25.0, 110.0))
 
 
 @pytest.mark.parametrize(("stolen", "outcome"), [(0, "2 failed"), (1000, "1 failed, 1 skipped")])
