@@ -16,7 +16,7 @@ from harness.measure.version import program_digest
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
 from tests.support.project_copy import TFO, experiment
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
 
 SYN_SHARE = 0.99
@@ -110,7 +110,7 @@ def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
 def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     done = ran(*TFO, "--dir", base, "--name", "small", env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"})
-    assert (done.returncode, done.stderr.count("\n")) == (69, 1)
+    assert_refused(done, 69)
     assert done.stderr.startswith("/nowhere/chrome: no Chrome")
 
 

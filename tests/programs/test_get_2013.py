@@ -9,7 +9,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.recording import read_recording
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 
 SCRIPT = ROOT / "scripts" / "get-2013.sh"
 URL = "http://www.a.test"
@@ -83,4 +83,4 @@ def test_bad_use_is_one_line(tmp_path: Path) -> None:
         assert (status, said.count("\n")) == (2, 1), options
     shutil.rmtree(tmp_path / "here")
     done = ran(SCRIPT, "--dir", tmp_path / "here")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert_refused(done)

@@ -19,7 +19,7 @@ from harness.show.console import HEADER
 from harness.system.lock import MACHINES
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import chain_of_hosts
 
 SOON = ("--quiet", "0.3", "--patience", "0")
@@ -165,7 +165,7 @@ BAD_USE = [
 @pytest.mark.parametrize("options", BAD_USE, ids=" ".join)
 def test_bad_use_is_one_line(options: list[str], same_project: Path) -> None:
     done = run(same_project, *options)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert_refused(done)
     assert options[0].partition("=")[0] in done.stderr
 
 
@@ -174,7 +174,7 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
     """Unless others are asked for, to which they are scaled."""
     asked = ("--name", "small", "--rtt", "recorded", "--quick", "--dry-run")
     refused = run(same_project, *asked)
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert_refused(refused)
     assert "small.rtts:1: --rtt recorded: this recording does not tell how far away" in refused.stderr
     (same_project / "small.rtts").write_text("www.nytimes.com 35\nhost1.test 80\n")
     for more, delays in (((), 1), (("--sweep-rtt", "20,100"), 2), (("--delays", "10 50 100"), 3)):
@@ -183,7 +183,7 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
         assert f"= {2 + 2 * delays} page loads;" in done.stdout
     for word, more in (("recorded*2", ("--delays", "10")), ("recorded", ("--delayhome", "5")), ("20", ())):
         refused = run(same_project, *asked[:2], "--rtt", word, *more, "--dry-run")
-        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+        assert_refused(refused)
         assert "--rtt" in refused.stderr
     (same_project / "small.rtts").unlink()
 
@@ -210,7 +210,7 @@ def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path
     assert done.returncode == 0, done.stderr
     assert "3 delays" in done.stdout
     refused = run(same_project, "--sweep-rtt", "5,5.0", **german)
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert_refused(refused)
 
 
 @pytest.mark.root

@@ -13,3 +13,8 @@ def ran(*command: object, status: int | None = None, timeout_s: float = LIMIT_S,
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=timeout_s, check=False, **more)
     assert status in (None, done.returncode), f"status {done.returncode}: {done.stdout}{done.stderr}"
     return done
+
+
+def assert_refused(done: "subprocess.CompletedProcess[str]", status: int = 2) -> None:
+    """Fail unless a command ended with `status`, and one line that says why."""
+    assert (done.returncode, done.stderr.count("\n")) == (status, 1), done.stdout + done.stderr
