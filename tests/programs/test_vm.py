@@ -33,8 +33,9 @@ case "$line" in *poweroff*) kill "$(cat "$STATE/qemu")" ;; *) cd "$STATE" && exe
 """Stand-ins: a VM that is a sleeping process, and an SSH that runs the command line it is given here."""
 
 
-def run(script: str, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return ran(ROOT / "scripts" / script, *arguments, env={**os.environ, **environment})
+def run(script: str, *arguments: str, status: int | None = None, **environment: str
+        ) -> "subprocess.CompletedProcess[str]":
+    return ran(ROOT / "scripts" / script, *arguments, status=status, env={**os.environ, **environment})
 
 
 @pytest.fixture
@@ -51,9 +52,10 @@ def machine(tmp_path: Path) -> dict[str, str]:
             "TMPDIR": str(tmp_path / "scratch")}
 
 
-def run_vm(machine: dict[str, str], *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+def run_vm(machine: dict[str, str], *arguments: str, status: int | None = None, **more: str
+           ) -> "subprocess.CompletedProcess[str]":
     image = f"{machine['STATE']}/image"
-    return run("run-vm.sh", "--arch", "amd64", "--image", image, *arguments, **machine, **more)
+    return run("run-vm.sh", "--arch", "amd64", "--image", image, *arguments, status=status, **machine, **more)
 
 
 @pytest.mark.parametrize(("script", "arguments", "message"), [
@@ -73,16 +75,14 @@ def run_vm(machine: dict[str, str], *arguments: str, **more: str) -> "subprocess
     ("run-vm.sh", ["--"], "-- wants a command"),
 ])
 def test_bad_use(script: str, arguments: list[str], message: str) -> None:
-    done = run(script, *arguments)
-    assert done.returncode == 2
+    done = run(script, *arguments, status=2)
     assert message in done.stderr
     assert not done.stdout
 
 
 @pytest.mark.parametrize("arch", ["amd64", "arm64"])
 def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
-    done = run("make-vm.sh", "--dry-run", "--arch", arch, "--disk", "20", "--output", str(tmp_path / "vm"))
-    assert done.returncode == 0, done.stderr
+    done = run("make-vm.sh", "--dry-run", "--arch", arch, "--disk", "20", "--output", str(tmp_path / "vm"), status=0)
     assert f"linux-image-{arch}" in done.stdout
     assert "20 GiB" in done.stdout
     assert f"{tmp_path}/vm/tfo-lab-{arch}.qcow2" in done.stdout
@@ -122,9 +122,8 @@ def test_make_vm_gives_away_only_what_it_made(tmp_path: Path) -> None:
         (tmp_path / "bin" / name).chmod(0o755)
     (tmp_path / "there").mkdir()
     for output, owner in ((tmp_path / "there", 0), (tmp_path / "made", ORDINARY.uid)):
-        done = run("make-vm.sh", "--arch", "amd64", "--output", str(output),
-                   PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}", TMPDIR=str(tmp_path), **SUDO)
-        assert done.returncode == 0, done.stdout + done.stderr
+        run("make-vm.sh", "--arch", "amd64", "--output", str(output), status=0,
+            PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}", TMPDIR=str(tmp_path), **SUDO)
         assert (output / "tfo-lab-amd64.qcow2").stat().st_uid == ORDINARY.uid
         assert output.stat().st_uid == owner
 
@@ -138,8 +137,8 @@ def test_run_vm_says_how_it_would_start(machine: dict[str, str]) -> None:
 
 
 def test_run_vm_hands_on_words_output_and_status(machine: dict[str, str]) -> None:
-    done = run_vm(machine, "--", "sh", "-c", 'basename "$PWD"; echo "$1" >&2; exit 7', "sh", "two  words; $HOME")
-    assert done.returncode == 7
+    done = run_vm(machine, "--", "sh", "-c", 'basename "$PWD"; echo "$1" >&2; exit 7', "sh", "two  words; $HOME",
+                  status=7)
     assert done.stdout == "tfo-lab\n"
     assert "two  words; $HOME\n" in done.stderr
     pid = (Path(machine["STATE"]) / "qemu").read_text().strip()
@@ -149,8 +148,7 @@ def test_run_vm_hands_on_words_output_and_status(machine: dict[str, str]) -> Non
 
 def test_run_vm_when_qemu_fails(machine: dict[str, str]) -> None:
     (Path(machine["STATE"]) / "bin" / "ssh").write_text("#!/bin/sh\nexit 255\n")
-    done = run_vm(machine, "--", "true", QEMU_FAILS="yes")
-    assert done.returncode == 1
+    done = run_vm(machine, "--", "true", status=1, QEMU_FAILS="yes")
     assert "no such machine" in done.stderr
     assert not list(Path(machine["TMPDIR"]).iterdir())
 
