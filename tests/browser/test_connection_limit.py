@@ -1,7 +1,6 @@
 """How many connections Chrome has open to a host at once, counted by a server that lets all of them wait."""
 
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,6 +16,7 @@ from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError
 from harness.measure.preflight import check_connection_limit
 from harness.system.privileges import browsing_user, give, passable_temp_root
+from tests.support.ran import ran
 
 IMAGES = 16
 FULL_S, MORE_S = 60.0, 0.5
@@ -97,7 +97,7 @@ def most_at_once(per_host: int, place: int | None, expected: int) -> int:
         give(Path(work_dir), user)
         argv = [work_dir, user.uid, user.gid, shim, server.server_port, per_host, "" if place is None else place]
         try:
-            subprocess.run([sys.executable, "-c", CHROME, *map(str, argv)], cwd=ROOT, check=True)
+            ran(sys.executable, "-c", CHROME, *argv, status=0, cwd=ROOT)
         finally:
             server.shutdown()
             thread.join()

@@ -24,7 +24,7 @@ from harness.measure.settings import Settings
 from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants
 from tests.support.faults import command_of
-from tests.support.waiting import wait_until
+from tests.support.ran import ran
 
 pytestmark = pytest.mark.chrome
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
@@ -244,9 +244,8 @@ def test_a_chrome_that_cannot_start_says_why(chrome: str, words: str) -> None:
         binary.chmod(0o755)
         wanted = PageLoad(url=URL, hack_dns=str(remap), work_dir=str(work_dir), interface="lo", uid=user.uid,
                           gid=user.gid, binary=str(binary), driver=find_browser().driver)
-        done = subprocess.run([sys.executable, LOAD_PAGE, wanted.to_json()],
-                              env={**os.environ, "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "intra.net"},
-                              capture_output=True, text=True, check=False)
+        done = ran(sys.executable, LOAD_PAGE, wanted.to_json(),
+                   env={**os.environ, "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "intra.net"})
     assert done.returncode == 1
     assert done.stderr.startswith("Chrome did not start: session not created: ")
     assert done.stderr.endswith(f" It said: {words}\n")

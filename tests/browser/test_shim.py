@@ -14,6 +14,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.fastopen import OFF, ON, difference, read_counters, set_fastopen
+from tests.support.ran import ran
 from tests.support.started import started
 
 SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
@@ -44,8 +45,7 @@ def ipv4(address, port):
 
 def gcc(source: Path, library: Path, *options: str) -> str:
     """Compile as scripts/setup.sh does; return the compiler's complaints."""
-    command = ["gcc", "-O2", "-Wall", "-Wextra", *options, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    return ran("gcc", "-O2", "-Wall", "-Wextra", *options, "-shared", "-fPIC", "-o", library, source, "-ldl").stderr
 
 
 def compiled(source: Path, library: Path) -> Path:
@@ -85,8 +85,7 @@ def printed(code: str, environment: dict[str, str], *arguments: str, prefix: tup
 @pytest.mark.parametrize(("days", "shift_days"), [
     ("100", 100), ("1", 1), ("-3", -3), ("0", 0), (None, 0), ("", 0), ("many", 0)])
 def test_date_is_some_days_ahead(shim: Path, days: str | None, shift_days: int) -> None:
-    said = subprocess.run(["date", "+%s"], env=preloaded(shim, days=days), capture_output=True, text=True,
-                          check=True).stdout
+    said = ran("date", "+%s", status=0, env=preloaded(shim, days=days)).stdout
     assert int(said) - time.time() == pytest.approx(shift_days * DAY_S, abs=5)
 
 
@@ -209,11 +208,11 @@ def hosts() -> Iterator[TwoHosts]:
         near, far = (stack.enter_context(started("unshare", "--net", "sh", "-c", "echo ready; exec sleep 60")).pid
                      for _ in range(2))
         cable = f"ip link add cable type veth peer name cable netns {far}"
-        subprocess.run(inside(near, *cable.split()), check=True)
+        ran(*inside(near, *cable.split()), status=0)
         for pid, last in ((near, 1), (far, 2)):
             setup = (f"ip link set lo up; ip link set cable up; ip addr add 10.9.0.{last}/24 dev cable; "
                      f"[ ! -e /proc/net/if_inet6 ] || ip addr add fd09::{last}/64 dev cable nodad")
-            subprocess.run(inside(pid, "sh", "-ec", setup), check=True)
+            ran(*inside(pid, "sh", "-ec", setup), status=0)
         set_fastopen([near, far], ON)
         for pid, address in ((far, "10.9.0.2"), (near, "127.0.0.1"), *([(far, "fd09::2")] if has_ipv6() else [])):
             stack.enter_context(started(*inside(pid, sys.executable, "-c", SERVER, address)))

@@ -25,6 +25,7 @@ from connie.bench.rounds import CallTimes, format_line, percentile, run_rounds
 from connie.bench.strategies import OWN
 from tests.support import forked
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
+from tests.support.ran import assert_refused, ran
 
 __all__ = ["names"]
 
@@ -35,7 +36,7 @@ LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4
 
 
 def typed(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([str(CONBENCH), *arguments], capture_output=True, text=True, check=False)
+    return ran(CONBENCH, *arguments)
 
 
 @pytest.mark.parametrize(("times_s", "failed", "expected"), [
@@ -199,7 +200,7 @@ def test_bad_input_is_one_line_and_status_2(arguments: tuple[str, ...], named: s
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9.example\n")
     (tmp_path / "utf-16.txt").write_bytes("ab\n".encode("utf-16-le"))
     done = forked.typed(CONBENCH, *arguments, cwd=tmp_path)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert_refused(done)
     assert named in done.stderr
 
 
@@ -218,5 +219,5 @@ def test_lines_that_cannot_be_printed(open_output: Callable[[], int]) -> None:
                               stderr=subprocess.PIPE, text=True, check=False)
     finally:
         os.close(output)
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert_refused(done, 1)
     assert done.stderr.startswith("stopped: ")

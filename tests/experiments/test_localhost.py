@@ -26,6 +26,7 @@ from harness.system.fastopen import ON
 from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
 from tests.support.project_copy import ANY_TIME
+from tests.support.ran import ran
 
 PROGRAM = ROOT / "experiments" / "localhost.py"
 RTT_MS = 200
@@ -58,10 +59,8 @@ def run(base: Path, *options: str) -> Ran:
     make_pages(base, CHAIN)
     for path in (base, *base.rglob("*")):
         os.chown(path, ORDINARY.uid, ORDINARY.gid)
-    done = subprocess.run([*AS_ORDINARY, *ANY_TIME, str(PROGRAM), "--dir", str(base), "--name", "small", "--delays",
-                           str(RTT_MS // 2), "--quick", "--quiet", "0.2", "--patience", "0", *options],
-                          capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(*AS_ORDINARY, *ANY_TIME, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2, "--quick",
+               "--quiet", "0.2", "--patience", "0", *options, status=0)
     results = read_results(base / "localhost" / "client")
     return Ran(done.stdout, results, select(results, "load"))
 
@@ -72,8 +71,7 @@ def run(base: Path, *options: str) -> Ran:
     (("--quiet", "20"), "longer than --quiet-limit waits for it"),
     (("--delays", "5 x"), "'x' is not a number")])
 def test_what_makes_no_experiment_is_told_in_a_line(option: tuple[str, ...], complaint: str) -> None:
-    done = subprocess.run([sys.executable, PROGRAM, *option], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
+    done = ran(sys.executable, PROGRAM, *option, status=2)
     assert complaint in done.stderr.splitlines()[-1]
 
 

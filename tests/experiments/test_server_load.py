@@ -24,6 +24,7 @@ from harness.system.processes import descendants
 from tests.support.faults import command_of
 from tests.support.internet.server import NGINX
 from tests.support.project_copy import copy_project, typed
+from tests.support.ran import assert_refused, ran
 
 pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
@@ -89,8 +90,7 @@ def test_no_nginx_outlives_a_killed_experiment(open_to_all: Path) -> None:
     """Its network would go on with it for ever. The numbers that it prints are those of its own PID namespace."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    done = subprocess.run([sys.executable, "-c", KILLED, open_to_all, str(port)], cwd=ROOT, capture_output=True,
-                          text=True, check=False)
+    done = ran(sys.executable, "-c", KILLED, open_to_all, port, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert done.stdout.split()
     deadline_s = time.monotonic() + GONE_S
@@ -154,10 +154,8 @@ def packets_before_the_answer(capture: Path) -> dict[str, Counter[int]]:
 def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered(tmp_path: Path) -> None:
     """Nobody listens: all fail, and the rate is held all the same."""
     client = tmp_path / "http_load"
-    subprocess.run([shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm"],
-                   check=True)
-    said = subprocess.run([client, "127.0.0.1", "9", "/", "1000", "0.5", "0"], capture_output=True, text=True,
-                          check=True).stdout
+    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
+    said = ran(client, "127.0.0.1", "9", "/", "1000", "0.5", "0", status=0).stdout
     found = re.fullmatch(r'\{"begun": 500, "answered": 0, "failed": 500, "seconds": ([\d.]+), "latencies_us": \[\]\}\n',
                          said)
     assert found, said
@@ -168,8 +166,7 @@ def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered
 def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> None:
     """An answer that its server broke off counted, and as a quick one."""
     client = tmp_path / "http_load"
-    subprocess.run([shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm"],
-                   check=True)
+    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
 
     def answer(listener: socket.socket) -> None:
         for _ in range(20):
@@ -180,8 +177,7 @@ def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> Non
 
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
         answering = pool.submit(answer, listener)
-        said = subprocess.run([client, "127.0.0.1", str(listener.getsockname()[1]), "/", "100", "0.2", "0"],
-                              capture_output=True, text=True, check=True).stdout
+        said = ran(client, "127.0.0.1", listener.getsockname()[1], "/", "100", "0.2", "0", status=0).stdout
         answering.result(10)
     assert (json.loads(said)["answered"], json.loads(said)["failed"]) == (answered, 20 - answered)
 
@@ -189,13 +185,10 @@ def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> Non
 def test_a_low_rate_is_held_as_well_as_a_high_one(tmp_path: Path) -> None:
     """Of 20 requests in a second it was said that they took 0.95 s: 21 a second, which does not count."""
     client = tmp_path / "http_load"
-    subprocess.run([shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm"],
-                   check=True)
-    said = subprocess.run([client, "127.0.0.1", "9", "/", "20", "1", "0"], capture_output=True, text=True,
-                          check=True).stdout
+    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
+    said = ran(client, "127.0.0.1", "9", "/", "20", "1", "0", status=0).stdout
     assert json.loads(said)["begun"] == 20
     assert 1 <= json.loads(said)["seconds"] < PATIENCE_S
-    done = subprocess.run([sys.executable, ROOT / "experiments" / "server_load.py", "--rates", "1", "--seconds", "0.5"],
-                          capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    done = ran(sys.executable, ROOT / "experiments" / "server_load.py", "--rates", "1", "--seconds", "0.5")
+    assert_refused(done)
     assert "is not one request in 0.5 s; " in done.stderr

@@ -10,6 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.networks import KERNEL, NO_BOOT
+from tests.support.ran import ran
 
 UML = ROOT / "scripts" / "uml.sh"
 # Root, since then conftest.py looks for what is left behind; the script itself works without.
@@ -28,9 +29,8 @@ FIRST = ("nice", "-n", "-10")
 clock may be late: an RTT of 206 ms for 200 was seen. So nothing is judged by its time (any_time.py)."""
 
 
-def run_uml(*arguments: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
-    done = subprocess.run([*FIRST, UML, *arguments], cwd=ROOT / "tests", env={**os.environ, **environment}, text=True,
-                          capture_output=True, check=False)
+def run_uml(*arguments: str | Path, timeout_s: float = 100, **environment: str) -> "subprocess.CompletedProcess[str]":
+    done = ran(*FIRST, UML, *arguments, timeout_s=timeout_s, cwd=ROOT / "tests", env={**os.environ, **environment})
     if NO_BOOT in done.stderr:
         pytest.skip(done.stderr)
     return done
@@ -80,7 +80,7 @@ def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> No
     scratch = list(Path(os.environ["TMPDIR"]).glob("tfo-lab-uml-*"))
     assert len(scratch) == (number == signal.SIGKILL)
     for directory in scratch:
-        subprocess.run(["rm", "-r", directory], check=True)
+        ran("rm", "-r", directory, status=0)
 
 
 def test_a_kernel_that_dies_is_said_in_a_line() -> None:
@@ -106,7 +106,6 @@ def test_a_missing_kernel_is_said_with_what_installs_it(tmp_path: Path) -> None:
     script = tmp_path / "scripts" / "uml.sh"
     script.parent.mkdir()
     script.write_text(UML.read_text().replace(str(KERNEL), "/nowhere/linux.uml"))
-    done = subprocess.run(["bash", script, "true"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
+    done = ran("bash", script, "true", status=2)
     assert done.stderr == ("uml.sh: user-mode-linux or kmod is not installed; run: sudo ./scripts/setup.sh --tests; "
                            "only Debian on x86_64 has it\n")

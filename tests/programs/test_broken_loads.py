@@ -22,6 +22,7 @@ from harness.network.rtt import rtt_tolerance_ms
 from harness.replay.body import KEPT_BYTES
 from tests.support.har_schema import assert_har
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
@@ -55,8 +56,8 @@ class Spoiled:
         return list(self.load(page, 1, tfo)["why_not"])
 
 
-def run(*command: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*command: object, status: int | None = None) -> "subprocess.CompletedProcess[str]":
+    return ran(*command, status=status, timeout_s=230)
 
 
 def make_pages(directory: Path) -> Path:
@@ -75,9 +76,9 @@ def make_pages(directory: Path) -> Path:
 @pytest.fixture(scope="module")
 def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Spoiled:
     base = make_pages(tmp_path_factory.mktemp("spoiled"))
-    done = run(*SPOIL, "rules", "--dir", str(base), "--name", "small", "--testruns", "2", "--delaynet", "5",
+    done = run(*SPOIL, "rules", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
                "--retries", "0", "--patience", "0")
-    plot = run(str(ROOT / "plot.py"), "--clientdir", str(base / "client"), "--outputdir", str(base / "out"))
+    plot = run(ROOT / "plot.py", "--clientdir", base / "client", "--outputdir", base / "out")
     return Spoiled(base, done, plot)
 
 
@@ -85,12 +86,10 @@ def test_accidents_are_measured_again_and_the_table_is_full(tmp_path: Path) -> N
     """A server that hangs, and a Chrome that is killed."""
     base = make_pages(tmp_path)
     (base / "small.pages").write_text("http://server.test\n")
-    done = run(*SPOIL, "once", "--dir", str(base), "--name", "small", "--testruns", "2", "--delaynet", "5",
-               "--patience", "0")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run(*SPOIL, "once", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
+               "--patience", "0", status=0)
     assert "4 of 4 page loads are valid; it took 6 loads, since 2 failed by accident" in done.stdout
-    plot = run(str(ROOT / "plot.py"), "--clientdir", str(base / "client"), "--outputdir", str(base / "out"))
-    assert plot.returncode == 0, plot.stdout + plot.stderr
+    run(ROOT / "plot.py", "--clientdir", base / "client", "--outputdir", base / "out", status=0)
     tried = sorted(path.parent.parent.name for path in base.glob("client/*/attempt-1/*.json"))
     assert tried == ["5-1-tfo-0", "5-1-tfo-1"]
     order = json.loads((base / "client" / "experiment-5.json").read_text())["order"]
@@ -183,8 +182,7 @@ def test_whatever_a_load_leaves_is_whole(spoiled: Spoiled) -> None:
 
 def test_wrong_rtt(tmp_path: Path) -> None:
     base = one_document(tmp_path)
-    done = run(*SPOIL, "rtt", "--dir", str(base), "--name", "small", "--delaynet", "20", "--patience", "0")
-    assert done.returncode == 1
+    done = run(*SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0", status=1)
     said = re.fullmatch(r"40 ms: RTT to one\.test is ([\d.]+) ms, not 40 \+- 1\.8 ms: .*\n", done.stderr)
     assert said is not None, done.stderr
     assert float(said[1]) > 40 + rtt_tolerance_ms(40)
@@ -194,10 +192,8 @@ def test_wrong_rtt(tmp_path: Path) -> None:
 def test_full_disk(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     (base / "client").mkdir()
-    done = run("unshare", "--mount", "sh", "-c", CLIENT_IN_MEMORY, "sh", str(base), "64k", *TFO,
-               "--dir", str(base), "--name", "small", "--delaynet", "5", "--testruns", "5",
-               "--retries", "0")
-    assert done.returncode == 1, done.stdout + done.stderr
+    done = run("unshare", "--mount", "sh", "-c", CLIENT_IN_MEMORY, "sh", base, "64k", *TFO, "--dir", base,
+               "--name", "small", "--delaynet", "5", "--testruns", "5", "--retries", "0", status=1)
     complaint = done.stderr.splitlines()[-1]
     assert complaint.startswith(str(base / "client" / "5-"))
     assert complaint.endswith(": the disk is full; make room and try again")

@@ -24,6 +24,7 @@ from harness.system.processes import descendants, is_running
 from tests.support.faults import command_of
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
+from tests.support.ran import ran
 from tests.support.small_mirror import chain_of_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome]
@@ -113,7 +114,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 def commands_below(process: "subprocess.Popen[str]") -> str:
     """Return the command lines of all that `process` started and that still runs."""
     pids = ",".join(map(str, [process.pid, *descendants(process.pid)]))
-    return subprocess.run(["ps", "-ww", "-o", "args", "-p", pids], capture_output=True, text=True, check=False).stdout
+    return ran("ps", "-ww", "-o", "args", "-p", pids).stdout
 
 
 @pytest.mark.slow
@@ -209,7 +210,7 @@ def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_pl
     try:
         read_until(process, "RTT to 12 servers")
         for command in (["./run.sh", "--name", "small"], ["./tfo.py", "--name", "small"]):
-            second = subprocess.run(typed(project, *command), capture_output=True, text=True, check=False)
+            second = ran(*typed(project, *command))
             assert second.returncode == ExitStatus.BUSY
             assert second.stderr.startswith(
                 f"{MACHINES.folder}: another experiment is running: pid {process.pid} (./run.sh")
@@ -224,6 +225,5 @@ def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_pl
     order = json.loads((project / "client" / "experiment-20.json").read_text())["order"]
     assert sorted([load["url"], load["run"], load["tfo"]] for load in loads) == sorted(order)
     assert len((project / "client" / "loads.csv").read_text().splitlines()) == 1 + len(loads)
-    plot = subprocess.run(typed(project, "./plot.py"), capture_output=True, text=True, check=False)
-    assert plot.returncode == 1, "cells are missing, and the exit status says so"
+    plot = ran(*typed(project, "./plot.py"), status=1)
     assert "\t40\t-\t-\t-" in plot.stdout, "only warm-up loads were done"

@@ -15,6 +15,7 @@ import pytest
 
 from harness.system.processes import children_by_parent, descendants
 from tests.support.project_copy import copy_project, typed
+from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
@@ -83,9 +84,8 @@ def test_nothing_is_lost_or_doubled_whoever_dies(open_to_all: Path) -> None:
         os.kill(driver.pid, signal.SIGKILL)
     wait_until(lambda: not children_by_parent().get(driver.pid), log)
     before = len(list(sites.glob("[!.]*")))
-    resumed = subprocess.run(typed(project, "./sweep.py", "--resume", "small", "--dir", str(open_to_all), *WORDS[-4:]),
-                             capture_output=True, text=True, check=False)
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    ran(*typed(project, "./sweep.py", "--resume", "small", "--dir", str(open_to_all), *WORDS[-4:]), status=0,
+        timeout_s=DEADLINE_S)
     assert 1 <= before <= SITES
 
     outcomes = [json.loads(path.read_text()) for path in sites.glob("*/site.json")]

@@ -12,14 +12,14 @@ from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
 from tests.support.har_schema import assert_har
 from tests.support.made_warc import DAY, PAGE, SCRIPT, picture, site_records, write_warc
+from tests.support.ran import ran
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
 
 def fetch(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", "old", "--quiet", "0.5",
-               "--timeout", "60", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran(sys.executable, ROOT / "fetch.py", "--dir", directory, "--name", "old", "--quiet", "0.5", "--timeout",
+               "15", *options)
 
 
 def test_a_page_from_a_warc(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ import pytest
 from harness.replay.connection import IDLE_LIMIT_S
 from harness.system.netns import inside
 from tests.support.namespaces import own_namespace
+from tests.support.ran import ran
 from tests.support.replay_process import (
     HOST,
     Running,
@@ -240,7 +240,7 @@ def test_queues_are_long_and_2013_is_short(recording: Path) -> None:
 
 
 def listening_backlog(server: Running) -> int:
-    line = subprocess.run(["ss", "-Hltn", f"sport = :{server.port}"], capture_output=True, text=True, check=True).stdout
+    line = ran("ss", "-Hltn", f"sport = :{server.port}", status=0).stdout
     return int(line.split()[2])
 
 

@@ -134,15 +134,6 @@ def test_after_garbage_all_is_well_and_nothing_was_said(tls_recording: Path) -> 
         assert server.process.communicate()[1] == ""
 
 
-def test_the_log_tells_the_servers_own_time(secure: Secure) -> None:
-    with secure.connect("h2") as connection:
-        assert Client(connection).get("/gone")[1] == b"sorry"
-    wait_until(lambda: last(secure.server)[0].path == "/gone")
-    own_ms = last(secure.server)[0].own_ms
-    assert own_ms is not None
-    assert 0 <= own_ms < 60_000
-
-
 @needs_curl
 def test_curl_agrees(secure: Secure) -> None:
     assert secure.curl("/big", "--http2") == BIG

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from tests.support.internet.recorded import NAME, fetch_command
 from tests.support.internet.server import Internet
+from tests.support.ran import ran
 
 
-def fetch(internet: Internet, directory: Path, urls: list[str], *more: str) -> subprocess.CompletedProcess[str]:
-    """Run fetch.py on `urls` to its end."""
+def fetch(internet: Internet, directory: Path, urls: list[str], *more: str,
+          status: int | None = None, timeout: float = 140) -> subprocess.CompletedProcess[str]:
+    """Run fetch.py on `urls` to its end, which has to be `status` (None: any)."""
     (directory / f"{NAME}.pages").write_text("\n".join(urls))
-    return subprocess.run(command(internet, directory, *more), capture_output=True, text=True, check=False)
+    return ran(*command(internet, directory, *more), status=status, timeout_s=timeout)
 
 
 def command(internet: Internet, directory: Path, *more: str) -> list[str]:

@@ -15,7 +15,6 @@ import dataclasses
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -43,6 +42,7 @@ from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
 from harness.system.tcp import QUEUE
 from tests.support.any_time import judge_no_time
+from tests.support.ran import ran
 
 POLL_S = 0.02
 LIMIT_S = 60.0
@@ -105,7 +105,7 @@ def dropped_syn(lab: Laboratory, load: Load) -> Iterator[None]:
 
     def iptables(*words: str) -> str:
         with inside(server.pid):
-            return subprocess.run(["iptables", *words], check=True, capture_output=True, text=True).stdout
+            return ran("iptables", *words, status=0).stdout
 
     def first_one_only() -> None:
         wait_until(lambda: "-c 0 0" not in iptables("-v", "-S", "INPUT").splitlines()[-1])
@@ -229,8 +229,8 @@ def full_server_log(lab: Laboratory, load: Load) -> Iterator[None]:
 def limit_file_size(pid: int, limits: str) -> None:
     """Change a process's RLIMIT_FSIZE as its own user: root of a container may lack CAP_SYS_RESOURCE."""
     owner = Path(f"/proc/{pid}").stat()
-    subprocess.run(["setpriv", f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "prlimit",
-                    "--pid", str(pid), f"--fsize={limits}"], check=True)
+    ran("setpriv", f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "prlimit", "--pid", pid,
+        f"--fsize={limits}", status=0)
 
 
 @contextmanager
@@ -248,7 +248,7 @@ def really_on(_lab: Laboratory, _load: Load) -> Iterator[None]:
 def no_cookie(lab: Laboratory, load: Load) -> Iterator[None]:
     """The kernel has forgotten the server's TFO cookie."""
     with inside(lab.star.user.pid):
-        subprocess.run(["ip", "tcp_metrics", "delete", lab.star.servers[host_of(load)].address], check=True)
+        ran("ip", "tcp_metrics", "delete", lab.star.servers[host_of(load)].address, status=0)
     yield
 
 

@@ -1,7 +1,6 @@
 """A sweep's driver with Dask itself: every site has one outcome, whoever dies, and every sweep ends."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.sweep.folder import SweepFolder
 from tests.support.made_units import unit
+from tests.support.ran import ran
 
 SITES = 5
 LOST = {"measured": SITES - 1, "failed": 1}
@@ -18,9 +18,8 @@ ENDED = "ExperimentError"
 
 def sweeps(folder: Path, sites: int, workers: int, *tasks: str) -> list[object]:
     """Run sweeps (tests.support.swept); return how each ended."""
-    done = subprocess.run([sys.executable, "-m", "tests.support.swept", folder, str(sites), str(workers), *tasks],
-                          capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
+    done = ran(sys.executable, "-m", "tests.support.swept", folder, sites, workers, *tasks, status=0, timeout_s=200,
+               cwd=ROOT)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

@@ -13,7 +13,7 @@ from harness.bootstrap import ROOT
 from harness.system.processes import children_by_parent, descendants, is_running
 from harness.system.scratch import sweep
 from tests.support.ordinary import ORDINARY, SUDO, acting_as
-from tests.support.waiting import wait_until
+from tests.support.ran import ran
 
 pytestmark = pytest.mark.root
 EXPERIMENT = """import os, subprocess, sys, time
@@ -112,9 +112,7 @@ def test_where_it_may_not_be_contained_a_line_says_so() -> None:
     """As in a container without the right to mount: here, one that may make no further PID namespace."""
     without = ["unshare", "--user", "--map-root-user", "sh", "-ec",
                'echo 0 >/proc/sys/user/max_pid_namespaces; exec "$@"', "sh"]
-    done = subprocess.run([*without, sys.executable, "-c", EXPERIMENT, "7"], cwd=ROOT, capture_output=True, text=True,
-                          check=False)
-    assert done.returncode == 7, done.stderr
+    done = ran(*without, sys.executable, "-c", EXPERIMENT, "7", status=7, cwd=ROOT)
     assert done.stderr.startswith("no PID namespace can be made here (")
     assert done.stderr.count("\n") == 1
     pid, started_as, _, machines = map(int, done.stdout.splitlines()[0].split())

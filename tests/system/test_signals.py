@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 from tests.support.started import started
 from tests.support.waiting import wait_until
 
@@ -71,8 +72,7 @@ def test_it_cleans_up_and_dies_of_the_signal(tmp_path: Path, number: signal.Sign
 
 
 def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT, "0", "drops"], cwd=tmp_path, capture_output=True,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, check=False)
+    done = ran(sys.executable, "-c", SCRIPT, "0", "drops", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == -signal.SIGTERM
     assert (tmp_path / "cleaned").exists()
 

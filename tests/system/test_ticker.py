@@ -12,7 +12,7 @@ from harness.bootstrap import ROOT
 from harness.system.lateness import BUCKETS, bucket_of
 from harness.system.pressure import MS_PER_TICK, parse_stat
 from harness.system.ticker import Stop, Ticks, is_stopped, ticking, worked_ms
-from tests.support.waiting import wait_until
+from tests.support.ran import ran
 
 not_nice = pytest.mark.skipif(os.getpriority(os.PRIO_PROCESS, 0) > 0,
                               reason="of a nice process the kernel's count has none")
@@ -55,8 +55,7 @@ def test_a_gap_of_the_whole_program_is_noted() -> None:
 
     Not the tests' own process: sudo would stand still with it, and its caller's shell take the terminal back.
     """
-    done = subprocess.run([sys.executable, "-c", STOPPED], cwd=ROOT, capture_output=True, text=True,
-                          check=True)
+    done = ran(sys.executable, "-c", STOPPED, status=0, cwd=ROOT)
     gap_ms, before_ms = map(float, done.stdout.split())
     assert gap_ms > 250
     assert before_ms == 0

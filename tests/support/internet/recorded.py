@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import pytest
 from harness.bootstrap import ROOT
 from tests.support.internet import site, today
 from tests.support.internet.server import serve
+from tests.support.ran import ran
 from tests.support.shared import SHARED
 
 NAME = "demo"
@@ -44,9 +44,7 @@ def fetch_command(directory: Path, name: str, remap: Path, ca: Path, *more: str)
 def record(directory: Path, name: str, remap: Path, ca: Path, pages: Iterable[str] = site.RECORDED, *more: str) -> str:
     """Record pages of the test internet, with `more` options; return what fetch.py said."""
     (directory / f"{name}.pages").write_text("\n".join(pages))
-    done = subprocess.run(fetch_command(directory, name, remap, ca, *more), capture_output=True, text=True,
-                          check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(*fetch_command(directory, name, remap, ca, *more), status=0, timeout_s=FETCH_S)
     return done.stdout
 
 
