@@ -25,6 +25,7 @@ from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants
 from tests.support.faults import command_of
 from tests.support.ran import ran
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.chrome
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"

@@ -142,7 +142,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """The command a user types, for connie alone."""
     directory = tmp_path_factory.mktemp("figures")
     ran(ROOT / "connie" / "star.py", "--strategies", CONNIE, f"{CONNIE}, TFO", FLOOR, "--rounds", "12", "--outputdir",
-        directory, status=0, timeout_s=280)
+        directory, status=0)
     assert (directory / "connie-home.png").read_bytes().startswith(b"\x89PNG")
     values = json.loads((directory / "connie-home.json").read_text())
     return Results([Time(**row) for row in values["times"]], [Cost(**row) for row in values["costs"]])

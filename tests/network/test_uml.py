@@ -29,8 +29,8 @@ FIRST = ("nice", "-n", "-10")
 clock may be late: an RTT of 206 ms for 200 was seen. So nothing is judged by its time (any_time.py)."""
 
 
-def run_uml(*arguments: str | Path, timeout_s: float = 100, **environment: str) -> "subprocess.CompletedProcess[str]":
-    done = ran(*FIRST, UML, *arguments, timeout_s=timeout_s, cwd=ROOT / "tests", env={**os.environ, **environment})
+def run_uml(*arguments: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    done = ran(*FIRST, UML, *arguments, cwd=ROOT / "tests", env={**os.environ, **environment})
     if NO_BOOT in done.stderr:
         pytest.skip(done.stderr)
     return done

@@ -57,7 +57,7 @@ class Spoiled:
 
 
 def run(*command: object, status: int | None = None) -> "subprocess.CompletedProcess[str]":
-    return ran(*command, status=status, timeout_s=230)
+    return ran(*command, status=status)
 
 
 def make_pages(directory: Path) -> Path:

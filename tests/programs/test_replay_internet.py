@@ -51,8 +51,8 @@ class Replayed:
         return read_recording(self.directory / NAME, self.directory / f"{NAME}.fetchlog")
 
 
-def run(*command: object, statuses: tuple[int, ...] = (0,), timeout_s: float = 400) -> str:
-    done = ran(sys.executable, *command, timeout_s=timeout_s)
+def run(*command: object, statuses: tuple[int, ...] = (0,)) -> str:
+    done = ran(sys.executable, *command)
     assert done.returncode in statuses, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
 def fetch(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return ran(sys.executable, ROOT / "fetch.py", "--dir", directory, "--name", "old", "--quiet", "0.5", "--timeout",
-               "15", *options)
+               "60", *options)
 
 
 def test_a_page_from_a_warc(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ from tests.support.ran import ran
 
 
 def fetch(internet: Internet, directory: Path, urls: list[str], *more: str,
-          status: int | None = None, timeout: float = 140) -> subprocess.CompletedProcess[str]:
+          status: int | None = None) -> subprocess.CompletedProcess[str]:
     """Run fetch.py on `urls` to its end, which has to be `status` (None: any)."""
     (directory / f"{NAME}.pages").write_text("\n".join(urls))
-    return ran(*command(internet, directory, *more), status=status, timeout_s=timeout)
+    return ran(*command(internet, directory, *more), status=status)
 
 
 def command(internet: Internet, directory: Path, *more: str) -> list[str]:

@@ -24,6 +24,7 @@ from harness.browser.program import CLOCK_SHIFT_DAYS, SHIM_SOURCE, Browser
 from harness.mirror.recording import read_recording
 from harness.netlog.load import HttpTransaction, of_load, read_netlog
 from tests.support.ran import ran
+from tests.support.waiting import wait_until
 from tests.support.written import lookup
 
 CHUNK = 8192

@@ -18,7 +18,7 @@ ENDED = "ExperimentError"
 
 def sweeps(folder: Path, sites: int, workers: int, *tasks: str) -> list[object]:
     """Run sweeps (tests.support.swept); return how each ended."""
-    done = ran(sys.executable, "-m", "tests.support.swept", folder, sites, workers, *tasks, status=0, timeout_s=200,
+    done = ran(sys.executable, "-m", "tests.support.swept", folder, sites, workers, *tasks, status=0,
                cwd=ROOT)
     return [json.loads(line) for line in done.stdout.splitlines()]
 

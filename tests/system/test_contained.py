@@ -14,6 +14,7 @@ from harness.system.processes import children_by_parent, descendants, is_running
 from harness.system.scratch import sweep
 from tests.support.ordinary import ORDINARY, SUDO, acting_as
 from tests.support.ran import ran
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.root
 EXPERIMENT = """import os, subprocess, sys, time

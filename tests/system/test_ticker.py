@@ -13,6 +13,7 @@ from harness.system.lateness import BUCKETS, bucket_of
 from harness.system.pressure import MS_PER_TICK, parse_stat
 from harness.system.ticker import Stop, Ticks, is_stopped, ticking, worked_ms
 from tests.support.ran import ran
+from tests.support.waiting import wait_until
 
 not_nice = pytest.mark.skipif(os.getpriority(os.PRIO_PROCESS, 0) > 0,
                               reason="of a nice process the kernel's count has none")

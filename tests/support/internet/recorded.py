@@ -44,7 +44,7 @@ def fetch_command(directory: Path, name: str, remap: Path, ca: Path, *more: str)
 def record(directory: Path, name: str, remap: Path, ca: Path, pages: Iterable[str] = site.RECORDED, *more: str) -> str:
     """Record pages of the test internet, with `more` options; return what fetch.py said."""
     (directory / f"{name}.pages").write_text("\n".join(pages))
-    done = ran(*fetch_command(directory, name, remap, ca, *more), status=0, timeout_s=FETCH_S)
+    done = ran(*fetch_command(directory, name, remap, ca, *more), status=0)
     return done.stdout
 
 
