@@ -3,7 +3,6 @@ of two hosts, the second with early data.
 """
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 

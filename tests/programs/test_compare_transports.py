@@ -9,7 +9,6 @@ nothing else is asked for beside.
 """
 
 import json
-import subprocess
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -18,7 +17,7 @@ import pytest
 
 from harness.files.transport import Transport
 from tests.support.https_recording import HttpsRecording
-from tests.support.project_copy import TFO
+from tests.support.project_copy import experiment
 
 RTTS_MS = (200.0, 100.0, 20.0)
 SHARE, SLACK_MS = 0.03, 6.0
@@ -37,7 +36,7 @@ ODD = 1
 IN_A_ROW = len(DOCUMENTS) + 1
 """How often the page waits for new connections."""
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
 Loads = dict[tuple[float, Transport], dict[str, Any]]
 
@@ -60,9 +59,8 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> Loads:
     """Return the record of a measured load at each RTT over each transport, with its `entries`, those of its HAR."""
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
     base = record(tmp_path_factory.mktemp("compared"))
-    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--compare-transports", "--testruns", "2",
-               "--delays", " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=380, check=False)
+    done = experiment(base, "--compare-transports", "--testruns", "2", "--delays",
+                      " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = {}
     for path in (base / "client").glob("*-1-tfo-*/*.json"):
