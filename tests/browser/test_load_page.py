@@ -139,8 +139,8 @@ def start() -> Iterator[Callable[..., Load]]:
             yield starter
         finally:
             for load in loads:
-                load.process.kill()
-                load.process.communicate()
+                with load.process:
+                    load.process.kill()
                 load.wait_for_the_end()
             server.stop()
 
