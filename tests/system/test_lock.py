@@ -123,6 +123,7 @@ def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: 
     lock.sysctl.write_text("3\n")
     with only_experiment(lock):
         assert lock.sysctl.read_text() == "3\n"
+    assert lock.notes.read_text() == "", "it ended: nothing is to be put back, and nobody is named"
 
 
 @pytest.mark.root
