@@ -130,12 +130,6 @@ def test_without_a_critical_path_nothing_is_said(tmp_path: Path) -> None:
     assert unexplained_saving(row_of(add_pairs(tmp_path, [9000], [1000]))) is None
 
 
-@pytest.mark.parametrize(("runs", "kinds"), [(7, set()), (4, set()), (2, set())])
-def test_steady_loads_need_no_note(tmp_path: Path, runs: int, kinds: set[str]) -> None:
-    for row in selected(make_client(tmp_path, runs=runs)).rows:
-        assert {note.kind.name for note in notes_on(row)} == kinds
-
-
 @pytest.mark.parametrize(("off_ms", "on_ms", "kinds"), [
     ([1000, 1001, 1002, 1003, 1004], [1100, 1101, 1102, 1103, 1104], []),       # a slow-down may be as sure as a gain
     ([1000, 1100, 1200, 1000, 1100, 1200], [1050, 1051, 1052, 1053, 1054, 1055], ["WIDE_SPREAD", "NOT_SIGNIFICANT"]),

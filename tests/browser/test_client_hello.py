@@ -3,7 +3,6 @@
 import contextlib
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -15,6 +14,7 @@ from harness.bootstrap import ROOT
 from harness.browser.client_hello import GROUPS, find_groups
 from harness.browser.program import find_browser, require_shim
 from harness.system.privileges import browsing_user, give, passable_temp_root
+from tests.support.ran import ran
 
 SYN_ROOM = 1420
 """Bytes of data the kernel puts into a SYN to a server with an MSS of 1460: 40 are kept for TCP's options."""
@@ -66,13 +66,13 @@ def client_hello(key_shares: int | None) -> bytes:
     received: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.TemporaryDirectory(
             dir=passable_temp_root(), ignore_cleanup_errors=True) as work_dir:
-        listener.settimeout(30)
+        listener.settimeout(300)
         thread = threading.Thread(target=first_record, args=(listener, received), daemon=True)
         thread.start()
         shim = shutil.copy(require_shim(), work_dir)
         give(Path(work_dir), user)
         argv = [work_dir, user.uid, user.gid, shim, listener.getsockname()[1], "" if key_shares is None else key_shares]
-        subprocess.run([sys.executable, "-c", CHROME, *map(str, argv)], cwd=ROOT, check=True, timeout=60)
+        ran(sys.executable, "-c", CHROME, *argv, status=0, cwd=ROOT)
         thread.join(30)
     return received[0]
 

@@ -14,6 +14,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.fastopen import OFF, ON, difference, read_counters, set_fastopen
+from tests.support.ran import ran
 from tests.support.started import started
 
 SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
@@ -44,8 +45,7 @@ def ipv4(address, port):
 
 def gcc(source: Path, library: Path, *options: str) -> str:
     """Compile as scripts/setup.sh does; return the compiler's complaints."""
-    command = ["gcc", "-O2", "-Wall", "-Wextra", *options, "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stderr
+    return ran("gcc", "-O2", "-Wall", "-Wextra", *options, "-shared", "-fPIC", "-o", library, source, "-ldl").stderr
 
 
 def compiled(source: Path, library: Path) -> Path:
@@ -77,7 +77,7 @@ def preloaded(*libraries: Path, days: str | None = None) -> dict[str, str]:
 def printed(code: str, environment: dict[str, str], *arguments: str, prefix: tuple[str, ...] = ()) -> str:
     """Return what a Python program prints, its complaints included."""
     done = subprocess.run([*prefix, sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=20, check=False)
+                          stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -85,8 +85,7 @@ def printed(code: str, environment: dict[str, str], *arguments: str, prefix: tup
 @pytest.mark.parametrize(("days", "shift_days"), [
     ("100", 100), ("1", 1), ("-3", -3), ("0", 0), (None, 0), ("", 0), ("many", 0)])
 def test_date_is_some_days_ahead(shim: Path, days: str | None, shift_days: int) -> None:
-    said = subprocess.run(["date", "+%s"], env=preloaded(shim, days=days), capture_output=True, text=True, timeout=10,
-                          check=True).stdout
+    said = ran("date", "+%s", status=0, env=preloaded(shim, days=days)).stdout
     assert int(said) - time.time() == pytest.approx(shift_days * DAY_S, abs=5)
 
 
@@ -174,9 +173,9 @@ for _ in range(count):
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as client:
         client.setblocking(blocking)
         print(client.connect_ex((address, 8000)), end=" ")
-        select.select([], [client], [], 5)
+        select.select([], [client], [])
         client.send(b"hello")
-        select.select([client], [], [], 5)
+        select.select([client], [], [])
         assert client.recv(100) == b"HELLO"
 """
 
@@ -209,11 +208,11 @@ def hosts() -> Iterator[TwoHosts]:
         near, far = (stack.enter_context(started("unshare", "--net", "sh", "-c", "echo ready; exec sleep 60")).pid
                      for _ in range(2))
         cable = f"ip link add cable type veth peer name cable netns {far}"
-        subprocess.run(inside(near, *cable.split()), check=True, timeout=10)
+        ran(*inside(near, *cable.split()), status=0)
         for pid, last in ((near, 1), (far, 2)):
             setup = (f"ip link set lo up; ip link set cable up; ip addr add 10.9.0.{last}/24 dev cable; "
                      f"[ ! -e /proc/net/if_inet6 ] || ip addr add fd09::{last}/64 dev cable nodad")
-            subprocess.run(inside(pid, "sh", "-ec", setup), check=True, timeout=10)
+            ran(*inside(pid, "sh", "-ec", setup), status=0)
         set_fastopen([near, far], ON)
         for pid, address in ((far, "10.9.0.2"), (near, "127.0.0.1"), *([(far, "fd09::2")] if has_ipv6() else [])):
             stack.enter_context(started(*inside(pid, sys.executable, "-c", SERVER, address)))

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.support.connie_echo import serving
 from tests.support.connie_hosts import Names, names, refusing, silent
+from tests.support.ran import ran
 
 __all__ = ["names"]
 
@@ -39,15 +39,13 @@ def test_there_are_examples() -> None:
 def test_an_empty_environment_can_install_it(tmp_path: Path) -> None:
     """With the build tools of this environment: no test asks a registry. What is installed runs isolated, alone."""
     shutil.copytree(CONNIE, tmp_path / "source", ignore=shutil.ignore_patterns("__pycache__", "build"))
-    done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps",
-                           "--target", tmp_path / "site", tmp_path / "source"], capture_output=True, text=True,
-                          check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps", "--target",
+               tmp_path / "site", tmp_path / "source", status=0)
     installed = tmp_path / "site" / "connie"
     assert {"aio.py", "http.py", "py.typed", "bench"} <= {path.name for path in installed.iterdir()}
     assert (installed / "bench" / "dial.go").exists()
     assert not (installed / "lab").exists()
     code = (f"import runpy, sys; sys.path.insert(0, {str(tmp_path / 'site')!r}); import connie.aio, connie.http; "
             "sys.argv[1:] = ['127.0.0.1', '--rounds', '3']; runpy.run_module('connie.bench', run_name='__main__')")
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False)
+    done = ran(sys.executable, "-I", "-S", "-c", code)
     assert (done.returncode, done.stdout.count("count 3, ")) == (0, 3), done.stderr

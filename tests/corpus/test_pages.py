@@ -12,7 +12,6 @@ NAME.py is the server, NAME.json what a recording must have, and what a load of 
 
 import json
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -28,6 +27,7 @@ from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser
 from harness.measure.settings import Settings
 from harness.measure.trial import just_recorded, load_once
+from tests.support.ran import ran
 from tests.support.started import started
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
@@ -69,9 +69,8 @@ def test_the_replay_of_a_page_is_the_page(case: str, tmp_path: Path) -> None:
     wanted = json.loads((CASES / f"{case}.json").read_text())
     (tmp_path / f"{NAME}.pages").write_text(wanted["page"])
     with served(case, tmp_path):
-        done = subprocess.run([sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", NAME, "--remap",
-                               tmp_path / "remap", "--ca", tmp_path / "ca.pem", "--timeout", "20"],
-                              capture_output=True, text=True, timeout=110, check=False)
+        done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", NAME, "--remap", tmp_path / "remap",
+                   "--ca", tmp_path / "ca.pem", "--timeout", "20")
     files = PageFiles(tmp_path, NAME)
     (page,) = read_pages(files.pages)
     entries = read_har_log(files.fetchlog / f"{page.name}.har")["entries"]

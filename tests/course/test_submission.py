@@ -12,6 +12,7 @@ from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.show.console import HEADER
 from tests.support.forked import typed
+from tests.support.ran import ran
 
 URLS = ["https://www.example.org/", "http://example.com/a?b=c", "https://www.example.co.uk/x"]
 LOGIN = "gburdell3"
@@ -31,8 +32,7 @@ def write(directory: Path, observations: str | bytes | None = None, urls: list[s
 
 
 def submit(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([ROOT / "scripts" / "submission.sh", "--dir", directory, *arguments], cwd="/",
-                          capture_output=True, text=True, check=False, timeout=30)
+    return ran(ROOT / "scripts" / "submission.sh", "--dir", directory, *arguments, cwd="/")
 
 
 def pack(directory: Path, *options: str) -> "subprocess.CompletedProcess[str]":

@@ -1,12 +1,12 @@
 """experiments/all.sh: what it asks of run.sh (here one that measures nothing), what it keeps, and how it goes on."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 
 pytestmark = pytest.mark.root
 RUN_SH = """#!/usr/bin/env bash
@@ -39,8 +39,7 @@ def run_all(project: Path, statuses: str, *options: str) -> tuple[int, str, list
     """Type it while run.sh ends with these statuses; return its own, what it said, and what run.sh was asked."""
     (project / "asked").write_text("")
     (project / "statuses").write_text("\n".join(statuses))
-    done = subprocess.run([project / "experiments" / "all.sh", *options], capture_output=True, text=True, timeout=60,
-                          check=False)
+    done = ran(project / "experiments" / "all.sh", *options)
     return done.returncode, done.stdout + done.stderr, (project / "asked").read_text().splitlines()
 
 

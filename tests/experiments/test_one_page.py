@@ -2,15 +2,14 @@
 
 import os
 import re
-import subprocess
 
 import pytest
 
 from experiments.one_page import saved
 from harness.bootstrap import ROOT
-from harness.measure.settings import Settings
 from tests.support.ordinary import SUDO
 from tests.support.project_copy import ANY_TIME
+from tests.support.ran import ran
 
 PROGRAM = ROOT / "experiments" / "one_page.py"
 RTT_MS = 200
@@ -23,16 +22,13 @@ def test_what_was_saved_in_words() -> None:
 
 @pytest.mark.root
 @pytest.mark.chrome
-@pytest.mark.timeout(200)
 def test_each_connection_of_a_return_visit_carries_its_request() -> None:
     """What that saves of a page with so many handshakes is measured in tests/programs/test_prediction_chrome.py.
 
     sudo keeps a umask that is stricter than its own: the servers could not read the page.
     """
-    command = [*ANY_TIME, str(PROGRAM), "--rtt", str(RTT_MS), "--runs", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False, umask=0o077,
-                          env={**os.environ, **SUDO})
-    assert done.returncode == 0, f"a load was refused {1 + Settings.retries} times:\n{done.stderr}"
+    done = ran(*ANY_TIME, PROGRAM, "--rtt", RTT_MS, "--runs", "1", status=0, env={**os.environ, **SUDO},
+               umask=0o077)
     loads = re.findall(r"^TFO (\d), run (\d): \d+ ms, (\d) of (\d) connections", done.stdout, re.MULTILINE)
     off = [(int(in_syn), int(all_of_it)) for tfo, _, in_syn, all_of_it in loads if tfo == "0"]
     warm = [(int(in_syn), int(all_of_it)) for tfo, run, in_syn, all_of_it in loads if tfo == "1" and run != "0"]

@@ -24,8 +24,9 @@ from harness.system.processes import descendants
 from tests.support.faults import command_of
 from tests.support.internet.server import NGINX
 from tests.support.project_copy import copy_project, typed
+from tests.support.ran import assert_refused, ran
 
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(120),
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 RATE = 400
 BEFORE_THE_ANSWER = {"off": 5, "on": 3, "refused": 4}
@@ -33,11 +34,11 @@ BEFORE_THE_ANSWER = {"off": 5, "on": 3, "refused": 4}
 request, its ACK. With it the SYN holds the request and the SYN-ACK acknowledges that (RFC 7413, section 4.2.2).
 Refused, the request goes again together with the ACK of the SYN-ACK."""
 NEARLY_ALL = 0.95
-STAR_S = 30.0
+STAR_S = 300.0
 PATIENCE_S = 3.0
 """http_load.c's for answers: what waited for them would begin its last request so much later."""
 
-GONE_S = 5.0
+GONE_S = 60.0
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -70,7 +71,7 @@ def test_each_request_in_the_syn_saves_the_server_a_packet(project: Path, server
     capture = tmp_path / "packets.pcap"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as experiment, \
             captured_at_user(experiment, capture):
-        said, _ = experiment.communicate(timeout=100)
+        said, _ = experiment.communicate()
     assert experiment.returncode == 0, said
     with (project / "output-figures" / f"server-load-{server}.csv").open() as file:
         samples = {row["mode"]: row for row in csv.DictReader(file)}
@@ -89,8 +90,7 @@ def test_no_nginx_outlives_a_killed_experiment(open_to_all: Path) -> None:
     """Its network would go on with it for ever. The numbers that it prints are those of its own PID namespace."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    done = subprocess.run([sys.executable, "-c", KILLED, open_to_all, str(port)], cwd=ROOT, capture_output=True,
-                          text=True, timeout=60, check=False)
+    done = ran(sys.executable, "-c", KILLED, open_to_all, port, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert done.stdout.split()
     deadline_s = time.monotonic() + GONE_S
@@ -122,7 +122,7 @@ def captured_at_user(experiment: "subprocess.Popen[str]", path: Path) -> Iterato
         yield
     finally:
         tcpdump.terminate()
-        tcpdump.wait(10)
+        tcpdump.wait()
 
 
 def packets_before_the_answer(capture: Path) -> dict[str, Counter[int]]:
@@ -154,10 +154,8 @@ def packets_before_the_answer(capture: Path) -> dict[str, Counter[int]]:
 def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered(tmp_path: Path) -> None:
     """Nobody listens: all fail, and the rate is held all the same."""
     client = tmp_path / "http_load"
-    subprocess.run([shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm"],
-                   check=True)
-    said = subprocess.run([client, "127.0.0.1", "9", "/", "1000", "0.5", "0"], capture_output=True, text=True,
-                          timeout=20, check=True).stdout
+    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
+    said = ran(client, "127.0.0.1", "9", "/", "1000", "0.5", "0", status=0).stdout
     found = re.fullmatch(r'\{"begun": 500, "answered": 0, "failed": 500, "seconds": ([\d.]+), "latencies_us": \[\]\}\n',
                          said)
     assert found, said
@@ -168,8 +166,7 @@ def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered
 def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> None:
     """An answer that its server broke off counted, and as a quick one."""
     client = tmp_path / "http_load"
-    subprocess.run([shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm"],
-                   check=True)
+    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
 
     def answer(listener: socket.socket) -> None:
         for _ in range(20):
@@ -180,8 +177,7 @@ def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> Non
 
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
         answering = pool.submit(answer, listener)
-        said = subprocess.run([client, "127.0.0.1", str(listener.getsockname()[1]), "/", "100", "0.2", "0"],
-                              capture_output=True, text=True, timeout=20, check=True).stdout
+        said = ran(client, "127.0.0.1", listener.getsockname()[1], "/", "100", "0.2", "0", status=0).stdout
         answering.result(10)
     assert (json.loads(said)["answered"], json.loads(said)["failed"]) == (answered, 20 - answered)
 
@@ -189,13 +185,10 @@ def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> Non
 def test_a_low_rate_is_held_as_well_as_a_high_one(tmp_path: Path) -> None:
     """Of 20 requests in a second it was said that they took 0.95 s: 21 a second, which does not count."""
     client = tmp_path / "http_load"
-    subprocess.run([shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm"],
-                   check=True)
-    said = subprocess.run([client, "127.0.0.1", "9", "/", "20", "1", "0"], capture_output=True, text=True, timeout=20,
-                          check=True).stdout
+    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
+    said = ran(client, "127.0.0.1", "9", "/", "20", "1", "0", status=0).stdout
     assert json.loads(said)["begun"] == 20
     assert 1 <= json.loads(said)["seconds"] < PATIENCE_S
-    done = subprocess.run([sys.executable, ROOT / "experiments" / "server_load.py", "--rates", "1", "--seconds", "0.5"],
-                          capture_output=True, text=True, timeout=30, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    done = ran(sys.executable, ROOT / "experiments" / "server_load.py", "--rates", "1", "--seconds", "0.5")
+    assert_refused(done)
     assert "is not one request in 0.5 s; " in done.stderr

@@ -6,7 +6,6 @@ import os
 import pwd
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import types
@@ -27,6 +26,7 @@ from harness.network.needs import PROGRAMS, check_programs
 from harness.system.privileges import browsing_user
 from tests.support.https_recording import HttpsRecording
 from tests.support.ordinary import SUDO
+from tests.support.ran import ran
 
 FIRST, SECOND = "http://www.one.test/", "http://two.test/path?x=1"
 BODIES = {"www.one.test/index.html": b"<p>one", "two.test/path?x=1": b"<p>the second"}
@@ -282,9 +282,7 @@ def test_a_driver_of_chromes_version(chrome: str, on_path: list[str], of_package
 @pytest.mark.root
 def test_a_full_disk_is_said_before_chrome_does_not_start_on_it() -> None:
     on_a_small_disk = 'mount -t tmpfs -o size=8M,mode=1777 tmpfs /mnt && TMPDIR=/mnt "$@" --dry-run'
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", on_a_small_disk, "sh", ROOT / "tfo.py"],
-                          capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 69
+    done = ran("unshare", "--mount", "sh", "-c", on_a_small_disk, "sh", ROOT / "tfo.py", status=69)
     assert re.fullmatch(r"/mnt: 8 MB free, and Chrome needs up to \d+; make room there, .*\n", done.stderr)
 
 
@@ -305,7 +303,7 @@ run_main(lambda: check_room(privileges.passable_temp_root()))
 ])
 def test_chrome_starts_from_where_programs_may(shared: list[str], problem: str) -> None:
     without_programs = 'mount -t tmpfs -o noexec,mode=1777 tmpfs /mnt && mkdir /mnt/other && TMPDIR=/mnt exec "$@"'
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", without_programs, "sh", sys.executable, "-c", STARTED_FROM,
-                           *shared], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = ran("unshare", "--mount", "sh", "-c", without_programs, "sh", sys.executable, "-c", STARTED_FROM, *shared,
+               cwd=ROOT)
     assert re.fullmatch(problem, done.stderr)
     assert done.returncode == (69 if problem else 0)

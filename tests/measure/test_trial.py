@@ -1,6 +1,5 @@
 """A page that no load can get whole is said to be unfit before anything is measured."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from harness.measure.trial import Trial, say_ready, trial_of
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_record
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror
 
 PAGE = Page("http://one.test", "httpone.test")
@@ -40,12 +40,9 @@ def test_a_hollow_page_is_found_by_a_dry_run(tmp_path: Path) -> None:
     mirror.add("http://whole.test/", f"<!doctype html>{ICON}<p>whole")
     base = mirror.finish("http://hollow.test/", "http://whole.test/")
     command = [*TFO, "--quiet", "0.3", "--dir", str(base), "--name", "small", "--dry-run"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 1, done.stdout + done.stderr
+    done = ran(*command, status=1)
     assert done.stderr == ("http://hollow.test/: not fit to be measured: 9 of 10 requests failed: no such host "
                            "(gone0.example, gone1.example, gone2.example, …); record it again, or take it out\n")
     assert not (base / "client").exists()
-    checked = subprocess.run([*command[:-1], "--dry-run=check", "--testruns", "2"], capture_output=True, text=True,
-                             timeout=110, check=False)
-    assert checked.returncode == 0
+    checked = ran(*command[:-1], "--dry-run=check", "--testruns", "2", status=0)
     assert checked.stdout.startswith("ready: 2 pages on 2 hosts; ")

@@ -1,6 +1,5 @@
 """The digest by which --resume and a sweep tell programs apart: it changes with what may change a number."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.measure import version
+from tests.support.ran import ran
 
 TFO = "from harness.measure import loads\n"
 SOURCES = {**{f"harness/{room}/__init__.py": "" for room in version.ROOMS}, "tfo.py": TFO,
@@ -47,7 +47,6 @@ def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pyte
 
 
 def test_an_experiment_imports_nothing_of_other_rooms() -> None:
-    command = [sys.executable, "-c", "import tfo, sys; print(*{name.split('.')[1] for name in sys.modules "
-                                     "if name.startswith('harness.')})"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = "import tfo, sys; print(*{name.split('.')[1] for name in sys.modules if name.startswith('harness.')})"
+    done = ran(sys.executable, "-c", loaded, status=0, cwd=ROOT)
     assert set(done.stdout.split()) <= {*version.ROOMS, "bootstrap", "errors"}

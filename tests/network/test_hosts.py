@@ -17,6 +17,7 @@ from harness.system import environment
 from harness.system.netns import inside
 from harness.system.tcp import listen
 from tests.support.namespaces import host_with
+from tests.support.ran import ran
 
 pytestmark = pytest.mark.root
 
@@ -44,10 +45,8 @@ def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Pat
                                          check=False).returncode != 0:
         pytest.skip(f"no {iptables} here")
     there = f"{ALL_DROPPED} exec {PYTHON} tests/support/star_elsewhere.py"
-    done = subprocess.run(["unshare", "--net", "sh", "-ec", there],
-                          cwd=ROOT, env=path_with(tmp_path, "iptables", f'exec {program} "$@"'),
-                          capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
+    done = ran("unshare", "--net", "sh", "-ec", there, status=0, cwd=ROOT,
+               env=path_with(tmp_path, "iptables", f'exec {program} "$@"'))
     found = json.loads(done.stdout)
     print(f"wanted 20 ms, measured {found['measured_ms']}")
     assert len(found["measured_ms"]) == 2     # check_rtts has compared them
@@ -86,8 +85,8 @@ def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_p
     ("-sys_nice", ["tfo-test/delay_line.py", "--interface", "lo", "--delay-ms", "1"], 1, "no priority over other"),
 ])
 def test_a_container_without_a_privilege(lacking: str, command: list[str], status: int, problem: str) -> None:
-    done = subprocess.run(["unshare", "--net", "setpriv", "--bounding-set", lacking, "--inh-caps", lacking, "--",
-                           str(PYTHON), *command], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    done = ran("unshare", "--net", "setpriv", "--bounding-set", lacking, "--inh-caps", lacking, "--", PYTHON, *command,
+               cwd=ROOT)
     assert done.returncode == status
     assert done.stderr.startswith(problem)
     assert done.stderr.count("\n") == 1, "one line"
@@ -99,7 +98,7 @@ def test_servers_use_cubic_whatever_the_default() -> None:
         assert environment.sysctls(host.pid)["net.ipv4.tcp_congestion_control"] == "reno"
         assert environment.server_congestion_control(host.pid) == "cubic"
         with inside(host.pid), listen("127.0.0.1", 8000) as listener:
-            with socket.create_connection(("127.0.0.1", 8000), timeout=5), listener.accept()[0] as accepted:
+            with socket.create_connection(("127.0.0.1", 8000)), listener.accept()[0] as accepted:
                 used = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     assert used.rstrip(b"\0") == b"cubic"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.system.netns import inside
+from tests.support.ran import ran
 
 PAIR = Path(__file__).resolve().parent.parent.parent / "tfo-test"
 CLIENT_ADDRESS, SERVER_ADDRESS = "10.99.0.1", "10.99.0.2"
@@ -36,7 +37,7 @@ def _namespace(stack: ExitStack) -> int:
 
 
 def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, timeout=10)
+    ran("ip", *words, status=0)
 
 
 @pytest.fixture
@@ -80,8 +81,8 @@ def _talk(wire: Wire, connections: int) -> tuple[list[bool], list[bool]]:
         with inside(wire.client_pid):
             client = subprocess.run([sys.executable, PAIR / "client.py", "--address", SERVER_ADDRESS,
                                      "--connections", str(connections)],
-                                    stdout=subprocess.PIPE, text=True, check=True, timeout=30)
-        said, _ = server.communicate(timeout=30)
+                                    stdout=subprocess.PIPE, text=True, check=True)
+        said, _ = server.communicate()
         assert server.returncode == 0
     return _syn_data(client.stdout), _syn_data(said)
 
@@ -121,18 +122,14 @@ def test_both_ends_must_be_willing(wire: Wire, value: int) -> None:
 
 def test_client_without_a_server_says_so_in_one_line() -> None:
     # Port 1 (tcpmux) has no server on any machine of today.
-    answer = subprocess.run([sys.executable, PAIR / "client.py", "--port", "1"], capture_output=True, text=True,
-                            check=False, timeout=30)
-    assert answer.returncode == 1
+    answer = ran(sys.executable, PAIR / "client.py", "--port", "1", status=1)
     assert answer.stderr.startswith("127.0.0.1:1: ")
     assert answer.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("arguments", [["--address", "192.0.2.1"], ["--port", "99999"]])
 def test_server_that_cannot_listen_says_so_in_one_line(arguments: list[str]) -> None:
-    answer = subprocess.run([sys.executable, PAIR / "server.py", *arguments], capture_output=True, text=True,
-                            check=False, timeout=30)
-    assert answer.returncode == 2
+    answer = ran(sys.executable, PAIR / "server.py", *arguments, status=2)
     assert answer.stderr.count("\n") == 1
     assert arguments[1] in answer.stderr
 
@@ -141,10 +138,9 @@ def test_server_that_cannot_listen_says_so_in_one_line(arguments: list[str]) -> 
 def test_server_survives_a_client_that_says_nothing(wire: Wire) -> None:
     with _server(wire, 2) as server:
         with inside(wire.client_pid):
-            socket.create_connection((SERVER_ADDRESS, 8000), timeout=10).close()
-            subprocess.run([sys.executable, PAIR / "client.py", "--address", SERVER_ADDRESS, "--connections", "1"],
-                           check=True, timeout=30)
-        said, _ = server.communicate(timeout=30)
+            socket.create_connection((SERVER_ADDRESS, 8000)).close()
+            ran(sys.executable, PAIR / "client.py", "--address", SERVER_ADDRESS, "--connections", "1", status=0)
+        said, _ = server.communicate()
     first, second = said.splitlines()
     assert first.endswith("the client closed the connection without a request")
     assert LINE.fullmatch(second)

@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import one_document
 
 pytestmark = pytest.mark.root
 
 
 def tfo(base: Path, command: str) -> "subprocess.CompletedProcess[str]":
-    argv = [*TFO, "--dir", str(base), "--name", "small", "--delaynet", "0",
-            "--on-user", command]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False, cwd=base)
+    return ran(*TFO, "--dir", base, "--name", "small", "--delaynet", "0", "--on-user", command, cwd=base)
 
 
 def test_a_program_reaches_the_servers_and_no_page_is_loaded(tmp_path: Path) -> None:

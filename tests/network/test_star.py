@@ -21,6 +21,7 @@ from harness.network.star import BRIDGE_PORTS, LinkSpeeds, Star, check_hosts, li
 from harness.system import fastopen
 from harness.system.netns import inside
 from harness.system.processes import descendants
+from tests.support.ran import ran
 
 pytestmark = [pytest.mark.root, pytest.mark.timing]
 
@@ -74,7 +75,7 @@ def test_a_rate_that_tc_did_not_set_is_noticed() -> None:
     with running_star(["one.test"], links, netem=False) as star:
         check_qdiscs(star, links, netem=False)
         with inside(star.servers["one.test"].pid):
-            subprocess.run(["tc", "qdisc", "del", "dev", "server0-eth0", "root"], check=True)
+            ran("tc", "qdisc", "del", "dev", "server0-eth0", "root", status=0)
         with pytest.raises(ExperimentError, match=r"server0: tc gives \[\] Mbit/s"):
             check_qdiscs(star, links, netem=False)
 

@@ -22,9 +22,10 @@ from harness.network.rtt import rtt_tolerance_ms
 from harness.replay.body import KEPT_BYTES
 from tests.support.har_schema import assert_har
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(290)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 
 SPOIL = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py")]
 PIXEL = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
@@ -55,8 +56,8 @@ class Spoiled:
         return list(self.load(page, 1, tfo)["why_not"])
 
 
-def run(*command: str, timeout_s: float = 230) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+def run(*command: object, status: int | None = None) -> "subprocess.CompletedProcess[str]":
+    return ran(*command, status=status)
 
 
 def make_pages(directory: Path) -> Path:
@@ -75,9 +76,9 @@ def make_pages(directory: Path) -> Path:
 @pytest.fixture(scope="module")
 def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Spoiled:
     base = make_pages(tmp_path_factory.mktemp("spoiled"))
-    done = run(*SPOIL, "rules", "--dir", str(base), "--name", "small", "--testruns", "2", "--delaynet", "5",
+    done = run(*SPOIL, "rules", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
                "--retries", "0", "--patience", "0")
-    plot = run(str(ROOT / "plot.py"), "--clientdir", str(base / "client"), "--outputdir", str(base / "out"))
+    plot = run(ROOT / "plot.py", "--clientdir", base / "client", "--outputdir", base / "out")
     return Spoiled(base, done, plot)
 
 
@@ -85,12 +86,10 @@ def test_accidents_are_measured_again_and_the_table_is_full(tmp_path: Path) -> N
     """A server that hangs, and a Chrome that is killed."""
     base = make_pages(tmp_path)
     (base / "small.pages").write_text("http://server.test\n")
-    done = run(*SPOIL, "once", "--dir", str(base), "--name", "small", "--testruns", "2", "--delaynet", "5",
-               "--patience", "0")
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = run(*SPOIL, "once", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
+               "--patience", "0", status=0)
     assert "4 of 4 page loads are valid; it took 6 loads, since 2 failed by accident" in done.stdout
-    plot = run(str(ROOT / "plot.py"), "--clientdir", str(base / "client"), "--outputdir", str(base / "out"))
-    assert plot.returncode == 0, plot.stdout + plot.stderr
+    run(ROOT / "plot.py", "--clientdir", base / "client", "--outputdir", base / "out", status=0)
     tried = sorted(path.parent.parent.name for path in base.glob("client/*/attempt-1/*.json"))
     assert tried == ["5-1-tfo-0", "5-1-tfo-1"]
     order = json.loads((base / "client" / "experiment-5.json").read_text())["order"]
@@ -126,7 +125,7 @@ def test_the_table_has_no_number_for_them(spoiled: Spoiled) -> None:
 def test_network(spoiled: Spoiled) -> None:
     """A SYN that is lost is sent again, and so is one that found the queue full."""
     dropped, overflow = spoiled.why_not("network", 0), spoiled.why_not("network", 1)
-    assert re.fullmatch(r"SYN retransmitted by user: [12]", dropped[0])
+    assert re.fullmatch(r"SYN retransmitted by user: \d+", dropped[0])
     assert all(" was late by " in reason for reason in dropped[1:]), dropped
     assert any(re.fullmatch(r"ListenOverflows at servers: \d+", reason) for reason in overflow), overflow
     assert any(re.fullmatch(r"SYN retransmitted by user: \d+", reason) for reason in overflow), overflow
@@ -166,7 +165,8 @@ def test_requests(spoiled: Spoiled) -> None:
 
 
 def test_switch(spoiled: Spoiled) -> None:
-    assert "TFO is off, but 1 connections carried data in the SYN" in spoiled.why_not("switch", 0)
+    off = "; ".join(spoiled.why_not("switch", 0))
+    assert re.search("TFO is off, but [1-9] connections carried data in the SYN", off), "Chrome may open a spare one"
     assert "TFO is on, but only 0 of 1 connections carried their request in the SYN" in spoiled.why_not("switch", 1)
 
 
@@ -182,8 +182,7 @@ def test_whatever_a_load_leaves_is_whole(spoiled: Spoiled) -> None:
 
 def test_wrong_rtt(tmp_path: Path) -> None:
     base = one_document(tmp_path)
-    done = run(*SPOIL, "rtt", "--dir", str(base), "--name", "small", "--delaynet", "20", "--patience", "0")
-    assert done.returncode == 1
+    done = run(*SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0", status=1)
     said = re.fullmatch(r"40 ms: RTT to one\.test is ([\d.]+) ms, not 40 \+- 1\.8 ms: .*\n", done.stderr)
     assert said is not None, done.stderr
     assert float(said[1]) > 40 + rtt_tolerance_ms(40)
@@ -193,10 +192,8 @@ def test_wrong_rtt(tmp_path: Path) -> None:
 def test_full_disk(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     (base / "client").mkdir()
-    done = run("unshare", "--mount", "sh", "-c", CLIENT_IN_MEMORY, "sh", str(base), "64k", *TFO,
-               "--dir", str(base), "--name", "small", "--delaynet", "5", "--testruns", "5",
-               "--retries", "0")
-    assert done.returncode == 1, done.stdout + done.stderr
+    done = run("unshare", "--mount", "sh", "-c", CLIENT_IN_MEMORY, "sh", base, "64k", *TFO, "--dir", base,
+               "--name", "small", "--delaynet", "5", "--testruns", "5", "--retries", "0", status=1)
     complaint = done.stderr.splitlines()[-1]
     assert complaint.startswith(str(base / "client" / "5-"))
     assert complaint.endswith(": the disk is full; make room and try again")

@@ -1,7 +1,6 @@
 """First visits: what TFO saves while cookies are not there yet, counted in round trips of a chain of connections."""
 
 import statistics
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +10,11 @@ from harness.analysis.selection import Selection, select
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import read_results
-from tests.support.explained_pages import document, inserting
-from tests.support.project_copy import TFO
-from tests.support.small_mirror import SmallMirror
+from tests.support.explained_pages import TWO_SITES as CHAIN
+from tests.support.explained_pages import chain_of
+from tests.support.project_copy import experiment
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(240)]
-CHAIN = ("http://www.one.test/", "http://a.one.test/1.js", "http://b.one.test/2.js", "http://a.one.test/3.js",
-         "http://two.test/4.js")
-"""Each is asked for by the one before, on a connection of its own."""
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 RTT_MS = 200
 SAVED = {"cold": 1, "domain": 3}
 """Handshakes: that of the second connection to a.one.test; and all but the first to each of the two sites. (Warm: five,
@@ -69,15 +65,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory, mode: str) -> FirstVisit:
 
 
 def measure(base: Path, mode: str) -> FirstVisit:
-    mirror = SmallMirror(base)
-    mirror.add(CHAIN[0], document(f"<script src={CHAIN[1]}></script>"))
-    for url, following in zip(CHAIN[1:], [*CHAIN[2:], None], strict=True):
-        mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
-    mirror.finish(CHAIN[0])
-    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--delaynet",
-                           str(RTT_MS // 2), "--testruns", "2", "--cookies", mode],
-                          capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    experiment(chain_of(base, *CHAIN), "--delaynet", RTT_MS // 2, "--testruns", "2", "--cookies", mode)
     return FirstVisit(base, select(read_results(base / "client"), "load"))
 
 

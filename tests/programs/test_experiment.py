@@ -4,7 +4,6 @@ import io
 import json
 import os
 import random
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,11 @@ from harness.measure.command_line import parse_arguments
 from harness.measure.version import program_digest
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
-from tests.support.project_copy import TFO
+from tests.support.project_copy import TFO, experiment
+from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
 
 SYN_SHARE = 0.99
-
-
-def experiment(base: Path, *options: str, timeout_s: float = 110) -> "subprocess.CompletedProcess[str]":
-    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
 def records(base: Path) -> list[dict[str, Any]]:
@@ -40,7 +35,6 @@ def test_a_chain_of_hosts_by_the_kernels_counters(tmp_path: Path) -> None:
     """
     base = chain_of_hosts(tmp_path, hosts=3)
     done = experiment(base, "--delaynet", "100", "--testruns", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
     loads = records(base)
     assert len(loads[0]["environment"]["measured_rtt_ms"]) == 3
     assert "RTT to 3 servers: " in done.stdout
@@ -107,8 +101,7 @@ def test_options_that_make_no_experiment(options: list[str], complaint: str, mon
 def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     (base / "small.pages").write_text("http://one.test/\n\nhttp://elsewhere.test/\n")
-    done = experiment(base)
-    assert done.returncode == 2
+    done = experiment(base, status=2)
     assert done.stderr.startswith(f"{base}/small.pages:3: the document of http://elsewhere.test/ is not in the mirror")
     assert not (base / "client").exists()
 
@@ -116,16 +109,14 @@ def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
 @pytest.mark.root
 def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
     base = one_document(tmp_path)
-    done = subprocess.run([*TFO, "--dir", str(base), "--name", "small"], capture_output=True, text=True, timeout=30,
-                          env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"}, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (69, 1)
+    done = ran(*TFO, "--dir", base, "--name", "small", env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"})
+    assert_refused(done, 69)
     assert done.stderr.startswith("/nowhere/chrome: no Chrome")
 
 
 @pytest.mark.root
 def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
-    done = subprocess.run([*AS_ORDINARY, *TFO, "--dir", str(tmp_path)], capture_output=True, text=True, timeout=30,
-                          check=False)
+    done = ran(*AS_ORDINARY, *TFO, "--dir", tmp_path)
     assert (done.returncode, done.stderr) == (2, "./tfo.py: needs root for network namespaces; run: sudo ./tfo.py\n")
 
 
@@ -141,7 +132,6 @@ def test_dialogs_before_a_late_load_event_do_not_end_the_load(tmp_path: Path) ->
                "<script>setTimeout(() => { alert('one'); confirm('two') }, 300)</script>")
     mirror.add("http://one.test/slow.png", body, "image/png")
     base = mirror.finish("http://one.test/")
-    done = experiment(base, "--delaynet", "10", "--bwnet", "1", "--tfo", "0", "--testruns", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
+    experiment(base, "--delaynet", "10", "--bwnet", "1", "--tfo", "0", "--testruns", "2")
     for load in records(base):
         assert load["plt_ms"] > len(body) * 8 / 1000

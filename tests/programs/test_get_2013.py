@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.recording import read_recording
+from tests.support.ran import assert_refused, ran
 
 SCRIPT = ROOT / "scripts" / "get-2013.sh"
 URL = "http://www.a.test"
@@ -27,16 +27,14 @@ def clone(tmp_path: Path) -> Path:
     log = PageLog(responses=[Response("OK", "text/html", "", f"{URL}/", None)], transactions_seen=True)
     (directory / "Paper.fetchlog" / "httpwww.a.test").write_text(format_log(log))
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@a.test", *command], cwd=directory, check=True,
-                       timeout=30)
+        ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", *command, status=0, cwd=directory)
     return directory
 
 
 def get(target: Path, *options: str | Path) -> tuple[int, str]:
     """Run the script; return its exit status and what it said. It quotes git, which speaks the user's language."""
     target.mkdir(exist_ok=True)
-    done = subprocess.run([SCRIPT, "--dir", target, *options], capture_output=True, text=True, timeout=60, check=False,
-                          env={**os.environ, "LC_ALL": "C"})
+    done = ran(SCRIPT, "--dir", target, *options, env={**os.environ, "LC_ALL": "C"})
     return done.returncode, done.stdout + done.stderr
 
 
@@ -67,10 +65,8 @@ def test_nothing_is_replaced(clone: Path, tmp_path: Path, there: str) -> None:
 
 @pytest.mark.parametrize("part", ["Paper", "Paper.fetchlog", "Paper.pages"])
 def test_a_repository_without_the_pages_leaves_nothing(clone: Path, tmp_path: Path, part: str) -> None:
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@a.test", "rm", "-rq", part], cwd=clone, check=True,
-                   timeout=30)
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@a.test", "commit", "-qm", "less"], cwd=clone,
-                   check=True, timeout=30)
+    ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", "rm", "-rq", part, status=0, cwd=clone)
+    ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", "commit", "-qm", "less", status=0, cwd=clone)
     status, said = get(tmp_path / "here", clone)
     assert (status, said.count("\n"), names(tmp_path / "here")) == (1, 1, [])
 
@@ -86,5 +82,5 @@ def test_bad_use_is_one_line(tmp_path: Path) -> None:
         status, said = get(tmp_path / "here", *options)
         assert (status, said.count("\n")) == (2, 1), options
     shutil.rmtree(tmp_path / "here")
-    done = subprocess.run([SCRIPT, "--dir", tmp_path / "here"], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    done = ran(SCRIPT, "--dir", tmp_path / "here")
+    assert_refused(done)

@@ -1,7 +1,6 @@
 """Host names that share a server: fewer addresses and fewer cookies, over HTTP/2 fewer connections, the same page."""
 
 import json
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,35 +12,23 @@ from harness.files.hack_dns import read_hack_dns
 from harness.files.load_record import LoadRecord
 from harness.files.results import read_results
 from harness.files.server_log import read_server_logs
-from tests.support.explained_pages import document, inserting
+from tests.support.explained_pages import chain_of, document, inserting
 from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
-from tests.support.project_copy import TFO
-from tests.support.small_mirror import SmallMirror
+from tests.support.project_copy import experiment
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 CHAIN = ("http://www.one.test/", "http://a.one.test/1.js", "http://two.test/2.js", "http://a.one.test/3.js",
          "http://two.test/4.js")
-"""Each is asked for by the one before, over HTTP/1.0 on a connection of its own: three hosts of two domains."""
+"""Three hosts of two domains."""
 DELAY_MS = 100
 
 
 def measure(base: Path, *options: str) -> list[LoadRecord]:
     """Measure the pages in `base`; return the records of the loads that count, those without TFO first."""
-    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--delaynet",
-                           str(DELAY_MS), "--testruns", "2", *options],
-                          capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    experiment(base, "--delaynet", DELAY_MS, "--testruns", "2", *options)
     loads = [load.record for load in read_results(base / "client").loads if load.run and load.record]
     return sorted(loads, key=lambda record: record.tfo)
-
-
-def chain(base: Path) -> Path:
-    mirror = SmallMirror(base)
-    mirror.add(CHAIN[0], document(f"<script src={CHAIN[1]}></script>"))
-    for url, following in zip(CHAIN[1:], [*CHAIN[2:], None], strict=True):
-        mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
-    return mirror.finish(CHAIN[0])
 
 
 def secure_chain(base: Path) -> Path:
@@ -71,7 +58,7 @@ def connection_of_each_host(base: Path) -> dict[str, set[str]]:
 
 
 def test_a_domain_has_one_server_and_every_host_its_log(tmp_path: Path) -> None:
-    base = chain(tmp_path)
+    base = chain_of(tmp_path, *CHAIN)
     [record] = measure(base, "--layout", "domain", "--tfo", "1")
     assert {remap.host: remap.address for remap in read_hack_dns(base / "hack_dns")} == {
         "a.one.test": "10.0.0.2", "www.one.test": "10.0.0.2", "two.test": "10.0.0.3"}
@@ -82,16 +69,15 @@ def test_a_domain_has_one_server_and_every_host_its_log(tmp_path: Path) -> None:
                 if request.found != "silent"]
     assert {request.host for request in requests} == {"a.one.test", "www.one.test", "two.test"}
     assert {request.found for request in requests} == {"plain"}
-    experiment = read_experiment(experiment_file(base / "client", DELAY_MS))
-    assert experiment.layout.startswith("domain: 3 host names on 2 servers (")
-    assert experiment.settings["shared_servers"] == {"one.test": ["a.one.test", "www.one.test"]}
-    assert [*experiment.settings["measured_rtt_ms"]] == ["one.test", "two.test"]
+    described = read_experiment(experiment_file(base / "client", DELAY_MS))
+    assert described.layout.startswith("domain: 3 host names on 2 servers (")
+    assert described.settings["shared_servers"] == {"one.test": ["a.one.test", "www.one.test"]}
+    assert [*described.settings["measured_rtt_ms"]] == ["one.test", "two.test"]
     table = plot(base, "--clientdir", base / "client", "--outputdir", base / "out").stdout
     assert "--layout domain" in table
-    other = subprocess.run([*TFO, "--dir", str(base), "--name", "small", "--delaynet", str(DELAY_MS), "--resume",
-                            "--layout", "one", "--testruns", "2", "--tfo", "1", "--quiet", "0.2"],
-                           capture_output=True, text=True, timeout=60, check=False)
-    assert (other.returncode, "--resume: layout was 'domain: 3 host names on 2" in other.stderr) == (2, True)
+    other = experiment(base, "--delaynet", DELAY_MS, "--resume", "--layout", "one", "--testruns", "2", "--tfo", "1",
+                       status=2)
+    assert "--resume: layout was 'domain: 3 host names on 2" in other.stderr
 
 
 def test_over_http2_hosts_of_a_server_share_a_connection(tmp_path: Path) -> None:

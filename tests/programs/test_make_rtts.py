@@ -1,12 +1,12 @@
 """scripts/make_rtts.py: of each server the shortest answer of the text logs, as an upper bound of its RTT."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.mirror.rtts import read_rtts
+from tests.support.ran import ran
 from tests.support.small_mirror import chain_of_hosts
 
 FIRST, SECOND = "http://www.nytimes.com/", "http://host1.test/"
@@ -15,8 +15,7 @@ TIMES = ((FIRST, 0, 80.25), (f"{FIRST}s.css", 100, 135.5), (f"{FIRST}cached", 14
 
 
 def make(directory: Path) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "make_rtts.py", "--dir", directory, "--name", "small"],
-                          capture_output=True, text=True, timeout=60, check=False)
+    done = ran(sys.executable, ROOT / "scripts" / "make_rtts.py", "--dir", directory, "--name", "small")
     return done.returncode, done.stdout + done.stderr
 
 

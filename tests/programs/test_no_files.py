@@ -8,6 +8,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.forked import typed
+from tests.support.ran import assert_refused
 from tests.support.report_folder import MEASURED
 from tests.support.small_mirror import one_document
 
@@ -25,5 +26,5 @@ def test_what_is_no_file_is_one_line(tmp_path: Path, command: tuple[str, ...], s
     spoil(tmp_path / "file")
     program, *words = command
     done = typed(ROOT / program, *words, cwd=tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert_refused(done)
     assert done.stderr.startswith(("file:1: ", f"{tmp_path / 'file'}:1: "))

@@ -1,13 +1,12 @@
 """docs/history.md: the server of 2013 stands still behind a connection that sends nothing, and TFO hides it."""
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.project_copy import TFO
+from tests.support.project_copy import experiment
 from tests.support.small_mirror import ICON, SmallMirror
 
 DELAY_MS = 50
@@ -27,9 +26,8 @@ def page_with_frames(directory: Path) -> Path:
 
 def measured(base: Path, server: str, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the measured loads with TFO off and on."""
-    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2",
-               "--delaynet", str(DELAY_MS), "--predict", "--timeout", f"{LIMIT_S:g}", "--server", server, *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    done = experiment(base, "--testruns", "2", "--delaynet", DELAY_MS, "--predict", "--timeout", f"{LIMIT_S:g}",
+                      "--server", server, *options, status=None)
     assert "page loads are valid" in done.stdout, done.stdout + done.stderr
     off, on = (json.loads((base / "client" / f"{DELAY_MS}-1-tfo-{tfo}" / "httpnews.test.json").read_text())
                for tfo in (0, 1))

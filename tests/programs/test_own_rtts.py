@@ -1,7 +1,6 @@
 """--rtt recorded: on a chain of connections to two servers TFO saves the round trips to each, of their own length."""
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +11,10 @@ from harness.analysis.prediction import Prediction
 from harness.analysis.selection import Selection, select
 from harness.files.pages import sanitise
 from harness.files.results import read_results
-from tests.support.explained_pages import document, inserting
-from tests.support.project_copy import TFO
-from tests.support.small_mirror import SmallMirror
+from tests.support.explained_pages import chain_of
+from tests.support.project_copy import experiment
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 RTTS_MS = {"near.test": 40.0, "far.test": 240.0}
 PAGE = "http://near.test/"
 CHAIN = (PAGE, "http://far.test/1.js", "http://far.test/2.js")
@@ -60,15 +58,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 
 def measure(base: Path) -> Measured:
-    mirror = SmallMirror(base)
-    mirror.add(CHAIN[0], document(f"<script src={CHAIN[1]}></script>"))
-    mirror.add(CHAIN[1], inserting(CHAIN[2]), "text/javascript")
-    mirror.add(CHAIN[2], "/* the end */", "text/javascript")
-    mirror.finish(PAGE)
+    chain_of(base, *CHAIN)
     (base / "small.rtts").write_text("".join(f"{host} {rtt_ms}\n" for host, rtt_ms in RTTS_MS.items()))
-    done = subprocess.run([*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2",
-                           "--rtt", "recorded"], capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = experiment(base, "--testruns", "2", "--rtt", "recorded")
     assert "40 to 240 ms wanted, as recorded, each within" in done.stdout
     selection = select(read_results(base / "client"), "load")
     prediction = selection.row(sanitise(PAGE), MEDIAN_MS).prediction

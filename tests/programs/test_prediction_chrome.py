@@ -1,6 +1,5 @@
 """The prediction against the measurement: pages built for it, loaded by a real Chrome over a real star."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
 from harness.network.rtt import check_rtts
 from tests.support.explained_pages import BUSY, CHAIN, HANDSHAKES, KEPT, SIX, make_pages
-from tests.support.project_copy import TFO
+from tests.support.project_copy import experiment
 
 RTT_MS = 200
 TOLERANCE_PERCENT = 5
@@ -19,17 +18,13 @@ SAVED_TOLERANCE = 0.15
 """Share of five handshakes that noise of a 2-core machine's Chrome may take or add."""
 AGAIN = 2
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing,
-              pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
 
 def measure(base: Path, http: str, *pages: str) -> Results:
     """Load `pages` once to warm up and once for the record, without and with TFO."""
     make_pages(base, *pages)
-    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--http", http,
-               "--delaynet", str(RTT_MS // 2), "--testruns", "2"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    experiment(base, "--http", http, "--delaynet", RTT_MS // 2, "--testruns", "2")
     return read_results(base / "client")
 
 

@@ -1,7 +1,6 @@
 """What fetch.py records of the test internet, tfo.py loads: every page, again and again, with nothing missing."""
 
 import json
-import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -17,9 +16,10 @@ from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX
 from tests.support.project_copy import TFO
+from tests.support.ran import ran
 from tests.support.written import lookup
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(500),
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 PAGES = (*site.PAGES, site.SECURE)
 LOADS = 2                       # five of each over both protocols: benchmarks/modern.py
@@ -51,9 +51,8 @@ class Replayed:
         return read_recording(self.directory / NAME, self.directory / f"{NAME}.fetchlog")
 
 
-def run(*command: object, statuses: tuple[int, ...] = (0,), timeout_s: float = 400) -> str:
-    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, check=False,
-                          timeout=timeout_s)
+def run(*command: object, statuses: tuple[int, ...] = (0,)) -> str:
+    done = ran(sys.executable, *command)
     assert done.returncode in statuses, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -12,6 +12,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.system.privileges import invoking_user
 from tests.support.ordinary import acting_as
+from tests.support.ran import ran
 
 pytestmark = pytest.mark.root
 USER, GROUP = 1234, 4321
@@ -44,8 +45,7 @@ def test_the_star_of_connie_writes_what_the_user_may_write(folder: Path) -> None
 
 
 def make_tiny(folder: Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([ROOT / "scripts" / "make_tiny.py", "--directory", folder], capture_output=True, text=True,
-                          timeout=60, check=False)
+    return ran(ROOT / "scripts" / "make_tiny.py", "--directory", folder)
 
 
 @pytest.mark.parametrize("sudo", [True, False])

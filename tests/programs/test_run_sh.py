@@ -19,6 +19,7 @@ from harness.show.console import HEADER
 from harness.system.lock import MACHINES
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
+from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import chain_of_hosts
 
 SOON = ("--quiet", "0.3", "--patience", "0")
@@ -46,22 +47,21 @@ def made_project(directory: Path) -> Path:
     return copy
 
 
-def run(project: Path, *options: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(typed(project, "./run.sh", *options), capture_output=True, text=True, timeout=180,
-                          env={**os.environ, **environment}, check=False)
+def run(project: Path, *options: str, status: int | None = None, **environment: str
+        ) -> "subprocess.CompletedProcess[str]":
+    return ran(*typed(project, "./run.sh", *options), status=status, env={**os.environ, **environment})
 
 
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 def test_two_runs_and_nothing_lost(project: Path) -> None:
     """The first by sudo: its results are the user's. The second as root itself, and then there is nothing to resume."""
     fastopen_before = ROOT_FASTOPEN.read_text()
     for path in (project, *project.rglob("*")):
         os.lchown(path, ORDINARY.uid, ORDINARY.gid)
-    first = run(project, "--name", "small", "--quick", *SOON, "--sweep-rtt", "2,20", "--detail", "--pcap", **SUDO)
-    assert first.returncode == 0, first.stdout + first.stderr
+    first = run(project, "--name", "small", "--quick", *SOON, "--sweep-rtt", "2,20", "--detail", "--pcap", status=0,
+                **SUDO)
     results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
     assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
     assert {path.lstat().st_uid for path in results} == {ORDINARY.uid}
@@ -74,8 +74,7 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     assert {f"timing-www.nytimes.com-{rtt_ms}.png" for rtt_ms in (2, 20)} <= {*figures}
     loads = contents(project / "client")
 
-    second = run(project, *SECOND)
-    assert second.returncode == 0, second.stdout + second.stderr
+    second = run(project, *SECOND, status=0)
     [kept] = project.glob("results-*")
     assert contents(kept / "client") == loads
     assert sorted(path.name for path in (kept / "output-figures").glob("*.png")) == figures
@@ -103,8 +102,7 @@ def log_keeps_what_was_printed(project: Path, second: "subprocess.CompletedProce
 def nothing_to_resume(project: Path, second: "subprocess.CompletedProcess[str]") -> None:
     """Resume a run that is complete: no load is measured or moved, and the table is the same."""
     before = contents(project / "client")
-    resumed = run(project, "--resume")
-    assert resumed.returncode == 0, resumed.stdout + resumed.stderr
+    resumed = run(project, "--resume", status=0)
     assert "10 ms: all 2 page loads are there already\n" in resumed.stdout
     assert table_of(resumed) == table_of(second)
     now = contents(project / "client")
@@ -134,8 +132,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
         (project / f"results-{now + timedelta(seconds=second):%Y%m%d-%H%M%S}").symlink_to(tmp_path / "of_root")
     for path in (project, *project.rglob("*")):
         os.lchown(path, ORDINARY.uid, ORDINARY.gid)
-    done = run(project, "--name", "small", "--delays", "5", *SOON, **SUDO)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run(project, "--name", "small", "--delays", "5", *SOON, status=0, **SUDO)
     assert not list((tmp_path / "of_root").iterdir())
     assert [path for path in project.glob("results-*-*/client/precious") if not path.parents[1].is_symlink()]
 
@@ -144,9 +141,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 def test_small_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     """And its servers, an ordinary user's, can read it whatever root's umask is."""
     as_root = typed(project, "env", "SUDO_UID=0", "SUDO_GID=0", "./run.sh", "--name", "Small")
-    done = subprocess.run([*as_root, "--rtt", "recorded", "--dry-run"], capture_output=True, text=True, timeout=180,
-                          umask=0o077, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(*as_root, "--rtt", "recorded", "--dry-run", status=0, umask=0o077)
     assert all(path.stat().st_mode & 0o004 for path in (project / "Small").rglob("*"))
     assert "= 16 page loads" in done.stdout
     files = PageFiles(project, "Small")
@@ -167,7 +162,7 @@ BAD_USE = [
 @pytest.mark.parametrize("options", BAD_USE, ids=" ".join)
 def test_bad_use_is_one_line(options: list[str], same_project: Path) -> None:
     done = run(same_project, *options)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert_refused(done)
     assert options[0].partition("=")[0] in done.stderr
 
 
@@ -176,16 +171,15 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
     """Unless others are asked for, to which they are scaled."""
     asked = ("--name", "small", "--rtt", "recorded", "--quick", "--dry-run")
     refused = run(same_project, *asked)
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert_refused(refused)
     assert "small.rtts:1: --rtt recorded: this recording does not tell how far away" in refused.stderr
     (same_project / "small.rtts").write_text("www.nytimes.com 35\nhost1.test 80\n")
     for more, delays in (((), 1), (("--sweep-rtt", "20,100"), 2), (("--delays", "10 50 100"), 3)):
-        done = run(same_project, *asked, *more)
-        assert done.returncode == 0, done.stdout + done.stderr
+        done = run(same_project, *asked, *more, status=0)
         assert f"= {2 + 2 * delays} page loads;" in done.stdout
     for word, more in (("recorded*2", ("--delays", "10")), ("recorded", ("--delayhome", "5")), ("20", ())):
         refused = run(same_project, *asked[:2], "--rtt", word, *more, "--dry-run")
-        assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+        assert_refused(refused)
         assert "--rtt" in refused.stderr
     (same_project / "small.rtts").unlink()
 
@@ -193,9 +187,8 @@ def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
 @pytest.mark.root
 def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
     """`sudo git clone` is typed often: all of the folder is root's, and no page can be made there."""
-    subprocess.run(["chmod", "-R", "go+rX", project], check=True)
-    done = run(project, "--name", "Small", "--dry-run", **SUDO)
-    assert done.returncode == 2
+    ran("chmod", "-R", "go+rX", project, status=0)
+    done = run(project, "--name", "Small", "--dry-run", status=2, **SUDO)
     assert done.stderr.endswith(f"{ORDINARY.name} cannot write there (Permission denied); give another --dir, or make "
                                 f"it theirs: sudo chown -R {ORDINARY.uid} {ROOT}\n")
     assert "Traceback" not in done.stderr
@@ -208,11 +201,10 @@ def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path
                       check=False).returncode:
         pytest.skip("no German locale can be made here")
     german = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
-    done = run(same_project, "--name", "small", "--quick", "--dry-run", "--sweep-rtt", "2,2.5,5", **german)
-    assert done.returncode == 0, done.stderr
+    done = run(same_project, "--name", "small", "--quick", "--dry-run", "--sweep-rtt", "2,2.5,5", status=0, **german)
     assert "3 delays" in done.stdout
-    refused = run(same_project, "--sweep-rtt", "5,5.0", **german)
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    refused = run(same_project, "--sweep-rtt", "5,5.0", status=2, **german)
+    assert_refused(refused)
 
 
 @pytest.mark.root
@@ -230,8 +222,7 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
         (["--name", "small", "--resume=yes"], "tfo.py: argument --resume: ignored explicit argument 'yes'"),
         (["--name", "small", "--"], "tfo.py: unrecognized arguments: --; see"),
     ):
-        done = run(project, *options)
-        assert done.returncode == 2, done.stdout + done.stderr
+        done = run(project, *options, status=2)
         assert complaint in done.stderr.splitlines()[-1]
     localhost = os.open(MACHINES.folder, os.O_RDONLY)
     fcntl.flock(localhost, fcntl.LOCK_EX)           # as experiments/localhost.py does for somebody without root
@@ -266,6 +257,5 @@ def test_sudo_variables_that_are_no_numbers(same_project: Path) -> None:
 
 
 def test_without_root_it_says_what_to_type() -> None:
-    command = ["bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', str(ROOT / "run.sh")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = ran("bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', ROOT / "run.sh")
     assert (done.returncode, done.stderr) == (2, "run.sh: needs root for network namespaces; run: sudo ./run.sh\n")

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from harness.system.privileges import User
+from tests.support.ran import ran
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 NOBODY = 65534
@@ -34,12 +35,11 @@ class Project:
     calls: Path
 
     def setup(self, *arguments: str, path: str | None = None, prefix: tuple[str, ...] = (), user: int | None = None,
-              **environment: str) -> subprocess.CompletedProcess[str]:
+              status: int | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run setup.sh with the stand-ins first in PATH."""
         environment = {"PATH": path or f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.root), **environment}
-        return subprocess.run([*prefix, self.root / "scripts" / "setup.sh", *arguments], env=environment, cwd="/",
-                              user=user, group=user, extra_groups=[] if user else None, capture_output=True, text=True,
-                              check=False, timeout=100)
+        return ran(*prefix, self.root / "scripts" / "setup.sh", *arguments, status=status, cwd="/", env=environment,
+                   user=user, group=user, extra_groups=[] if user else None)
 
     def stand_in(self, name: str, script: str) -> None:
         """Put a shell script in the place of a command."""
@@ -79,8 +79,7 @@ def made_project() -> Iterator[Project]:
 def environment() -> Iterator[Project]:
     """Give a project whose environment is made, which takes seconds: its tests leave it whole."""
     with made_project() as made:
-        first = made.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid))
-        assert first.returncode == 0, first.stderr
+        first = made.setup(status=0, SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid))
         assert "making the Python environment" in first.stdout
         yield made
 
@@ -94,8 +93,7 @@ def test_environment_belongs_to_who_called_sudo(environment: Project) -> None:
 def test_second_run_installs_nothing(environment: Project) -> None:
     project = environment
     python = project.root / ".venv" / "bin" / "python"
-    sees_mininet = subprocess.run([python, "-c", "import sys; print('/usr/lib/python3/dist-packages' in sys.path)"],
-                                  capture_output=True, text=True, check=True, timeout=10)
+    sees_mininet = ran(python, "-c", "import sys; print('/usr/lib/python3/dist-packages' in sys.path)", status=0)
     assert sees_mininet.stdout == "True\n"
     # From here on, an environment that pip touches is a failure.
     real = python.readlink()
@@ -112,8 +110,7 @@ def test_second_run_installs_nothing(environment: Project) -> None:
 @pytest.mark.root
 def test_only_what_is_missing_is_installed(environment: Project) -> None:
     environment.stand_in("apt-get", "exit 0")
-    answer = environment.setup(MISSING="ethtool")
-    assert answer.returncode == 0, answer.stderr
+    environment.setup(status=0, MISSING="ethtool")
     update, install = environment.calls_made()
     assert update.endswith("update")
     assert install.endswith("--no-install-recommends install ethtool")
@@ -155,9 +152,8 @@ def test_what_the_caller_has_alone_does_not_count(project: Project) -> None:
     shutil.unpack_archive(project.root / "small-1.0-py3-none-any.whl", format="zip", extract_dir=(
         own / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"))
     (project.root / "requirements/run.txt").write_text("small==1.0\n")
-    answer = project.setup(HOME=str(own.parent), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(project.root))
-    assert answer.returncode == 0, answer.stderr
-    subprocess.run([project.root / ".venv" / "bin" / "python", "-c", "import small"], check=True, env={"HOME": "/"})
+    project.setup(status=0, HOME=str(own.parent), PIP_NO_INDEX="1", PIP_FIND_LINKS=str(project.root))
+    ran(project.root / ".venv" / "bin" / "python", "-c", "import small", status=0, env={"HOME": "/"})
 
 
 @pytest.mark.root
@@ -181,9 +177,8 @@ def test_a_cdpath_leads_no_script_elsewhere(project: Project) -> None:
     (project.root / "elsewhere" / "scripts").mkdir(parents=True)
     for script in ("submission.sh", "check.sh"):
         shutil.copy(ROOT / "scripts" / script, project.root / "scripts")
-        done = subprocess.run(["bash", f"scripts/{script}", *(["gtlogin"] if script == "submission.sh" else [])],
-                              cwd=project.root, env={"PATH": "/usr/bin:/bin", "CDPATH": f"{project.root}/elsewhere:."},
-                              capture_output=True, text=True, check=False, timeout=30)
+        done = ran("bash", f"scripts/{script}", *(["gtlogin"] if script == "submission.sh" else []), cwd=project.root,
+                   env={"PATH": "/usr/bin:/bin", "CDPATH": f"{project.root}/elsewhere:."})
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.count("\n") == 1
         assert "elsewhere" not in done.stderr
@@ -227,8 +222,7 @@ def test_a_web_server_of_the_users_goes_on(served: str, ended: bool, environment
     """On Debian 12 nginx-light is a few modules beside nginx, whose service may have been there before."""
     environment.stand_in("apt-get", "exit 0")
     environment.stand_in("systemctl", 'case "$1" in is-*) [ "$1" = "is-$SERVED" ] ;; esac')
-    answer = environment.setup("--tests", prefix=WITH_SYSTEMD, MISSING="nginx-light", SERVED=served)
-    assert answer.returncode == 0, answer.stderr
+    environment.setup("--tests", status=0, prefix=WITH_SYSTEMD, MISSING="nginx-light", SERVED=served)
     assert ("systemctl disable --now nginx" in environment.calls_made()) is ended
     environment.calls.unlink()
 
@@ -238,8 +232,7 @@ def test_no_web_server_stays_when_another_package_fails(environment: Project) ->
     """nginx was there by then, and the next set-up, for which it is not missing, let it run for ever."""
     environment.stand_in("apt-get", 'case "$*" in *install*) exit 100;; esac')
     environment.stand_in("systemctl", 'case "$1" in is-*) exit 1 ;; esac')
-    answer = environment.setup("--tests", prefix=WITH_SYSTEMD, MISSING="nginx-light")
-    assert answer.returncode == 1
+    environment.setup("--tests", status=1, prefix=WITH_SYSTEMD, MISSING="nginx-light")
     assert "systemctl disable --now nginx" in environment.calls_made()
     environment.calls.unlink()
 
@@ -247,8 +240,7 @@ def test_no_web_server_stays_when_another_package_fails(environment: Project) ->
 @pytest.mark.root
 def test_failed_installation_names_command_and_log(project: Project) -> None:
     project.stand_in("apt-get", "echo E: no such package; exit 100")
-    answer = project.setup(MISSING="mininet")
-    assert answer.returncode == 1
+    answer = project.setup(status=1, MISSING="mininet")
     *tail, last = answer.stderr.splitlines()
     assert "E: no such package" in tail
     assert last.startswith("setup: failed with status 100: apt-get ")
@@ -260,16 +252,14 @@ def test_failed_installation_names_command_and_log(project: Project) -> None:
 def test_an_environment_that_is_not_finished_is_not_roots(project: Project) -> None:
     """Without the Internet pip fails: the user could neither remove what was there nor go on without sudo."""
     (project.root / "requirements/run.txt").write_text("nowhere-to-be-had==1.0\n")
-    answer = project.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid), PIP_NO_INDEX="1")
-    assert answer.returncode == 1
+    answer = project.setup(status=1, SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid), PIP_NO_INDEX="1")
     assert "the whole log: " in answer.stderr
     assert {path.lstat().st_uid for path in (project.root / ".venv").rglob("*")} == {ALICE.uid}
 
 
 @pytest.mark.root
 def test_missing_package_without_root_is_one_line(project: Project) -> None:
-    answer = project.setup(MISSING="mininet", user=NOBODY)
-    assert answer.returncode == 2
+    answer = project.setup(status=2, MISSING="mininet", user=NOBODY)
     assert answer.stderr.startswith("setup: root is needed to install mininet; run: sudo ")
     assert answer.stderr.count("\n") == 1
     assert project.calls_made() == []
@@ -291,9 +281,8 @@ def test_browser_by_distribution(project: Project, release: str, browser: str, c
     if browser:
         project.stand_in(browser, "")
     # The package missing stops the run early; the mount ends with the namespace.
-    answer = project.setup(MISSING="mininet", prefix=(
-        "unshare", "--mount", "sh", "-c", f'mount --bind {project.root}/os-release /etc/os-release && exec "$0" "$@"'))
-    assert answer.returncode == 1
+    mounted = f'mount --bind {project.root}/os-release /etc/os-release && exec "$0" "$@"'
+    answer = project.setup(status=1, MISSING="mininet", prefix=("unshare", "--mount", "sh", "-c", mounted))
     assert ("no google-chrome" in answer.stderr) == complains
     assert ("_amd64.deb" in answer.stderr) == (complains and processor == "x86_64")
     assert ("chromium" in project.calls.read_text()) == asks_for_chromium
@@ -304,8 +293,7 @@ def test_other_distribution_is_one_line(project: Project) -> None:
         (project.tools / tool).symlink_to(shutil.which(tool) or tool)
     for tool in ("apt-get", "dpkg-query"):
         (project.tools / tool).unlink()
-    answer = project.setup(path=str(project.tools))
-    assert answer.returncode == 2
+    answer = project.setup(status=2, path=str(project.tools))
     assert answer.stderr.startswith("setup: only Debian and Ubuntu are supported")
     assert "mininet" in answer.stderr
     assert re.search(r"; not there yet: [^;]*\bgcc\b[^;]*$", answer.stderr)
@@ -313,8 +301,7 @@ def test_other_distribution_is_one_line(project: Project) -> None:
 
 
 def test_unknown_argument_is_bad_use(project: Project) -> None:
-    answer = project.setup("--test")
-    assert answer.returncode == 2
+    answer = project.setup("--test", status=2)
     assert "unknown argument: --test" in answer.stderr
 
 
@@ -328,7 +315,7 @@ def test_sigterm_ends_the_step_at_hand(project: Project) -> None:
         while "installing gcc" not in process.stdout.readline():
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 128 + signal.SIGTERM
+        assert process.wait() == 128 + signal.SIGTERM
     assert not list(project.root.glob("tfo-lab-setup-*"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from harness.files.results import read_results
-from tests.support.project_copy import TFO
+from tests.support import project_copy
 from tests.support.small_mirror import chain_of_hosts
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome]
@@ -49,11 +49,8 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> Experiment:
 
 def measured(base: Path, *more: str) -> str:
     """Measure; return what was printed."""
-    command = [*TFO, "--quiet", "0.2", "--dir", str(base), "--name", "small", "--testruns", "2",
-               "--delaynet", "50", "--until-ci", "99", "--min-pairs", "2", "--max-runs", "5", "--pcap", *more]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return project_copy.experiment(base, "--testruns", "2", "--delaynet", "50", "--until-ci", "99", "--min-pairs", "2",
+                                   "--max-runs", "5", "--pcap", *more).stdout
 
 
 def test_pairs_are_added_until_the_interval_is_narrow(experiment: Experiment) -> None:

@@ -18,6 +18,7 @@ from harness.measure.preflight import check_pages
 from scripts.make_tiny import make_tiny
 from scripts.vm.bios_boot import mbr_code, placed_core
 from tests.support.ordinary import ORDINARY, SUDO
+from tests.support.ran import ran
 
 QEMU = """#!/bin/sh
 case "$*" in "-device help") exit 0 ;; esac
@@ -32,9 +33,9 @@ case "$line" in *poweroff*) kill "$(cat "$STATE/qemu")" ;; *) cd "$STATE" && exe
 """Stand-ins: a VM that is a sleeping process, and an SSH that runs the command line it is given here."""
 
 
-def run(script: str, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run([ROOT / "scripts" / script, *arguments], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, **environment}, check=False)
+def run(script: str, *arguments: str, status: int | None = None, **environment: str
+        ) -> "subprocess.CompletedProcess[str]":
+    return ran(ROOT / "scripts" / script, *arguments, status=status, env={**os.environ, **environment})
 
 
 @pytest.fixture
@@ -51,9 +52,10 @@ def machine(tmp_path: Path) -> dict[str, str]:
             "TMPDIR": str(tmp_path / "scratch")}
 
 
-def run_vm(machine: dict[str, str], *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+def run_vm(machine: dict[str, str], *arguments: str, status: int | None = None, **more: str
+           ) -> "subprocess.CompletedProcess[str]":
     image = f"{machine['STATE']}/image"
-    return run("run-vm.sh", "--arch", "amd64", "--image", image, *arguments, **machine, **more)
+    return run("run-vm.sh", "--arch", "amd64", "--image", image, *arguments, status=status, **machine, **more)
 
 
 @pytest.mark.parametrize(("script", "arguments", "message"), [
@@ -73,16 +75,14 @@ def run_vm(machine: dict[str, str], *arguments: str, **more: str) -> "subprocess
     ("run-vm.sh", ["--"], "-- wants a command"),
 ])
 def test_bad_use(script: str, arguments: list[str], message: str) -> None:
-    done = run(script, *arguments)
-    assert done.returncode == 2
+    done = run(script, *arguments, status=2)
     assert message in done.stderr
     assert not done.stdout
 
 
 @pytest.mark.parametrize("arch", ["amd64", "arm64"])
 def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
-    done = run("make-vm.sh", "--dry-run", "--arch", arch, "--disk", "20", "--output", str(tmp_path / "vm"))
-    assert done.returncode == 0, done.stderr
+    done = run("make-vm.sh", "--dry-run", "--arch", arch, "--disk", "20", "--output", str(tmp_path / "vm"), status=0)
     assert f"linux-image-{arch}" in done.stdout
     assert "20 GiB" in done.stdout
     assert f"{tmp_path}/vm/tfo-lab-{arch}.qcow2" in done.stdout
@@ -91,9 +91,8 @@ def test_make_vm_says_what_it_would_do(arch: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("qemu-img"), reason="no qemu-img")
 def test_an_ova_is_a_described_disk_and_says_its_own_sums(tmp_path: Path) -> None:
-    subprocess.run(["qemu-img", "create", "-q", "-f", "qcow2", tmp_path / "disk.qcow2", "1G"], check=True)
-    subprocess.run([ROOT / "scripts" / "vm" / "ova.sh", tmp_path / "disk.qcow2", "lab", tmp_path / "lab.ova", "1"],
-                   check=True)
+    ran("qemu-img", "create", "-q", "-f", "qcow2", tmp_path / "disk.qcow2", "1G", status=0)
+    ran(ROOT / "scripts" / "vm" / "ova.sh", tmp_path / "disk.qcow2", "lab", tmp_path / "lab.ova", "1", status=0)
     with tarfile.open(tmp_path / "lab.ova") as ova:
         files = {member.name: ova.extractfile(member).read() for member in ova}     # type: ignore[union-attr]
     assert [*files] == ["lab.ovf", "lab.mf", "lab.vmdk"], "the description first (DSP0243, 5.3)"
@@ -123,9 +122,8 @@ def test_make_vm_gives_away_only_what_it_made(tmp_path: Path) -> None:
         (tmp_path / "bin" / name).chmod(0o755)
     (tmp_path / "there").mkdir()
     for output, owner in ((tmp_path / "there", 0), (tmp_path / "made", ORDINARY.uid)):
-        done = run("make-vm.sh", "--arch", "amd64", "--output", str(output),
-                   PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}", TMPDIR=str(tmp_path), **SUDO)
-        assert done.returncode == 0, done.stdout + done.stderr
+        run("make-vm.sh", "--arch", "amd64", "--output", str(output), status=0,
+            PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}", TMPDIR=str(tmp_path), **SUDO)
         assert (output / "tfo-lab-amd64.qcow2").stat().st_uid == ORDINARY.uid
         assert output.stat().st_uid == owner
 
@@ -139,8 +137,8 @@ def test_run_vm_says_how_it_would_start(machine: dict[str, str]) -> None:
 
 
 def test_run_vm_hands_on_words_output_and_status(machine: dict[str, str]) -> None:
-    done = run_vm(machine, "--", "sh", "-c", 'basename "$PWD"; echo "$1" >&2; exit 7', "sh", "two  words; $HOME")
-    assert done.returncode == 7
+    done = run_vm(machine, "--", "sh", "-c", 'basename "$PWD"; echo "$1" >&2; exit 7', "sh", "two  words; $HOME",
+                  status=7)
     assert done.stdout == "tfo-lab\n"
     assert "two  words; $HOME\n" in done.stderr
     pid = (Path(machine["STATE"]) / "qemu").read_text().strip()
@@ -150,8 +148,7 @@ def test_run_vm_hands_on_words_output_and_status(machine: dict[str, str]) -> Non
 
 def test_run_vm_when_qemu_fails(machine: dict[str, str]) -> None:
     (Path(machine["STATE"]) / "bin" / "ssh").write_text("#!/bin/sh\nexit 255\n")
-    done = run_vm(machine, "--", "true", QEMU_FAILS="yes")
-    assert done.returncode == 1
+    done = run_vm(machine, "--", "true", status=1, QEMU_FAILS="yes")
     assert "no such machine" in done.stderr
     assert not list(Path(machine["TMPDIR"]).iterdir())
 
@@ -172,10 +169,8 @@ def test_run_vm_keeps_what_it_has_copied_before(machine: dict[str, str], tmp_pat
     shutil.copytree(ROOT / "scripts", tmp_path / "own" / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     for cell in ("50-1-tfo-0", "10-1-tfo-0"):
         command = f"rm -rf client && mkdir -p client/{cell} && touch client/{cell}/page.json"
-        done = subprocess.run([tmp_path / "own" / "scripts" / "run-vm.sh", "--arch", "amd64", "--image",
-                               tmp_path / "image", "--get", "--", "sh", "-c", command], capture_output=True, text=True,
-                              env={**os.environ, **machine}, timeout=60, check=False)
-        assert done.returncode == 0, done.stderr
+        ran(tmp_path / "own" / "scripts" / "run-vm.sh", "--arch", "amd64", "--image", tmp_path / "image", "--get", "--",
+            "sh", "-c", command, status=0, env={**os.environ, **machine})
     now, earlier = sorted((tmp_path / "own" / "vm").iterdir())
     assert [path.name for path in (now / "client").iterdir()] == ["10-1-tfo-0"]
     assert [path.name for path in (earlier / "client").iterdir()] == ["50-1-tfo-0"]

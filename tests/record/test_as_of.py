@@ -1,6 +1,5 @@
 """fetch.py --as-of: what the servers on loopback lack is asked of a web archive, here a small one of our own."""
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.made_warc import PAGE, picture, site_records
+from tests.support.ran import ran
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
@@ -50,10 +50,8 @@ def address() -> Iterator[str]:
 
 def test_a_page_as_of_a_day(tmp_path: Path, address: str) -> None:
     (tmp_path / "old.pages").write_text(PAGE)
-    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "old", "--quiet",
-                           "0.5", "--timeout", "30", "--as-of", "2013-03-12", "--archive", address],
-                          capture_output=True, text=True, timeout=110, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "old", "--quiet", "0.5", "--timeout", "30",
+        "--as-of", "2013-03-12", "--archive", address, status=0)
     mirror = tmp_path / "old"
     assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()
     assert (mirror / "www.old.test" / "style.css").read_bytes() == b"body { }"

@@ -1,7 +1,6 @@
 """Live connections and Early Hints in a real Chrome: what a replay says again is recorded again, message by message."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from tests.support.https_recording import HttpsRecording
+from tests.support.ran import ran
 from tests.support.replay_process import HOST, free_port, running
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
@@ -77,10 +77,9 @@ def test_a_recording_of_a_replay_has_the_same_live_connections(tmp_path: Path) -
     with running(tmp_path, "--http", "recorded", "--authority", tmp_path / "authority",
                  "--tls-port", str(tls_port)) as server:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {server.port}\n{HOST} 127.0.0.1 {tls_port} https\n")
-        done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "again",
-                               "--remap", str(tmp_path / "remap"), "--ca", str(tmp_path / "authority" / "ca.pem"),
-                               "--quiet", "0.7", "--quiet-limit", "5", "--timeout", "15"],
-                              capture_output=True, text=True, timeout=60, check=False)
+        done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "again", "--remap",
+                   tmp_path / "remap", "--ca", tmp_path / "authority" / "ca.pem", "--quiet", "2", "--quiet-limit",
+                   "5", "--timeout", "60")
         missing = [line.path for line in server.log() if line.found in ("missing", "best-match")]
     assert done.returncode == 0, done.stdout + done.stderr
     said = next(line for line in done.stdout.splitlines() if "what came over them is replayed" in line)

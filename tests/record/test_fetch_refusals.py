@@ -1,13 +1,13 @@
 """What fetch.py refuses before it begins: one line, and exit status 2."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 
 FIGURES = {"log": {"entries": [{
     "startedDateTime": "2026-01-01T00:00:00Z", "time": 1,
@@ -16,8 +16,7 @@ FIGURES = {"log": {"entries": [{
 
 
 def refusal(*options: str) -> str:
-    command = [sys.executable, str(ROOT / "fetch.py"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = ran(sys.executable, ROOT / "fetch.py", *options)
     assert (done.returncode, done.stdout) == (2, "")
     return done.stderr
 

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ from harness.files.pages import read_pages, sanitise
 from harness.mirror.recording import read_recording
 from harness.record.export.write import export
 from tests.support.https_recording import RECORDED, HttpsRecording
+from tests.support.ran import ran
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
@@ -91,10 +91,8 @@ def test_what_was_exported_comes_back(tmp_path: Path, exported: Any) -> None:
     write_recording(tmp_path)
     source = exported(tmp_path)
     (tmp_path / "back.pages").write_text(PAGE)
-    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "back", "--from",
-                           str(source), "--quiet", "0.5", "--timeout", "15"], capture_output=True, text=True,
-                          timeout=60, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "back", "--from", source, "--quiet",
+               "0.5", "--timeout", "15", status=0)
     assert "fit for the experiment" in done.stdout
     assert "similar URL" not in done.stdout, "everything is found under its own URL and body"
     assert bodies(tmp_path / "back") == bodies(tmp_path / NAME)

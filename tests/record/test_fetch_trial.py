@@ -1,6 +1,5 @@
 """At its end fetch.py loads each page once from its recording: one whose replay is hollow is said to be unfit."""
 
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
@@ -62,9 +62,8 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
     (tmp_path / "x.pages").write_text("".join(f"http://{HOST}{path}\n" for path in PAGES))
     with site() as port:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {port}\n")
-        done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "x", "--remap",
-                               str(tmp_path / "remap"), "--quiet", "0.5", "--timeout", "15"],
-                              capture_output=True, text=True, timeout=90, check=False)
+        done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "x", "--remap", tmp_path / "remap",
+                   "--quiet", "0.5", "--timeout", "60")
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"http://{HOST}/consent: fit for the experiment" in done.stdout
     assert f"http://{HOST}/again: fit for the experiment" in done.stdout

@@ -1,6 +1,5 @@
 """What the figure of the requests shows, read back from the figure itself, and what stands beside a request."""
 
-import subprocess
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -29,6 +28,7 @@ from harness.show.labels import figure_names
 from harness.show.waterfall import FACES, draw_requests, figure_path, pair_requests
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.made_har import PAGE, MadeLoad
+from tests.support.ran import ran
 
 OLD = Path(__file__).parent.parent / "data" / "2013"
 NEWS_PAGE, POLL = "httpwww.news.example", "http://poll.test/"
@@ -169,7 +169,7 @@ def test_each_format_is_what_its_name_says_and_the_same_each_time(tmp_path: Path
 
 def test_pyplot_is_not_needed() -> None:
     code = "import sys, harness.show.waterfall; print('matplotlib.pyplot' in sys.modules)"
-    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    seen = ran(sys.executable, "-c", code, status=0, cwd=ROOT)
     assert seen.stdout == "False\n"
 
 

@@ -11,6 +11,9 @@ from harness.bootstrap import ROOT
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.plotted import plot
 
+TRIES = 10
+"""A busy machine may look for the figure only when all are drawn."""
+
 
 def test_a_complete_folder(tmp_path: Path) -> None:
     """Table, figures and report; figures of other runs stay, nothing that was read changes, notes are the students'."""
@@ -20,8 +23,7 @@ def test_a_complete_folder(tmp_path: Path) -> None:
     notes = tmp_path / "observations.txt"
     notes.write_text("I saw that ...")
     before = {path: path.read_bytes() for path in client.rglob("*") if path.is_file()}
-    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures")
-    assert done.returncode == 0
+    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", status=0)
     names = [f"timing-{page}-{rtt}.png" for page in ("www.news.example", "blog.example2013post") for rtt in (20, 200)]
     names.append("report.html")
     assert sorted(path.name for path in figures.iterdir()) == sorted([*names, "timing-other-20.png"])
@@ -38,7 +40,7 @@ def test_a_table_that_cannot_be_printed_is_said(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
-                              stdout=full, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "standard output: the disk is full; make room and try again\n")
 
 
@@ -46,13 +48,15 @@ def test_a_table_that_cannot_be_printed_is_said(tmp_path: Path) -> None:
 def test_a_signal_leaves_no_part_of_a_figure(tmp_path: Path, number: signal.Signals) -> None:
     """On Ctrl-C run.sh ends it by SIGTERM: a hidden file stayed among the figures. SIGINT ended it in a traceback."""
     make_client(tmp_path / "client")
-    with subprocess.Popen([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as plotting:
-        while not list(tmp_path.glob("figures/.*.png")):
-            assert plotting.poll() is None
-            time.sleep(0.002)
-        plotting.send_signal(number)
-        said = plotting.communicate(timeout=60)[1]
+    for _ in range(TRIES):
+        with subprocess.Popen([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as plotting:
+            while plotting.poll() is None and not list(tmp_path.glob("figures/.*.png")):
+                time.sleep(0.002)
+            plotting.send_signal(number)
+            said = plotting.communicate()[1]
+        if plotting.returncode != 0:
+            break
     assert plotting.returncode == -number
     assert said.splitlines()[-1] == f"stopped by {number.name}; everything is cleaned up"
     assert "Traceback" not in said
@@ -73,8 +77,7 @@ def test_a_missing_cell_is_exit_status_1(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10])
     for run in (1, 2, 3):
         add_load(tmp_path / "client", POST, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
-    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures")
-    assert done.returncode == 1
+    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", status=1)
     assert "\t20\t1.562\t-\t-\n" in done.stdout
     assert "Not measured: httpblog.example2013post at 20 ms with TFO.\n" in done.stdout
     assert "timed out after 60 s" not in done.stdout
@@ -87,8 +90,7 @@ def test_one_cell_off_only_is_whole_when_nothing_else_was_asked_for(tmp_path: Pa
 
 
 def test_a_2013_folder_gives_a_table_not_a_traceback(tmp_path: Path) -> None:
-    done = plot(tmp_path, "--clientdir", ROOT / "tests" / "data" / "2013", "--outputdir", "figures")
-    assert done.returncode == 1
+    done = plot(tmp_path, "--clientdir", ROOT / "tests" / "data" / "2013", "--outputdir", "figures", status=1)
     assert "Traceback" not in done.stderr
     assert 'metric "last", not "load"' in done.stdout
     assert len(list((tmp_path / "figures").glob("timing-*.png"))) == 6
@@ -104,7 +106,6 @@ def test_bad_input_is_one_line_and_exit_status_2(tmp_path: Path, arguments: list
     make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
-    done = plot(tmp_path, *arguments)
-    assert done.returncode == 2
+    done = plot(tmp_path, *arguments, status=2)
     assert problem in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -7,13 +7,13 @@ missing.
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from typing import Any
 
 from harness.bootstrap import ROOT
 from harness.system.privileges import browsing_user
+from tests.support.ran import ran
 
 CHROME = """
 import json, sys
@@ -51,9 +51,8 @@ def import_hars(*archives: Any) -> list[Any]:
     user = browsing_user()
     with tempfile.TemporaryDirectory(prefix="h", ignore_cleanup_errors=True) as work_dir:
         os.chown(work_dir, user.uid, user.gid)
-        done = subprocess.run([sys.executable, "-c", f"IMPORT = {IMPORT!r}\n{CHROME}", work_dir, str(user.uid),
-                               str(user.gid)], input=json.dumps(archives), text=True, cwd=ROOT, capture_output=True,
-                              timeout=60, check=False)
+        done = ran(sys.executable, "-c", f"IMPORT = {IMPORT!r}\n{CHROME}", work_dir, user.uid, user.gid, cwd=ROOT,
+                   input=json.dumps(archives))
     assert done.returncode == 0, done.stderr
     found: list[Any] = json.loads(done.stdout)
     return found

@@ -14,6 +14,9 @@ can do without. BRANCHES has a chain of 5 beside one large image: without TFO th
 """
 KEPT = "http://kept.test/"
 """A chain of three requests after the document on one host: over HTTP/1.1 one connection, one handshake."""
+TWO_SITES = ("http://www.one.test/", "http://a.one.test/1.js", "http://b.one.test/2.js", "http://a.one.test/3.js",
+             "http://two.test/4.js")
+"""A page and its scripts, each asked for by the one before: over HTTP/1.0 on a connection of its own."""
 BUSY_MS = 1500
 IMAGE_BYTES = 40_000
 """Small beside the chain, large beside noise: 6 of them share the server's link for half a second."""
@@ -38,12 +41,24 @@ def document(body: str) -> str:
     return f"<!doctype html><title>built</title>{ICON}<body>{body}</body>"
 
 
-def _chain(mirror: SmallMirror) -> None:
-    """Each script is found by the one before, and lives on the next host."""
-    urls = [f"http://chain{host}.test/next.js" for host in range(2, CHAIN_HOSTS + 1)]
-    mirror.add(CHAIN, document(f"<script src={urls[0]}></script>"))
+def chain_of(directory: Path, *urls: str) -> Path:
+    """Write a mirror ("small") of one page, whose scripts are each asked for by the one before; return `directory`."""
+    mirror = SmallMirror(directory)
+    mirror.add(urls[0], document(f"<script src={urls[1]}></script>"))
+    _scripts(mirror, *urls[1:])
+    return mirror.finish(urls[0])
+
+
+def _scripts(mirror: SmallMirror, *urls: str) -> None:
     for url, following in zip(urls, [*urls[1:], None], strict=True):
         mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
+
+
+def _chain(mirror: SmallMirror) -> None:
+    """Each script lives on the next host."""
+    urls = [f"http://chain{host}.test/next.js" for host in range(2, CHAIN_HOSTS + 1)]
+    mirror.add(CHAIN, document(f"<script src={urls[0]}></script>"))
+    _scripts(mirror, *urls)
 
 
 def _six(mirror: SmallMirror) -> None:
@@ -67,8 +82,7 @@ def _branches(mirror: SmallMirror) -> None:
     urls = [f"http://branch{host}.test/next.js" for host in range(4)]
     mirror.add(BRANCHES, document(f"<img src={BRANCHES}large.gif><script src={urls[0]}></script>"))
     mirror.add(f"{BRANCHES}large.gif", b"GIF89a" + bytes(LARGE_BYTES), "image/gif")
-    for url, following in zip(urls, [*urls[1:], None], strict=True):
-        mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
+    _scripts(mirror, *urls)
 
 
 def _kept(mirror: SmallMirror) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.files.urls import split_url
 from tests.support.faults import Fault, Target, command_of, done_to, load_of
+from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror
 
 DOCUMENTS = ("http://one.test/", "http://two.test/", "http://one.test/last.html")
@@ -186,12 +187,11 @@ def started(base: Path, testruns: int, tfo: str, delaynet_ms: int = DELAYNET_MS)
 def _small_disk(folder: Path, size: str) -> Iterator[None]:
     """Make `folder` a disk of its own, of `size` bytes (tmpfs(5)), while this lasts."""
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", str(folder)], check=True,
-                   timeout=10)
+    ran("mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", folder, status=0)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True, timeout=10)
+        ran("umount", "--lazy", folder, status=0)
 
 
 def make_page(base: Path) -> None:

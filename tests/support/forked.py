@@ -19,12 +19,14 @@ from harness.bootstrap import ROOT
 
 OWN = tuple(path.stem for path in (*ROOT.glob("*.py"), *ROOT.glob("*/")) if not path.name.startswith("."))
 MODULE = "-m"
-LIMIT_S = 60
-"""Then the kernel ends it: status -14 (SIGALRM)."""
 
 
-def typed(program: str | Path, *arguments: str | Path, cwd: Path = ROOT) -> "subprocess.CompletedProcess[str]":
-    """Run `program` (a path, or "-m" and a module's name in front of its arguments) to its end, and return it."""
+def typed(program: str | Path, *arguments: str | Path, status: int | None = None, cwd: Path = ROOT
+          ) -> "subprocess.CompletedProcess[str]":
+    """Run `program` (a path, or "-m" and a module's name in front of its arguments) to its end, and return it.
+
+    It has to end with `status` (None: with any).
+    """
     words = [str(word) for word in (program, *arguments)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
         sys.stdout.flush()
@@ -33,19 +35,19 @@ def typed(program: str | Path, *arguments: str | Path, cwd: Path = ROOT) -> "sub
         if pid == 0:
             _run(words, cwd, out, complaints)
         try:
-            status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         except BaseException:           # pytest-timeout's, or Ctrl-C
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             raise
-        return subprocess.CompletedProcess(words, status, _read(out), _read(complaints))
+        assert status in (None, ended), f"status {ended}: {_read(out)}{_read(complaints)}"
+        return subprocess.CompletedProcess(words, ended, _read(out), _read(complaints))
 
 
 def _run(words: list[str], cwd: Path, out: IO[bytes], complaints: IO[bytes]) -> NoReturn:
     """Be the program: what a shell would have given it, and none of this process's."""
     status = 1
     try:
-        signal.alarm(LIMIT_S)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with Path(os.devnull).open("rb") as nothing:

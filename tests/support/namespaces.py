@@ -7,7 +7,8 @@ from pathlib import Path
 
 from harness.network.star import Host
 from harness.system.netns import inside
-from tests.support.replay_process import wait_until
+from tests.support.ran import ran
+from tests.support.waiting import wait_until
 
 
 @contextmanager
@@ -18,7 +19,7 @@ def own_namespace() -> Iterator[int]:
             home = Path("/proc/self/ns/net").readlink()
             wait_until(lambda: Path(f"/proc/{holder.pid}/ns/net").readlink() != home)
             with inside(holder.pid):
-                subprocess.run(["ip", "link", "set", "lo", "up"], check=True, timeout=10)
+                ran("ip", "link", "set", "lo", "up", status=0)
             yield holder.pid
         finally:
             holder.kill()

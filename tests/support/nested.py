@@ -1,10 +1,11 @@
 """Folders one inside the other, deeper than a path's length and Python's stack allow."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.support.ran import ran
 
 
 @contextmanager
@@ -21,4 +22,4 @@ def nested(folder: Path, depth: int) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["rm", "-r", str(folder / "d")], check=True)     # shutil.rmtree runs out of stack
+        ran("rm", "-r", folder / "d", status=0)     # shutil.rmtree runs out of stack

@@ -1,7 +1,6 @@
 """A script that drives a Chrome of its own as the experiment does: by a user without rights, in its sandbox."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +8,7 @@ from typing import Any
 
 from harness.bootstrap import ROOT
 from harness.system.privileges import browsing_user, give, passable_temp_root
+from tests.support.ran import ran
 
 PREAMBLE = """
 import json, sys
@@ -21,7 +21,6 @@ browser = find_browser()
 deterministic_script()  # read as root: the project may lie where nobody else can look
 become(User("", int(uid), int(gid)))
 """
-TIMEOUT_S = 90
 
 
 def answer_of(script: str, *words: str, given: str = "") -> Any:
@@ -32,7 +31,7 @@ def answer_of(script: str, *words: str, given: str = "") -> Any:
     user = browsing_user()
     with TemporaryDirectory(prefix="c", dir=passable_temp_root(), ignore_cleanup_errors=True) as work_dir:
         give(Path(work_dir), user)
-        done = subprocess.run([sys.executable, "-c", PREAMBLE + script, work_dir, str(user.uid), str(user.gid), *words],
-                              input=given, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        done = ran(sys.executable, "-c", PREAMBLE + script, work_dir, user.uid, user.gid, *words,
+                   cwd=ROOT, input=given)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -7,12 +7,12 @@ pytest-xdist has its own of both, tests that compare no times can run side by si
 
 import ctypes
 import os
-import subprocess
 from pathlib import Path
 
 from harness.system.lock import MACHINES
 from harness.system.netns import CLONE_NEWNET
 from tests.support.leaks import NAMED_NAMESPACES
+from tests.support.ran import ran
 
 CLONE_NEWNS = 0x00020000
 """Of linux/sched.h; Python knows unshare(2) from 3.12 on."""
@@ -34,4 +34,4 @@ def enter_own_machine(scratch: Path) -> None:
                     ["mount", "-t", "tmpfs", "tmpfs", str(NAMED_NAMESPACES)],
                     ["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", str(MACHINES.folder)],
                     ["ip", "link", "set", "lo", "up"]):
-        subprocess.run(command, check=True, timeout=10)
+        ran(*command, status=0)

@@ -23,6 +23,8 @@ from harness.browser.chrome import FLAGS
 from harness.browser.program import CLOCK_SHIFT_DAYS, SHIM_SOURCE, Browser
 from harness.mirror.recording import read_recording
 from harness.netlog.load import HttpTransaction, of_load, read_netlog
+from tests.support.ran import ran
+from tests.support.waiting import wait_until
 from tests.support.written import lookup
 
 CHUNK = 8192
@@ -102,12 +104,15 @@ def serve(directory: Path, name: str, rtt_s: float = 0.1, bytes_per_s: float = 5
 def compile_shim(directory: Path) -> Path:
     """Compile Chrome's shim: without it Chrome turns the paper's pages into https."""
     shim = directory / "chrome_shim.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-o", str(shim), str(SHIM_SOURCE), "-ldl"], check=True, timeout=60)
+    ran("cc", "-shared", "-fPIC", "-O2", "-o", shim, SHIM_SOURCE, "-ldl", status=0)
     return shim
 
 
-def load(browser: Browser, shim: Path, site: Site, url: str, screenshot: Path | None = None) -> list[HttpTransaction]:
-    """Load `url` from `site` until it has been quiet for 1.5 s; return Chrome's transactions in order of start."""
+def load(browser: Browser, shim: Path, site: Site, url: str, least: int) -> list[HttpTransaction]:
+    """Load `url` from `site` until it was asked for so many URLs and has been quiet for 1.5 s.
+
+    Return Chrome's transactions in order of start.
+    """
     work = Path(tempfile.mkdtemp(prefix="tfo-lab-test-"))
     mapped = ",".join(f"MAP {host}:80 127.0.0.1:{site.server_address[1]}" for host in site.recording.hosts())
     options = Options()
@@ -120,13 +125,8 @@ def load(browser: Browser, shim: Path, site: Site, url: str, screenshot: Path | 
     try:
         driver = webdriver.Chrome(options, Service(browser.driver, env=environment, log_output=subprocess.DEVNULL))
         try:
-            driver.set_page_load_timeout(40)
             driver.get(url)
-            deadline = time.monotonic() + 15
-            while time.monotonic() < min(deadline, site.last_activity + QUIET_S):
-                time.sleep(0.05)
-            if screenshot:
-                driver.save_screenshot(str(screenshot))
+            wait_until(lambda: len(site.requests) >= least and time.monotonic() > site.last_activity + QUIET_S)
             started_unix_ms = driver.execute_script("return performance.timing.navigationStart")
         finally:
             driver.quit()

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from harness.record.sources.har import HarSource
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.shape import PageShape
 from tests.support.growth import LINEAR, growth
+from tests.support.ran import ran
 
 PAGE = "https://a.test/"
 
@@ -56,8 +56,7 @@ def shapes(path: Path) -> list[PageShape]:
 
 def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
     har(tmp_path / "x.har")
-    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
-                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
+    done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "A", "--from", tmp_path / "x.har")
     assert (done.returncode, done.stderr) == (0, "")
     assert "x.har lacks the bodies" in done.stdout
     assert "does not say which page" not in done.stdout
@@ -75,8 +74,7 @@ def test_figures_that_would_fill_the_memory_are_refused_in_one_line(sizes: list[
     entries = [entry(0, PAGE, "text/html", 2000), *(entry(1, f"{PAGE}{size}.js", "text/javascript", size, PAGE)
                                                     for size in sizes)]
     (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    done = subprocess.run([sys.executable, str(ROOT / "fetch.py"), "--dir", str(tmp_path), "--name", "A", "--from",
-                           str(tmp_path / "x.har")], capture_output=True, text=True, timeout=60, check=False)
+    done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "A", "--from", tmp_path / "x.har")
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r".*/x\.har:1: too large to be made: .* leave out what is so large\n", done.stderr)
     assert [path.name for path in tmp_path.iterdir()] == ["x.har"]

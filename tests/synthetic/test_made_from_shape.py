@@ -1,7 +1,6 @@
 """Pages made from a page's shape; what they hold: tests/corpus/made_pages.jsonl."""
 
 import json
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_shapes import RESOURCE
+from tests.support.ran import ran
 
 
 def test_pages_are_replayed_over_http2_from_the_hosts_that_spoke_it(tmp_path: Path) -> None:
@@ -42,10 +42,8 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
                                       number % 5 == 0))
     path = tmp_path / "odd.shape"
     path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", tuple(resources))]))
-    command = [sys.executable, str(ROOT / "scripts" / "make_pages.py"), "--name", "Odd", "--shape", str(path),
-               "--directory", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
+    ran(sys.executable, ROOT / "scripts" / "make_pages.py", "--name", "Odd", "--shape", path, "--directory", tmp_path,
+        status=0)
     assert (tmp_path / "Odd.pages").read_text() == "http://a.test/\n"
     assert json.loads((tmp_path / "Odd.fetchlog" / "manifest.json").read_text())["note"].count("odd.shape") == 1
     recording = read_recording(tmp_path / "Odd", tmp_path / "Odd.fetchlog")

@@ -47,7 +47,7 @@ def test_chrome_makes_the_requests_of_the_shape(tmp_path: Path, browser: Browser
     page, = make_page_set([shape for shape in read_shapes() if shape.url == URL], seed=1)
     shim = compile_shim(tmp_path)
     with serve(tmp_path, "Own") as site:
-        transactions = load(browser, shim, site, page.shape.url)
+        transactions = load(browser, shim, site, page.shape.url, least=len(page.urls))
     urls = [transaction.url for transaction in transactions]
     assert Counter(urls) == Counter(page.urls)
     assert sorted(site.requests) == sorted(page.urls)
@@ -80,5 +80,8 @@ def test_what_a_fetch_and_a_timer_lead_to_comes_before_the_load_event(tmp_path: 
     make_pages(tmp_path, "Held", 1, tmp_path / "Held.tsv")
     page, = make_page_set([shape], seed=1)
     with serve(tmp_path, "Held") as site:
-        load(browser, compile_shim(tmp_path), site, shape.url)
-    assert [page.urls.index(url) for url in site.requests] == [0, 1, 2, 3, 4]
+        load(browser, compile_shim(tmp_path), site, shape.url, least=len(page.urls))
+    asked = [page.urls.index(url) for url in site.requests]
+    assert sorted(asked) == [0, 1, 2, 3, 4]
+    assert (asked[0], asked[-1]) == (0, 4)
+    assert asked.index(1) < asked.index(2)

@@ -1,7 +1,6 @@
 """A program that sudo started is the user who typed it, among that user's files, and root for a few statements."""
 
 import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from harness.system.privileges import User, as_root
 from tests.support.ordinary import acting_as
+from tests.support.ran import ran
 
 pytestmark = pytest.mark.root
 ALICE = User("alice", 1234, 4321)
@@ -37,9 +37,9 @@ def test_acting_as_a_user_it_goes_only_where_the_user_may(open_to_all: Path) -> 
 def test_what_a_user_starts_is_the_users_and_what_root_starts_is_roots() -> None:
     ids = ["sh", "-c", "grep -E '^(Uid|Gid)' /proc/self/status"]
     with acting_as(ALICE):
-        hers = subprocess.run(ids, capture_output=True, text=True, timeout=20, check=True).stdout.split()
+        hers = ran(*ids, status=0).stdout.split()
         with as_root():
-            roots = subprocess.run(ids, capture_output=True, text=True, timeout=20, check=True).stdout.split()
+            roots = ran(*ids, status=0).stdout.split()
     assert hers == ["Uid:", *["1234"] * 4, "Gid:", *["4321"] * 4]
     assert roots == ["Uid:", *["0"] * 4, "Gid:", *["0"] * 4]
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 
 
 def use_half_an_environment(project: Path) -> "subprocess.CompletedProcess[str]":
@@ -16,8 +17,7 @@ def use_half_an_environment(project: Path) -> "subprocess.CompletedProcess[str]"
     (project / ".venv" / "bin").mkdir(parents=True)
     (project / ".venv" / "bin" / "python").symlink_to("/usr/bin/python3")
     (project / "program.py").write_text("from harness.bootstrap import use_project_python\nuse_project_python()\n")
-    return subprocess.run([sys.executable, "program.py"], cwd=project, capture_output=True, text=True, check=False,
-                          timeout=10)
+    return ran(sys.executable, "program.py", cwd=project)
 
 
 def test_half_an_environment_is_none(tmp_path: Path) -> None:

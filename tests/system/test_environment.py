@@ -1,13 +1,13 @@
 """What is noted of the machine and of this program."""
 
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
 from harness.system.environment import git_state
+from tests.support.ran import ran
 
 NOBODY = 65534
 
@@ -23,7 +23,7 @@ def test_a_program_that_a_checkout_names_does_not_run_as_root() -> None:
         git = ["git", "-C", str(checkout), "-c", "user.name=me", "-c", "user.email=me@a.test"]
         for words in (["init", "--quiet"], ["add", "monitor"], ["commit", "--quiet", "--message", "one"],
                       ["config", "core.fsmonitor", str(monitor)]):
-            subprocess.run([*git, *words], check=True)
+            ran(*git, *words, status=0)
         for path in (checkout, *checkout.rglob("*")):
             os.lchown(path, NOBODY, NOBODY)
         assert len(git_state(checkout)) >= 7

@@ -21,6 +21,7 @@ from harness.system.fastopen import (
     set_fastopen,
     total,
 )
+from tests.support.ran import ran
 
 NETSTAT = (Path(__file__).parent.parent / "data" / "netstat-6.18.txt").read_text()
 """Captured on Linux 6.18 in a fresh namespace after four TFO connections over loopback, the first without a cookie."""
@@ -75,8 +76,7 @@ def test_the_switch_is_the_namespaces_own(namespace: int) -> None:
     outside = SYSCTL.read_text()
     for value in (ON, OFF, ON):
         set_fastopen([namespace], value)
-        shown = subprocess.run(["nsenter", f"--net=/proc/{namespace}/ns/net", "cat", str(SYSCTL)], capture_output=True,
-                               text=True, check=True, timeout=10).stdout
+        shown = ran("nsenter", f"--net=/proc/{namespace}/ns/net", "cat", SYSCTL, status=0).stdout
         assert int(shown) == value
     assert SYSCTL.read_text() == outside
 

@@ -1,7 +1,6 @@
 """Whatever interrupts an experiment, it cleans up where it is at home, and with its own rights."""
 
 import os
-import subprocess
 import sys
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from harness.bootstrap import ROOT
 from tests.support.namespaces import own_namespace
 from tests.support.ordinary import ORDINARY
+from tests.support.ran import ran
 
 INTERRUPTED = 300
 SCRIPT = """
@@ -50,8 +50,7 @@ print(lost)
 def times_lost(where: str, begin: str = "") -> tuple[str, str]:
     """Interrupt a process in and around `where` again and again; return how often it was not as before, and errors."""
     script = SCRIPT.format(where=where, begin=begin, times=INTERRUPTED)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False)
+    done = ran(sys.executable, "-c", script, env={**os.environ, "PYTHONPATH": str(ROOT)})
     return done.stdout, done.stderr
 
 

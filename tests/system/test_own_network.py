@@ -9,6 +9,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
+from tests.support.ran import ran
 
 PROGRAM = """
 import os, subprocess, sys
@@ -29,8 +30,7 @@ if not why:
 
 
 def entered(script: Path, *before: str, **environment: str) -> str:
-    done = subprocess.run([*before, sys.executable, str(script), str(ROOT)], capture_output=True, text=True, timeout=60,
-                          check=True, env={**os.environ, **environment})
+    done = ran(*before, sys.executable, script, ROOT, status=0, env={**os.environ, **environment})
     return done.stdout
 
 

@@ -1,7 +1,6 @@
 """Who called us, and what belongs to whom."""
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +19,7 @@ from harness.system.privileges import (
     passable_temp_root,
     require_root,
 )
+from tests.support.ran import ran
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 ALICE = SimpleNamespace(pw_name="alice", pw_uid=1234, pw_gid=4321)
@@ -133,8 +133,7 @@ for way_back in (os.setuid, os.seteuid, os.setgid):
 
 @pytest.mark.root
 def test_become_gives_up_root_for_good() -> None:
-    done = subprocess.run([sys.executable, "-c", BECOME], cwd=PROJECT, capture_output=True, text=True, timeout=20,
-                          check=True)
+    done = ran(sys.executable, "-c", BECOME, status=0, cwd=PROJECT)
     assert done.stdout.splitlines() == ["(1234, 1234, 1234) (4321, 4321, 4321) [4321]", *["refused"] * 3]
 
 
@@ -151,8 +150,7 @@ print(*os.getresuid(), os.environ["HOME"])
     {"SUDO_UID": "65534", "SUDO_GID": "65534"}, "65534 65534 65534 /nonexistent"), ({}, "0 0 0 /root")])
 def test_a_program_that_needs_no_root_leaves_it(sudo: dict[str, str], ids: str) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": "/root", **sudo}
-    done = subprocess.run([sys.executable, "-c", LEAVE], cwd=PROJECT, env=environment, capture_output=True, text=True,
-                          timeout=20, check=True)
+    done = ran(sys.executable, "-c", LEAVE, status=0, cwd=PROJECT, env=environment)
     assert done.stdout.strip() == ids
 
 

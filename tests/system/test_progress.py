@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from harness.system.progress import Steps
+from tests.support.ran import ran
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = """
@@ -36,8 +37,7 @@ def environment() -> dict[str, str]:
 
 def piped(*steps: str, step_s: float = 0) -> list[str]:
     """Return the lines that a job of `steps` prints into a pipe."""
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(step_s), *steps], env=environment(), capture_output=True,
-                          text=True, timeout=20, check=True)
+    done = ran(sys.executable, "-c", SCRIPT, step_s, *steps, status=0, env=environment())
     assert done.stderr == ""
     return done.stdout.splitlines()
 

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 from harness.bootstrap import ROOT
+from tests.support.ran import ran
 
 SCRIPT = """
 import atexit, sys
@@ -20,8 +21,7 @@ run_main(main, at_once=True)
 
 
 def test_a_script_that_leaves_at_once_loses_no_word_and_keeps_its_status() -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=30, check=False,
-                          cwd=ROOT)
+    done = ran(sys.executable, "-c", SCRIPT, cwd=ROOT)
     assert (done.stdout, done.stderr, done.returncode) == ("out", "err", 1)
 
 

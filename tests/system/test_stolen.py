@@ -1,13 +1,12 @@
 """A test of times is not judged while the machine's host takes the processor, and is judged otherwise."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
-from tests.support.stolen import Stolen, too_much
+from tests.support.ran import ran
 
 FAILING = """
 import pytest
@@ -20,11 +19,6 @@ def test_of_something_else():
 """
 
 
-def test_what_is_too_much() -> None:
-    assert too_much(Stolen(5.0, 100.0), Stolen(5.0, 110.0)) == ""
-    assert "of its processors' time meanwhile" in too_much(Stolen(5.0, 100.0), Stolen(25.0, 110.0))
-
-
 @pytest.mark.parametrize(("stolen", "outcome"), [(0, "2 failed"), (1000, "1 failed, 1 skipped")])
 def test_only_tests_of_times_are_left_unjudged(stolen: int, outcome: str, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
@@ -35,7 +29,6 @@ def test_only_tests_of_times_are_left_unjudged(stolen: int, outcome: str, tmp_pa
         "class Stat:\n    def read_text(self):\n        return f'cpu 0 0 0 0 0 0 0 {next(ticks)} 0'\n"
         "stolen.STAT = Stat()\n")
     (tmp_path / "test_failing.py").write_text(FAILING)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}",
-                           "-o", "markers=timing\nslow\nroot\nchrome", tmp_path], cwd=tmp_path, capture_output=True,
-                          text=True, check=False, timeout=60)
+    done = ran(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}", "-o",
+               "markers=timing\nslow\nroot\nchrome", tmp_path, cwd=tmp_path)
     assert done.stdout.splitlines()[-1].startswith(outcome), done.stdout

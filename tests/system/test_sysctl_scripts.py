@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.ran import ran
+
 SCRIPTS = Path(__file__).resolve().parent.parent.parent / "tfo-test"
 ENABLE, DISABLE, STATUS = (SCRIPTS / f"{name}_tfo.sh" for name in ("enable", "disable", "status"))
 NOBODY = 65534
@@ -13,8 +15,8 @@ NOBODY = 65534
 
 def _in_new_namespace(command: str) -> str:
     """Return what a shell prints in a network namespace of its own, where net.ipv4.tcp_fastopen starts with 1."""
-    return subprocess.run(["unshare", "--net", "bash", "-ec", command], stdout=subprocess.PIPE, text=True, check=True,
-                          timeout=10).stdout
+    return subprocess.run(["unshare", "--net", "bash", "-ec", command], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
 
 
 @pytest.mark.root
@@ -39,8 +41,8 @@ def test_status_names_the_bits_that_are_on(value: int, on: list[str]) -> None:
 def _as_nobody(script: Path) -> subprocess.CompletedProcess[str]:
     """Run a script without root. Bash reads it from its input, because nobody may not enter every directory."""
     user = NOBODY if os.geteuid() == 0 else None
-    return subprocess.run(["bash", "-s"], input=script.read_text(), capture_output=True, text=True, check=False,
-                          timeout=10, user=user, group=user, extra_groups=[] if user else None, cwd="/")
+    return ran("bash", "-s", cwd="/", input=script.read_text(), user=user, group=user,
+               extra_groups=[] if user else None)
 
 
 @pytest.mark.parametrize("script", [ENABLE, DISABLE])

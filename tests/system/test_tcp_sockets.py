@@ -1,12 +1,12 @@
 """What is under way on TCP connections: from ss's words, and from the kernel for real."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from harness.system.tcp_sockets import parse_ss
+from tests.support.ran import ran
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 IDLE = ("ESTAB 0 0 10.0.0.1:4000 10.0.0.2:8000 cubic wscale:7,7 rto:304 rtt:100.2/0.1 mss:1448 bytes_sent:300 "
@@ -74,6 +74,5 @@ print(said)
 @pytest.mark.root
 def test_the_kernel_tells_of_requests_without_an_answer_and_of_lost_syns() -> None:
     """In a network namespace of its own. Its address on lo is no loopback address, so it counts."""
-    done = subprocess.run(["unshare", "--net", sys.executable, "-c", PROBE], cwd=ROOT, text=True, capture_output=True,
-                          timeout=30, check=False)
+    done = ran("unshare", "--net", sys.executable, "-c", PROBE, cwd=ROOT)
     assert done.stdout == "[False, False, True, False, True]\n", done.stderr
