@@ -204,7 +204,7 @@ def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path
     german = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
     done = run(same_project, "--name", "small", "--quick", "--dry-run", "--sweep-rtt", "2,2.5,5", status=0, **german)
     assert "3 delays" in done.stdout
-    refused = run(same_project, "--sweep-rtt", "5,5.0", **german)
+    refused = run(same_project, "--sweep-rtt", "5,5.0", status=2, **german)
     assert_refused(refused)
 
 
