@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
-"""Measure the replay server: requests/s beside nginx. (How long servers take to start, and how much memory: scale.py.)
+"""Measure the replay server, and nginx beside it: answers a second, and the processor time that they take.
 
-    benchmarks/server.py            # about 30 s; nginx is left out when it is not installed (apt install nginx-light)
+    benchmarks/server.py        # a minute; nginx is left out when it is not installed (apt install nginx-light)
 
-The client is a process of its own: a new connection for each request, the whole answer read to its end. Every number is
-a median of several rounds.
+What is spoken: HTTP/1.0, a connection for each answer; HTTP/1.1, all on one, each when the one before is there; HTTP/2
+and HTTP/3, all on one, up to 100 at a time; HTTP/3, with a session that is taken up again. Printed are, as medians of
+the rounds, in which all servers take turns:
+
+    answers/s           of a page of 642 small modules, seen from a client on the same cores
+    us an answer        the server's processor time for each of these
+    us a connection     the same of a connection with one such answer, its handshakes included
+    ms a MB             the same of a large answer
+
+The client is curl(1), which takes less than any server here, but over HTTP/3 aioquic, in Python: how many answers a
+second come over HTTP/3 is as much up to the client. A round counts only if all bytes of all answers came.
 """
 
-import argparse
-import os
-import shutil
-import signal
 import socket
 import statistics
 import subprocess
 import sys
-import tempfile
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -27,163 +32,163 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from experiments.nginx import nginx_program, serving_files
 from harness.errors import ExperimentError, run_main
-from harness.network.servers import HTTP_TFO
-from harness.system.options import PORT, ROUNDS, OptionParser
+from harness.files.hack_dns import SCHEMES
+from harness.files.pages import PageFiles
+from harness.measure.settings import H3
+from harness.mirror.small import MadeResource, write_small_recording
+from harness.network.loopback import loopback_star
+from harness.network.servers import ServerSettings, running_servers
+from harness.network.star import Host, Star
+from harness.replay.authority import CERTIFICATE, open_authority
+from harness.system.options import ROUNDS, OptionParser, Whole
+from harness.system.processes import descendants
+from harness.system.scratch import temporary_directory
 
-HOST = "www.example.test"
-FILE_SIZE = 9500
-"""Bytes: a 9.5 KB file."""
-REQUEST = f"GET /file.bin HTTP/1.1\r\nHost: {HOST}\r\nAccept: */*\r\nConnection: close\r\n\r\n".encode()
-DEADLINE_S = 20.0
-NGINX = """daemon off; worker_processes 1; pid {home}/pid; error_log {home}/error.log;
-events {{ worker_connections 1024; }}
-http {{ access_log {home}/access.log; client_body_temp_path {home}/1; proxy_temp_path {home}/2;
-fastcgi_temp_path {home}/3; uwsgi_temp_path {home}/4; scgi_temp_path {home}/5; keepalive_timeout 0;
-server {{ listen 127.0.0.1:{port} backlog=1024; root {root}; }} }}
-"""
+SITE = "www.example.test"
+SMALL_BYTES, LARGE_BYTES = 900, 5_000_000
+LARGE = "/large.js"
+CONNECTIONS = 20
+LIMIT_S = 120.0
+ASKED = (("sec-ch-ua-platform", '"Linux"'), ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, "
+          "like Gecko) Chrome/143.0.0.0 Safari/537.36"), ("sec-ch-ua", '"Chromium";v="143", "Not A(Brand";v="24"'),
+         ("sec-ch-ua-mobile", "?0"), ("origin", f"https://{SITE}"), ("accept", "*/*"),
+         ("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "script"),
+         ("referer", f"https://{SITE}/"), ("accept-encoding", "gzip, deflate, br, zstd"),
+         ("accept-language", "en-US,en;q=0.9"), ("priority", "u=1"))
+"""What Chrome says of each such request, all of which a server has to read."""
+CURL = {"HTTP/1.0": ("http", ["--http1.0"]), "HTTP/1.1": ("http", ["--http1.1"]),
+        "HTTP/2": ("https", ["--http2", "--parallel", "--parallel-max", "100"])}
+"""The scheme, and how curl is told to speak so."""
+RESUMED = "HTTP/3, resumed"
+Visit = Callable[[Sequence[str]], int]
+"""Asks for all these paths on a new connection; returns how many bytes of bodies came."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How one of the servers, which is these processes, is asked."""
+
+    server: str
+    spoken: str
+    pids: Sequence[int]
+    visit: Visit
+
+    def measure(self, modules: Sequence[str]) -> tuple[float, ...]:
+        """Return answers/s, us an answer, us a connection, ms a MB. Raises ExperimentError when not all came."""
+        began_s = time.perf_counter()
+        of_all_s = self._spent_s([modules], SMALL_BYTES)
+        took_s = time.perf_counter() - began_s
+        of_one_s = self._spent_s([modules[:1]] * CONNECTIONS, SMALL_BYTES) / CONNECTIONS
+        of_large_s = self._spent_s([[LARGE]], LARGE_BYTES) - of_one_s
+        return (len(modules) / took_s, of_all_s / len(modules) * 1e6, of_one_s * 1e6, of_large_s / LARGE_BYTES * 1e9)
+
+    def _spent_s(self, visits: Sequence[Sequence[str]], body_bytes: int) -> float:
+        before_s = self._processor_s()
+        for paths in visits:
+            came = self.visit(paths)
+            if came != len(paths) * body_bytes:
+                raise ExperimentError(f"{self.server}, {self.spoken}: {len(paths)} answers of {body_bytes} bytes were "
+                                      f"asked for, and {came} bytes came")
+        return self._processor_s() - before_s
+
+    def _processor_s(self) -> float:
+        """Return the processor time that its threads have had, also those that are over (clock_getcpuclockid(3))."""
+        return sum(time.clock_gettime(~pid << 3 | 2) for pid in self.pids)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where all servers have what they answer, in the folder of `files`, and listen, each on an address of its own."""
+
+    files: PageFiles
+    port: int
+    """Over TLS the next one."""
+
+    @contextmanager
+    def replay(self, star: Star, http: str, kind: str, *spoken: str) -> Iterator[list[Way]]:
+        """Run a replay server as the one of `star`; give the ways to ask it."""
+        [(name, host)] = star.servers.items()
+        work_dir = self.files.base / name
+        work_dir.mkdir()
+        settings = ServerSettings(mirror=self.files.mirror, fetchlog=self.files.fetchlog, port=self.port,
+                                  tls_port=self.port + 1, http=http, server=kind, logdir=work_dir, delays_ms=(0.0,),
+                                  user=None, authority=self._authority, names={name: (SITE,)})
+        with running_servers(star, settings, work_dir) as running:
+            yield self._ways(host, [running.process.pid, *descendants(running.process.pid)], spoken)
+
+    @contextmanager
+    def nginx(self, star: Star, *spoken: str) -> Iterator[list[Way]]:
+        """Run nginx in the same way, with an access log as the replay has."""
+        [host] = star.servers.values()
+        with serving_files(host, self.files.base / "nginx", self.files.mirror / SITE,
+                           open_authority(self._authority).certified([SITE]), self.port) as pid:
+            yield self._ways(host, [pid], spoken)
+
+    @property
+    def _authority(self) -> Path:
+        return self.files.base / "authority"
+
+    def _ways(self, host: Host, pids: Sequence[int], spoken: Sequence[str]) -> list[Way]:
+        return [Way(host.name, each, pids, self._visit(host.address, each)) for each in spoken]
+
+    def _visit(self, address: str, spoken: str) -> Visit:
+        if spoken in CURL:
+            return partial(self._by_curl, address, *CURL[spoken])
+        from benchmarks.http3 import Http3
+
+        return Http3(SITE, address, self.port + 1, self._authority / CERTIFICATE, ASKED, spoken == RESUMED).visit
+
+    def _by_curl(self, address: str, scheme: str, how: Sequence[str], paths: Sequence[str]) -> int:
+        port = self.port + (scheme == "https")
+        command = ["curl", "--silent", *how, "--cacert", str(self._authority / CERTIFICATE), "--connect-to",
+                   f"::{address}:{port}", *(word for name, value in ASKED for word in ("-H", f"{name}: {value}")),
+                   "--config", "-"]
+        done = subprocess.run(command, input="".join(f"url = {scheme}://{SITE}{path}\n" for path in paths).encode(),
+                              capture_output=True, check=False, timeout=LIMIT_S)
+        if done.returncode:
+            raise ExperimentError(f"{scheme}://{address}:{port}: curl ends with {done.returncode} (curl(1))")
+        return len(done.stdout)
 
 
 def main() -> int:
-    """Run the benchmark, or be its client."""
+    """Run the benchmark."""
     parser = OptionParser(description=__doc__)
-    parser.add_argument("--requests", type=ROUNDS, default=3000, help="requests a round (default: %(default)s)")
-    parser.add_argument("--rounds", type=ROUNDS, default=5, help="rounds a number (default: %(default)s)")
-    parser.add_argument("--client", nargs=2, type=PORT, metavar=("PORT", "CONCURRENCY"), help=argparse.SUPPRESS)
+    parser.add_argument("--modules", type=Whole(1, 10_000), default=642, help="answers a round (%(default)s)")
+    parser.add_argument("--rounds", type=ROUNDS, default=7, help="rounds of each (%(default)s)")
     options = parser.parse_args()
-    if options.client:
-        port, concurrency = options.client
-        print(request_rate(port, concurrency, options.requests))
-        return 0
-    with tempfile.TemporaryDirectory(prefix="tfo-lab-benchmark-") as scratch:
-        home = Path(scratch)
-        home.chmod(0o755)
-        make_mirror(home / "mirror")
-        print(f"{'':34s}concurrency 1   concurrency 6   (requests/s, {FILE_SIZE} bytes, new connection each)")
-        for name, running in (("http_tfo.py --http 1.0", replay(home, "1.0", "threaded")),
-                              ("http_tfo.py --http 1.1 (closed)", replay(home, "1.1", "threaded")),
-                              ("http_tfo.py --server 2013", replay(home, "1.0", "2013")), ("nginx", nginx(home))):
-            if name == "nginx" and nginx_program() is None:
-                print("nginx: not installed, left out")
-                continue
-            with running as port:
-                rates = [measure(port, concurrency, options) for concurrency in (1, 6)]
-            print(f"{name:34s}{rates[0]:13.0f}   {rates[1]:13.0f}")
+    modules = [f"/part-{number}.js" for number in range(options.modules)]
+    with temporary_directory() as home, ExitStack() as running:
+        ways = [way for server in servers(make_recording(home, modules)) for way in running.enter_context(server)]
+        rounds = [[way.measure(modules) for way in ways] for _ in range(options.rounds)]
+    print("server", "spoken", "answers/s", "us an answer", "us a connection", "ms a MB", sep="\t")
+    for way, measured in zip(ways, zip(*rounds, strict=True), strict=True):
+        rate, answer_us, connection_us, large_ms = map(statistics.median, zip(*measured, strict=True))
+        print(f"{way.server}\t{way.spoken}\t{rate:.0f}\t{answer_us:.0f}\t{connection_us:.0f}\t{large_ms:.2f}")
     return 0
 
 
-def make_mirror(mirror: Path) -> None:
-    """Write the benchmark's mirror: one file."""
-    (mirror / HOST).mkdir(parents=True)
-    (mirror / HOST / "file.bin").write_bytes(b"x" * FILE_SIZE)
-    mirror.chmod(0o755)
+def make_recording(home: Path, modules: Sequence[str]) -> PageFiles:
+    """Write the recording of all that is asked for, over http and https."""
+    files, small = PageFiles(home, "Web"), MadeResource("text/javascript", b"/" * SMALL_BYTES)
+    resources = {LARGE: MadeResource("text/javascript", b"/" * LARGE_BYTES), **dict.fromkeys(modules, small)}
+    write_small_recording(files, {f"{scheme}://{SITE}{path}": resource
+                                  for scheme in SCHEMES for path, resource in resources.items()})
+    return files
 
 
-@contextmanager
-def replay(home: Path, http: str, kind: str) -> Iterator[int]:
-    """Run one replay server and yield its port."""
-    port = free_port()
-    argv: list[str | Path] = [
-        HTTP_TFO, "--mirror", home / "mirror", "--host", HOST, "--port", str(port), "--http", http, "--server", kind,
-        "--logdir", home / "logs"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            await_ready(process)
-            yield port
-        finally:
-            process.send_signal(signal.SIGTERM)
-
-
-@contextmanager
-def nginx(home: Path) -> Iterator[int]:
-    """Run an nginx of our own, with an access log as the replay server has, and yield its port."""
-    port, config = free_port(), home / "nginx.conf"
-    user = "user root; " if os.geteuid() == 0 else ""
-    config.write_text(user + NGINX.format(home=home, port=port, root=home / "mirror" / HOST))
-    with subprocess.Popen([nginx_program() or "nginx", "-p", home, "-c", config], stderr=subprocess.DEVNULL) as process:
-        try:
-            await_port(port)
-            yield port
-        finally:
-            process.send_signal(signal.SIGTERM)
-
-
-def measure(port: int, concurrency: int, options: argparse.Namespace) -> float:
-    """Return the median rate of the rounds, in requests/s."""
-    argv = [sys.executable, __file__, "--requests", str(options.requests), "--client", str(port), str(concurrency)]
-    rates = []
-    for _ in range(options.rounds):
-        done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120)
-        if done.returncode:
-            raise ExperimentError(done.stderr.strip().rpartition("\n")[2])
-        rates.append(float(done.stdout))
-    return statistics.median(rates)
-
-
-def request_rate(port: int, concurrency: int, requests: int) -> float:
-    """Fetch the file `requests` times, by `concurrency` threads that each wait for their answer; return requests/s.
-
-    Raises ExperimentError when one failed: it would count as a fast one, as would those that its thread left out.
-    """
-    failures: list[Exception] = []
-
-    def fetch_share() -> None:
-        try:
-            for _ in range(requests // concurrency):
-                fetch(port)
-        except (OSError, ExperimentError) as failure:       # a thread's exception is otherwise lost
-            failures.append(failure)
-
-    fetch(port)
-    threads = [threading.Thread(target=fetch_share) for _ in range(concurrency)]
-    begin = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    took_s = time.perf_counter() - begin
-    if failures:
-        raise ExperimentError(f"port {port}: a request failed: {failures[0]}")
-    return requests // concurrency * concurrency / took_s
-
-
-def fetch(port: int) -> None:
-    """Fetch the file once over a new connection. Raises ExperimentError unless all of it came."""
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        connection.sendall(REQUEST)
-        size = 0
-        while chunk := connection.recv(65536):
-            size += len(chunk)
-    if size < FILE_SIZE:
-        raise ExperimentError(f"port {port} answered {size} bytes")
-
-
-def free_port() -> int:
-    """Return a port of 127.0.0.1 nobody listens on now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
-def nginx_program() -> str | None:
-    """Return the path of nginx, which Debian keeps out of an ordinary user's PATH."""
-    return shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-
-
-def await_ready(process: subprocess.Popen[str]) -> None:
-    """Wait for the line the servers print when all listen. Raises ExperimentError when they end first."""
-    if process.stdout is None or not process.stdout.readline().startswith("ready "):
-        raise ExperimentError("the servers did not start")
-
-
-def await_port(port: int) -> None:
-    """Wait until somebody listens on `port` of 127.0.0.1. Raises ExperimentError after DEADLINE_S seconds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while time.monotonic() < deadline:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.02)
-    raise ExperimentError(f"nobody listens on port {port}")
+def servers(files: PageFiles) -> list[AbstractContextManager[list[Way]]]:
+    """Return what runs each server and gives the ways to ask it."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        bench = Bench(files, free.getsockname()[1])
+    star = loopback_star(["replay", "replay --http 1.0", "replay --server 2013", "nginx"])
+    alone = [replace(star, servers={name: host}) for name, host in star.servers.items()]
+    has_http3 = sys.version_info >= (3, 11)
+    return [bench.replay(alone[0], H3 if has_http3 else "h2", "threaded", "HTTP/1.1", "HTTP/2",
+                         *(("HTTP/3", RESUMED) if has_http3 else ())),
+            bench.replay(alone[1], "1.0", "threaded", "HTTP/1.0"), bench.replay(alone[2], "1.0", "2013", "HTTP/1.0"),
+            *([bench.nginx(alone[3], *CURL)] if nginx_program() else [])]
 
 
 if __name__ == "__main__":

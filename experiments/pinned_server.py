@@ -4,37 +4,28 @@
 """
 
 import os
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from experiments import nginx
 from experiments.cores import steer_packets
-from harness.errors import ExperimentError, InputError
+from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.servers import ServerSettings, running_servers
-from harness.network.star import Host, LinkSpeeds, Star
+from harness.network.star import LinkSpeeds, Star
 from harness.system.netns import inside
 from harness.system.privileges import as_root, browsing_user, give
-from harness.system.processes import descendants, stop
+from harness.system.processes import descendants
 
 CLIENT_CORE, SERVER_CORE = 0, 1
 SERVER, PORT, PATH, FILE_BYTES = "server.test", 8080, "/5k", 5000
 SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=0)
 CLIENT_PORTS = "1024 65535"
 """Each request is a connection of its own, whose port is taken for a while."""
-STARTED_WITHIN_S = 20.0
-NGINX = """daemon off; master_process off; pid nginx.pid; error_log error.log;
-events {{ worker_connections 30000; }}
-http {{ access_log off; keepalive_timeout 0; sendfile on; default_type text/plain; client_body_temp_path b;
-        proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
-        server {{ listen {address}:{port} fastopen=4096 backlog=4096; root .; }} }}
-"""
-"""Without a master, so that the process that we start is the server."""
+NGINX = ("access_log off; keepalive_timeout 0; default_type text/plain; "
+         "server {{ listen {address}:{port} fastopen=4096 backlog=4096; root .; }}")
 
 
 def require_two_cores() -> None:
@@ -54,28 +45,13 @@ def separate_cores(star: Star) -> None:
 
 @contextmanager
 def running_nginx(star: Star, work_dir: Path) -> Iterator[list[int]]:
-    """Run nginx, one process, on the server's core, as a user without rights; give its processes.
-
-    Raises InputError when it is not installed, ExperimentError when it does not start.
-    """
-    nginx = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
-    if nginx is None:
-        raise InputError("nginx: not installed; run: sudo apt-get install nginx-light, or give --server own")
-    server, user, home = star.servers[SERVER], browsing_user(), work_dir / "nginx"
+    """Run nginx, one process, on the server's core; give it. Raises as `nginx.running_nginx`."""
+    server, home = star.servers[SERVER], work_dir / "nginx"
     home.mkdir()
     (home / PATH.strip("/")).write_bytes(bytes(FILE_BYTES))
-    (home / "nginx.conf").write_text(NGINX.format(address=server.address, port=PORT))
-    give(home, user)
-    command = ["taskset", "-c", str(SERVER_CORE), nginx, "-p", str(home), "-e", "error.log", "-c",
-               str(home / "nginx.conf")]
-    with inside(server.pid):
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True, user=user.uid,
-                                   group=user.gid, extra_groups=[])
-    try:
-        _await_listening(server)
-        yield [process.pid, *descendants(process.pid)]
-    finally:
-        stop(process)
+    with nginx.running_nginx(server, home, NGINX.format(address=server.address, port=PORT),
+                             ["taskset", "-c", str(SERVER_CORE)]) as pid:
+        yield [pid]
 
 
 @contextmanager
@@ -99,13 +75,3 @@ def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
 
 SERVERS: dict[str, Callable[[Star, Path], AbstractContextManager[list[int]]]] = {
     "nginx": running_nginx, "own": running_own}
-
-
-def _await_listening(server: Host) -> None:
-    deadline_s = time.monotonic() + STARTED_WITHIN_S
-    while time.monotonic() < deadline_s:
-        with inside(server.pid), socket.socket() as trial:
-            if trial.connect_ex((server.address, PORT)) == 0:
-                return
-        time.sleep(0.05)
-    raise ExperimentError(f"{SERVER}: nothing listens after {STARTED_WITHIN_S:g} s")

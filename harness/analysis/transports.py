@@ -6,12 +6,14 @@ from harness.analysis.explanation import predicted_over
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection
 from harness.analysis.stats import median_if_any
+from harness.files.load_parts import EarlyCounts
 from harness.files.results import Results
 from harness.files.transport import Transport
 
-QUIC_CONNECTION_MS, QUIC_MB_MS = 12.0, 110.0
+COUNTED = ("possible", "resumed", "sent", "in_syn", "accepted", "too_late")
+QUIC_CONNECTION_MS, QUIC_MB_MS = 6.0, 48.0
 """What the servers, which are in Python, work for a connection over QUIC and for a MB of answers, in ms of a processor:
-measured in November 2026 on the machine of docs/experiments.md. A connection over HTTP/2 takes 5 ms."""
+docs/data/server-speed.tsv. Over HTTP/2 they work 2 ms for either."""
 
 
 def is_compared(results: Results) -> bool:
@@ -31,11 +33,10 @@ def transport_rows(selection: Selection) -> list[Row]:
             for row in selection.rows for each in selection.results.transports]
 
 
-def early_counts(row: Row) -> tuple[int, int, int]:
-    """Return how many connections of its second cell's loads could bring their request early, did, did in the SYN."""
+def early_counts(row: Row) -> EarlyCounts:
+    """Return the sums over the loads of a row's second cell; all 0 where nothing is known of early data."""
     counts = [load.record.early_data for load in row.on.loads if load.record and load.record.early_data]
-    return (sum(each.possible for each in counts), sum(each.sent for each in counts),
-            sum(each.in_syn for each in counts))
+    return EarlyCounts(*(sum(getattr(each, name) for each in counts) for name in COUNTED))
 
 
 def predicted_ms(row: Row) -> float | None:

@@ -71,7 +71,8 @@ class UsedConnection:
     """A connection of Chrome's that carried `requests`. `start_ms` is from navigationStart; `connect_ms` None: never
     connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too. Over `quic`,
     `connect_ms` is the whole handshake's, as far as requests waited for it. `early`: whether the server took the early
-    data that Chrome sent, None where it sent none. `sent_again`: packets of QUIC's whose content Chrome sent again.
+    data that Chrome sent, None where it sent none; `asked_late`: Chrome could have sent its first request so, and wrote
+    that after the handshake. `sent_again`: packets of QUIC's whose content Chrome sent again.
     """
 
     id: int
@@ -81,6 +82,7 @@ class UsedConnection:
     requests: Count = 0
     quic: bool = False
     early: bool | None = None
+    asked_late: bool = False
     sent_again: Count = 0
 
 
@@ -89,10 +91,11 @@ class EarlyCounts:
     """Connections of a load that followed another visit of its page, by what servers and Chrome say of early data.
 
     The first request of `possible` ones may travel in early data: over TLS, with a method that changes nothing, and
-    over HTTP/1 two of a host, since Chrome keeps two tickets for it. `resumed` began with a ticket; the servers of
-    `sent` got the request in early data, of `in_syn` of these with the SYN. Chrome says of `accepted` that early data
-    were accepted. `others`: of `possible` ones what came later, by what was asked for. `over_tcp`: of a load over QUIC,
-    the TCP connections that carried a request of https; a WebSocket is none (wss).
+    over HTTP/1 two of a host, since Chrome keeps two tickets for it. On `too_late` Chrome had a ticket, and wrote the
+    request when the handshake was over, since its network thread had other work. `resumed` began with a ticket; the
+    servers of `sent` got the request in early data, of `in_syn` of these with the SYN. Chrome says of `accepted` that
+    early data were accepted. `others`: of `possible` ones what came later, by what was asked for. `over_tcp`: of a load
+    over QUIC, the TCP connections that carried a request of https; a WebSocket is none (wss).
     """
 
     possible: Count
@@ -100,6 +103,7 @@ class EarlyCounts:
     sent: Count
     in_syn: Count
     accepted: Count
+    too_late: Count = 0
     others: tuple[str, ...] = ()
     over_tcp: Count = 0
 

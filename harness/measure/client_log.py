@@ -152,7 +152,7 @@ def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
     """Return the connections that carried a request; times in ms from the start of the load."""
     return [{"id": connection.id, "address": connection.address, "start_ms": connection.start - start_tick,
              "connect_ms": connection.connect_ms, "requests": connection.requests}
-             | ({} if connection.early is None else {"early": connection.early})
+             | ({} if connection.early is None else {"early": connection.early, "asked_late": connection.asked_late})
              | ({"quic": True, "sent_again": connection.sent_again} if connection.quic else {})
             for connection in netlog.connections if connection.requests]
 

@@ -27,10 +27,14 @@ class Load:
         return self.over.tfo
 
 
-def plan_loads(pages: Sequence[Page], testruns: int, transports: Sequence[int], seed: int) -> list[Load]:
-    """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`)."""
-    flips = draw_flips(pages, seed)
-    return [load for run in range(testruns) for load in plan_run(run, pages, transports, flips)]
+def plan_loads(pages: Sequence[Page], testruns: int, transports: Sequence[int], seed: int,
+               warm_ups: Sequence[int] | None = None) -> list[Load]:
+    """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`).
+
+    Run 0 is over the transports `warm_ups`; None: over all.
+    """
+    flips, first = draw_flips(pages, seed), transports if warm_ups is None else warm_ups
+    return [load for run in range(testruns) for load in plan_run(run, pages, transports if run else first, flips)]
 
 
 def pages_of(plan: Sequence[Load]) -> list[Page]:

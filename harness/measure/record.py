@@ -38,6 +38,7 @@ from harness.measure.timekeeping import (
     own_time_ms,
     silence_ms,
 )
+from harness.netlog.requests import SAFE
 from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.system.tcp import without_port
@@ -51,8 +52,6 @@ REPORTED = frozenset((
     "document", "requests", "request_urls", "initiators", "requests_after_load", "failed_requests",
     "failed_after_load", "bytes", "connections", "preconnects_unused", "left_out", "log_problems", "logs", "capture"))
 """What of load_page.py's report goes into a record as it is; the rest is not for Chrome's side to say."""
-SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
-"""Methods that change nothing (RFC 9110, section 9.2.1): Chrome sends no others early (RFC 8470, section 4)."""
 TICKETS = 2
 """So many tickets Chrome keeps for a host, each for one connection."""
 MOST_LATE = 20
@@ -238,15 +237,17 @@ def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | N
             if may[request.host] <= TICKETS:
                 possible.append(request)
     sent = [request for request in first if request.early != Early.NO]
+    later = [request for request in possible if request.early == Early.NO]
     connections = record.connections or ()
     accepted = sum(connection.early is True for connection in connections)
     of_https = {request.connection for request in (timeline.requests if timeline else ())
                 if request.url.startswith("https:")}
     over_tcp = sum(not connection.quic and str(connection.id) in of_https for connection in connections)
     return EarlyCounts(
-        possible=len(possible), resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
+        possible=len(possible), too_late=min(len(later), sum(connection.asked_late for connection in connections)),
+        resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
         in_syn=sum(request.early == Early.SYN for request in sent),
-        others=tuple(f"{request.host}{request.path}" for request in possible if request.early == Early.NO)[:MOST_LATE],
+        others=tuple(f"{request.host}{request.path}" for request in later)[:MOST_LATE],
         over_tcp=over_tcp if evidence.load.over.quic else 0)
 
 

@@ -45,7 +45,8 @@ class Limit:
     def __str__(self) -> str:
         of_rtt = f"{self.rtt_ratio:.0%} of the RTT + " if self.rtt_ratio else ""
         of_plt = f" and {self.plt_ratio:.0%} of the PLT" if self.plt_ratio else ""
-        return f"{of_rtt}{self.ms:g} ms{of_plt}{'' if self.most_ms == float('inf') else f' or {self.most_ms:g} ms'}"
+        at_most = "" if self.most_ms == float("inf") else f" (or {self.most_ms:g} ms, if that is less)"
+        return f"{of_rtt}{self.ms:g} ms{of_plt}{at_most}"
 
 
 Check = Callable[[LoadRecord], Iterable[Found]]
@@ -59,8 +60,8 @@ class Rule:
 
     `check` looks at one load, `compare` at one page's loads, of which it is told which are good otherwise. Either may
     find rules of several kinds broken: a row takes what is of its own. What one of the kinds `unless` says better is
-    not said again. `forgives_warm_ups`: see harness.measure.judge.together. `measured` says what is looked
-    at, `source` where the threshold comes from.
+    not said again. `forgives_warm_ups`: see harness.measure.judge.together. `measured` says what breaks
+    it, or what is counted or timed against `threshold`; `source` says where that comes from.
     """
 
     kind: ReasonKind

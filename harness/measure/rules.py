@@ -47,113 +47,111 @@ def of_time(kind: ReasonKind, limit: Limit, times: Times, *, words: str, measure
 
 CONTENT: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.BROWSER, section=Section.CONTENT, check=validity.browser, words="{error}",
-         measured="Chrome and its network process, from beginning to end"),
+         measured="Chrome or its network process ended before the load did"),
     Rule(kind=ReasonKind.LED_ON, section=Section.CONTENT, check=validity.browser, blame=Blame.PAGE,
          words=moved_on.in_words("{url}"),
-         measured="the page that was asked for: neither a script of it nor a Refresh led on to another one; loading "
-                  "itself again is no other page"),
+         measured="a script or a Refresh led on to another page; a page that loads itself again is no other page"),
     Rule(kind=ReasonKind.CLOCK_SET_BACK, section=Section.CONTENT, check=clock_set_back, threshold=CLOCK,
          words="the machine's clock was set back by {ms:.0f} ms while Chrome started",
-         measured="the document's times by the page and by Chrome's net-log, whose moments the wall clock tells",
+         measured="the wall clock was set back while Chrome started, by the page's times and those of the net-log",
          source="3 ms at most otherwise"),
     Rule(kind=ReasonKind.NO_LOAD_EVENT, section=Section.CONTENT, check=validity.load_event, unless=OFTEN_UNSAID,
-         words="no load event{within}", measured="a load event"),
+         words="no load event{within}", measured="there was no load event"),
     Rule(kind=ReasonKind.NEVER_ENDED, section=Section.CONTENT, check=validity.load_event, unless=LED_ON,
          words="requests that never ended: {count}",
-         measured="an answer to each request before the load event, but for what hung when it was recorded"),
+         measured="a request before the load event got no answer, and it did not hang when it was recorded"),
     Rule(kind=ReasonKind.NO_DOCUMENT, section=Section.CONTENT, check=validity.document, unless=NOTHING_CAME,
-         words="the document never answered", measured="an answer for the document"),
+         words="the document never answered", measured="the document got no answer"),
     Rule(kind=ReasonKind.DOCUMENT_STATUS, section=Section.CONTENT, check=validity.document, blame=Blame.PAGE,
-         words="the document answered {status}", measured="the document's status: 200", unless=LED_ON),
+         words="the document answered {status}", measured="the document's status is not 200", unless=LED_ON),
     Rule(kind=ReasonKind.DOCUMENT_BYTES, section=Section.CONTENT, check=validity.document, blame=Blame.PAGE,
          words="the document had {bytes} bytes, the recorded one has {sizes}", unless=LED_ON,
-         measured="the document's bytes: the recorded ones; of a page that loads itself again, those of any of its "
-                  "recorded documents"),
+         measured="the document is not as large as recorded; of a page that loads itself again, as any of its recorded "
+                  "documents"),
     Rule(kind=ReasonKind.UNKNOWN_ANSWERS, section=Section.CONTENT, check=validity.load_event, unless=LED_ON,
-         words="what it got is not known: its HAR cannot be read", measured="a HAR that tells what it got"),
+         words="what it got is not known: its HAR cannot be read", measured="its HAR cannot be read"),
     Rule(kind=ReasonKind.FAILED_REQUESTS, section=Section.CONTENT, check=coverage.failed_or_lost, blame=Blame.PAGE,
          words="{failed} of {total} requests failed: {why}", unless=LED_ON,
-         threshold=f"{FAILED_RATIO:.0%} of those before the load event",
-         measured="requests that failed or that the recording has nothing for; an accident where servers refused or "
-                  "broke off"),
+         threshold=f"over {FAILED_RATIO:.0%} of those before the load event",
+         measured="requests failed, or the recording lacks their answers (an accident where servers refused or broke "
+                  "off)"),
     Rule(kind=ReasonKind.HALF_OF_RECORDING, section=Section.CONTENT, check=coverage.failed_or_lost, blame=Blame.PAGE,
          words="got only {got} of the {wanted} {what}{without}", unless=LED_ON,
-         threshold=f"{coverage.LEAST_RATIO:.0%} of what the recording holds",
-         measured="recorded answers that came, by number",
+         threshold=f"under {coverage.LEAST_RATIO:.0%} of what the recording holds",
+         measured="recorded answers that the load received, by number",
          source="recordings of 2013 hold more than today's Chrome asks for, but not that much more"),
 )
 NETWORK: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.SYN_AGAIN, section=Section.NETWORK, check=validity.network,
          words="SYN retransmitted by {where}: {count}",
-         measured="SYNs sent again, but for those that a full buffer of user's narrow link lost",
+         measured="a SYN was sent again that no full buffer of user's narrow link had lost",
          source="after 1 s, RFC 6298, section 2.1"),
     Rule(kind=ReasonKind.FULL_QUEUE, section=Section.NETWORK, check=validity.network,
-         words="{name} at {where}: {count}", measured="queues that were full: listening sockets', and UDP's"),
+         words="{name} at {where}: {count}", measured="the queue of a listening socket, or of UDP, was full"),
     Rule(kind=ReasonKind.DROPPED_PACKETS, section=Section.NETWORK, check=validity.network,
-         words="packets dropped by the delay line: {count}", measured="packets that the delay line dropped"),
+         words="packets dropped by the delay line: {count}", measured="the delay line dropped a packet"),
     Rule(kind=ReasonKind.DATA_WITHOUT_TFO, section=Section.NETWORK, check=validity.fastopen,
          words="TFO is off, but {count} connections carried data in the SYN",
-         measured="with TFO off, connections with data in the SYN"),
+         measured="with TFO off, a SYN carried data"),
     Rule(kind=ReasonKind.NO_COOKIE, section=Section.NETWORK, check=validity.fastopen,
-         words="--cookies {mode}: only {first} of {visited} {givers} gave a cookie{lost}", threshold="all",
-         measured="with `--cookies cold` or `domain`, servers (sites) that Chrome used and that gave a cookie"),
+         words="--cookies {mode}: only {first} of {visited} {givers} gave a cookie{lost}",
+         measured="with `--cookies cold` or `domain`, a server (site) that Chrome used gave no cookie"),
     Rule(kind=ReasonKind.NO_DATA_WITH_TFO, section=Section.NETWORK, check=validity.fastopen,
          words="TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN{asked}",
-         threshold=f"{validity.SYN_DATA_SHARE:.0%}",
-         measured="with TFO on, connections that carried their request in the SYN, or that are known not to: without "
-         "cookies those that asked for one, behind a `--middlebox` those that it touched, behind a `--balancer` those "
-         "whose cookie did not fit"),
+         threshold=f"under {validity.SYN_DATA_SHARE:.0%}",
+         measured="with TFO on, connections that carried their request in the SYN, or for a known reason did not: they "
+         "asked for a cookie, a `--middlebox` touched their SYN, or a `--balancer` led to a server with another key"),
     Rule(kind=ReasonKind.BOX_PASSED, section=Section.NETWORK, check=validity.fastopen,
          words="{count} requests came in the SYN to servers behind the middlebox ({box})",
-         measured="requests in the SYN that reached a server behind the `--middlebox`"),
+         measured="a request in the SYN reached a server behind the `--middlebox`"),
     Rule(kind=ReasonKind.EARLY_UNASKED, section=Section.NETWORK, check=validity.early_data,
          words="early data is off, but {count} connections brought their request in it",
-         measured="without early data, connections whose first request came before the TLS handshake was over"),
+         measured="without early data, a connection's first request came before the TLS handshake was over"),
     Rule(kind=ReasonKind.LITTLE_EARLY, section=Section.NETWORK, check=validity.early_data,
          words="early data is on, but only {sent} of {possible} connections brought their request in it, not {others}",
-         threshold=f"{validity.EARLY_SHARE:.0%}",
-         measured="with early data, connections that brought their request in it, of those that could"),
+         threshold=f"under {validity.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
+                   "handshake was over",
+         measured="with early data, connections that brought their request in it"),
     Rule(kind=ReasonKind.EARLY_DISPUTED, section=Section.NETWORK, check=validity.early_data,
          words="servers got early data on {servers} connections, and Chrome says that it was accepted on {chrome}",
-         measured="connections with early data as the servers' logs and Chrome's net-log have them"),
+         measured="the servers' logs and Chrome's net-log differ in the number of connections with early data"),
     Rule(kind=ReasonKind.TCP_BESIDE_QUIC, section=Section.NETWORK, check=validity.early_data,
          words="it is to go over QUIC, but {count} TCP connections carried requests of https",
-         measured="with `--http h3`, TCP connections that carried a request of https; WebSockets (wss) do"),
+         measured="with `--http h3`, a TCP connection carried a request of https; WebSockets (wss) may use TCP"),
     Rule(kind=ReasonKind.NOT_LOGGED, section=Section.NETWORK, check=validity.server_logs, unless=NOTHING_CAME,
          words="the servers' logs know of {logged} of the {used} connections that carried a request",
-         measured="connections of Chrome's that the servers' logs lack"),
+         measured="the servers' logs lack a connection of Chrome's"),
 )
 TIME: tuple[Rule, ...] = (
     of_time(ReasonKind.SUSPENDED, Limit(ms=10.0), times=lambda kept: {"": kept.suspended_ms},
-            words="the machine was suspended for {ms:.0f} ms", measured="suspend: CLOCK_BOOTTIME against "
-            "CLOCK_MONOTONIC", source="the time between two readings is less"),
+            words="the machine was suspended for {ms:.0f} ms", measured="the machine slept, by "
+            "CLOCK_BOOTTIME less CLOCK_MONOTONIC", source="the time between two readings is less"),
     of_time(ReasonKind.STOPPED, Limit(ms=30.0), times=lambda kept: kept.stopped_ms,
             words="{name} was stopped for {ms:.0f} ms: somebody sent it a signal or debugs it",
-            measured="the state of every process of Chrome, looked at every 20 ms",
+            measured="a process of Chrome was stopped; their states are read every 20 ms",
             source="two looks in a row: more than a passing touch of a debugger or a shell"),
     of_time(ReasonKind.LATE_PACKETS, Limit(ms=15.0, rtt_ratio=0.10), times=lambda kept: {"": kept.delay_line_late_ms},
             words="packets were late by up to {ms:.0f} ms: the delay line could not run, another program kept the "
-            "processor", measured="the delay line counts by how much it let each packet go late",
+            "processor", measured="the delay line let a packet go late",
             source="of thousands, a few were up to 13.5 ms late on an idle virtual machine, and no answer for that"),
     Rule(kind=ReasonKind.LATE_ANSWER, section=Section.TIME, check=validity.late_answers, threshold=LATE,
          words="an answer of {host} was late by {ms:.0f} ms, and the page waited for it: its server or the network "
          "could not run in time", unless=frozenset((ReasonKind.LATE_PACKETS,)),
-         measured="an answer on the critical path: a server was asked and was silent for too long, see below",
+         measured="an answer on the critical path came late, see below",
          source="of 37 loads at 20 ms five were late by 5 to 60 ms in pages of 1 to 4 s"),
     of_time(ReasonKind.GAP, Limit(ms=60.0), times=lambda kept: {"": kept.gap_ms},
             words="the machine stood still for {ms:.0f} ms: another program, or its host, kept the processor",
-            measured="a thread that sleeps 10 ms, with real-time priority where it may have it: when it is late, all "
-            "are"),
+            measured="a thread that sleeps 10 ms, with real-time priority where it may have it, woke late"),
     Rule(kind=ReasonKind.WAITED, section=Section.TIME, check=waited,
          words="the page waited for a processor for {ms:.0f} ms of its load: other programs kept them busy",
-         threshold=f"{WAITED}, if programs that are not of the experiment worked for over {OTHERS_BUSY}",
-         measured="`/proc/PID/schedstat` of Chrome's renderers: their main thread could have run and got no processor",
+         threshold=f"over {WAITED}, if programs that are not of the experiment worked for over {OTHERS_BUSY}",
+         measured="the main thread of Chrome's renderers could have run and got no processor (`/proc/PID/schedstat`)",
          source="on two idle cores Chrome's processes wait for each other for 7% to 30%; with one core kept busy pages "
          "that waited for 34% took up to 9% longer, for 42% 15%"),
     of_time(ReasonKind.STEAL, Limit(ms=50.0, plt_ratio=0.20),
             times=lambda kept: {"": (kept.steal_ms or 0.0) / (kept.processors or 1)},
             words="the hypervisor gave the processor to others for {ms:.0f} ms of the load",
-            measured="`/proc/stat`: steal of an average processor",
+            measured="the hypervisor took the processors away (steal in `/proc/stat`, mean of all processors)",
             source="12 loads with 10% to 21% in small pieces took 2% less to 5% more time; with 28% to 51%, 10% to 40% "
             "more. /proc/stat counts in steps of 10 ms"),
 )
@@ -161,22 +159,20 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.EARLY_LOAD_EVENT, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,
          words="got other answers than the page's other loads: its load event came before {late} of the {usual} "
          "answers that the others wait for ({one})",
-         threshold=f"{sameness.MOVED_RATIO:.0%} of these",
-         measured="a load event that came before much of what the page's other loads got before theirs"),
+         threshold=f"over {sameness.MOVED_RATIO:.0%} of these",
+         measured="answers that the page's other loads received before their load events, and this one after its own"),
     Rule(kind=ReasonKind.OTHER_ANSWERS, section=Section.CONTENT, compare=sameness.compared, forgives_warm_ups=True,
          words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "
          "error, {more} more ({one})",
-         threshold=f"documents, frames, scripts, style sheets and whatever is on the critical path: all; of the rest "
+         threshold=f"one document, frame, script, style sheet or answer on the critical path; of the rest over "
          f"{sameness.REST_RATIO:.0%}, one at least", source="docs/method.md: how often undisturbed loads differ",
-         measured="answers that the page's other loads got; once there is a measured load, warm-ups are not held to "
-         "it"),
+         measured="answers differ from those of the page's other loads (a warm-up's may, once a load is measured)"),
     Rule(kind=ReasonKind.TOO_LITTLE, section=Section.CONTENT, compare=coverage.compared,
          words="got {got} of the {wanted} {what}{without}",
-         threshold=f"{WHOLE_RATIO:.0%} of what the recording holds; where no load gets all of it, of what the page's "
-         "best load got. The page's fault where the recording is of one of Chrome's loads (it has a HAR), and no load "
-         "gets so much of what that one asked for before a live connection told it anything",
-         measured="recorded answers that came, by number and by the bytes that came of them (what the page itself took "
-         "back, or had in its cache, counts as come; the same body for the same request is one answer, however often "
-         "it was asked for)"),
+         threshold=f"under {WHOLE_RATIO:.0%} of what the recording holds; where no load receives all of it, of what "
+         "the page's best load received. The page's fault where the recording has HARs, and no load receives so much "
+         "of what was recorded before the first message of a live connection",
+         measured="recorded answers that the load received, by number and by bytes (what the page cancelled or had in "
+         "its cache counts; the same body for the same request counts once)"),
 )
 RULES: tuple[Rule, ...] = (*CONTENT, *NETWORK, *TIME, *BESIDE_OTHERS)

@@ -40,7 +40,8 @@ class Measured:
 
 def _early(record: LoadRecord) -> str:
     counts = record.early_data
-    return f", {counts.sent} of {counts.possible} early" if counts else ""
+    late = f" ({counts.too_late} asked too late)" if counts and counts.too_late else ""
+    return f", {counts.sent} of {counts.possible} early{late}" if counts else ""
 
 
 class Series:

@@ -2,9 +2,9 @@
 
     timeout_s: float = option("--timeout", TIMEOUT_S, 60.0, "how long a page may take to its load event", "SECONDS")
 
-The parsers of tfo.py, experiments/localhost.py, sweep.py and others are made from these fields, and so is the list of
-options in docs/experiments.md. As JSON they are what client/experiment-*.json holds, what --resume compares, and what
-load_page.py gets. To read what is typed loads nothing that an experiment needs, so that --help answers at once.
+The parsers of tfo.py, experiments/localhost.py, sweep.py and others are made from these fields. As JSON they are what
+client/experiment-*.json holds, what --resume compares, and what load_page.py gets. To read what is typed loads nothing
+that an experiment needs, so that --help answers at once.
 """
 
 import argparse
@@ -230,6 +230,11 @@ class Settings:
     def warm_pairs(self) -> bool:
         """Whether each load follows an untimed visit of its page, from which Chrome has the servers' tickets."""
         return self.compare_transports or self.early is not None or self.http == H3
+
+    @property
+    def warm_ups(self) -> list[Transport]:
+        """Over which transports run 0 is: the visit before each load warms it up, so that one tells the initiators."""
+        return self.transports[:1] if self.warm_pairs else self.transports
 
     @property
     def goal(self) -> Goal | None:

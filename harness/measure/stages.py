@@ -13,8 +13,9 @@ from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier
 from harness.measure.settings import Settings
 from harness.network.star import LinkSpeeds
 
-LOAD_S, LOAD_OF_PAPER_S = 7, 10
-"""What a load of a page like the paper's takes, in s; over the paper's own network, where nytimes' takes 9 s."""
+LOAD_S, LOAD_OF_PAPER_S, PAIR_S = 7, 10, 13
+"""What a load of a page like the paper's takes, in s; over the paper's own network, where nytimes' takes 9 s; with a
+visit before."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Plan:
         other settings.
         """
         chosen = self.settings
-        plan = plan_loads(self.pages, chosen.testruns, chosen.transports, chosen.seed)
+        plan = plan_loads(self.pages, chosen.testruns, chosen.transports, chosen.seed, chosen.warm_ups)
         warm: set[Page] = set()
         stages = []
         for speeds, said in zip(links, known, strict=True):
@@ -64,13 +65,14 @@ class Plan:
 
     def in_words(self, stages: Sequence[Stage], *, resume: bool) -> str:
         """Return how many loads there are, and how long pages like the paper's take."""
-        transports, goal = self.settings.transports, self.settings.goal
+        transports, goal, warm_ups = self.settings.transports, self.settings.goal, len(self.settings.warm_ups)
         sides = "TFO off and on" if transports == [0, 1] else " and ".join(each.words for each in transports)
         runs = (goal.max_runs if goal else self.settings.testruns - 1)
-        loads = len(self.pages) * len(transports) * (1 + len(stages) * runs)
+        loads = len(self.pages) * (warm_ups + len(transports) * len(stages) * runs)
         left = sum(len(stage.to_do) for stage in stages) if resume else loads
-        minutes = math.ceil(left * (LOAD_OF_PAPER_S if self.settings.paper else LOAD_S) / 60)
+        load_s = PAIR_S if self.settings.warm_pairs else LOAD_OF_PAPER_S if self.settings.paper else LOAD_S
+        minutes = math.ceil(left * load_s / 60)
         most, still = "at most " if goal else "", f", of which {left} are left" if resume else ""
-        return f"{most}{many(len(self.pages), 'page')} x {sides} x (1 warm-up + {many(len(stages), 'delay')} x " \
-               f"{many(runs, 'run')}) = {loads} page loads{still}; about {many(minutes, 'minute')} for pages like " \
-               "the paper's"
+        return f"{most}{many(len(self.pages), 'page')} x ({many(warm_ups, 'warm-up')} + {many(len(stages), 'delay')} " \
+               f"x {many(runs, 'run')} x {sides}) = {loads} page loads{still}; about {many(minutes, 'minute')} for " \
+               "pages like the paper's"

@@ -1,56 +1,37 @@
-"""What pages of docs/ have from the program itself: the rules of method.md, the options of experiments.md.
+"""The lists of rules in docs/method.md, made from the rules: python -m harness.measure.tables_in_docs writes them anew.
 
-python -m harness.measure.tables_in_docs writes them anew.
+Where each threshold comes from stands in harness/measure/rules.py.
 """
 
 import textwrap
-from collections.abc import Callable, Iterable
-from functools import partial
 
 from harness.bootstrap import ROOT
-from harness.measure.rule import Limit, Section
+from harness.measure.rule import Limit, Rule, Section
 from harness.measure.rules import RULES
-from harness.measure.settings import OPTIONS
 
-DOCS = ROOT / "docs"
-
-
-def of_section(section: Section) -> str:
-    """Return one section's rules; where each threshold comes from stands in RULES."""
-    return _list(f"**{rule.kind.value}** ({rule.blame.value}): {rule.measured}: {_threshold(rule.threshold)}"
-                 for rule in RULES if rule.section is section)
+METHOD = ROOT / "docs" / "method.md"
 
 
-def options() -> str:
-    """Return the options of tfo.py that say what is measured."""
-    return _list(f"`{' '.join(filter(None, (each.flag, each.metavar or '|'.join(each.choices or ()))))}`: "
-                 f"{each.help.replace('%%', '%')}" for each in OPTIONS.values())
-
-
-TABLES: dict[str, dict[str, Callable[[], str]]] = {
-    "method.md": {f"rules: {section.name}": partial(of_section, section) for section in Section},
-    "experiments.md": {"options": options}}
-"""By page, what stands between which marks."""
-
-
-def with_tables(page: str, text: str) -> str:
-    """Return a page's text with what stands between its marks made anew."""
-    for mark, made in TABLES[page].items():
-        begin, end = f"<!-- {mark} -->\n", f"\n<!-- end of {mark.partition(':')[0]} -->"
+def with_rules(text: str) -> str:
+    """Return the page's text with each section's rules, between their marks, made anew."""
+    for section in Section:
+        begin, end = f"<!-- rules: {section.name} -->\n", "\n<!-- end of rules -->"
         before, _, rest = text.partition(begin)
-        text = before + begin + made() + end + rest.partition(end)[2]
+        text = before + begin + "\n".join(map(_line, _of(section))) + end + rest.partition(end)[2]
     return text
 
 
-def _list(lines: Iterable[str]) -> str:
-    return "\n".join(textwrap.fill(f"- {line}", 118, subsequent_indent="  ", break_long_words=False,
-                                   break_on_hyphens=False) for line in lines)
+def _of(section: Section) -> list[Rule]:
+    return [rule for rule in RULES if rule.section is section]
 
 
-def _threshold(threshold: Limit | str) -> str:
-    return f"over {threshold}" if isinstance(threshold, Limit) else threshold
+def _line(rule: Rule) -> str:
+    """Return a rule as an item of a list: its name, whose fault it is, what breaks it, and the limit if it has one."""
+    limit = f"over {rule.threshold}" if isinstance(rule.threshold, Limit) else rule.threshold
+    return textwrap.fill(f"- **{rule.kind.value}** ({rule.blame.value}): {rule.measured}"
+                         f"{'' if limit == 'none' else f': {limit}'}", 118, subsequent_indent="  ",
+                         break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
-    for name in TABLES:
-        (DOCS / name).write_text(with_tables(name, (DOCS / name).read_text()))
+    METHOD.write_text(with_rules(METHOD.read_text()))

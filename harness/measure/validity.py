@@ -124,8 +124,9 @@ def early_data(load: LoadRecord) -> Iterable[Found]:
         yield Found(ReasonKind.EARLY_DISPUTED, {"servers": counts.sent, "chrome": counts.accepted})
     if not load.early and (unasked := max(counts.sent, counts.accepted)):
         yield Found(ReasonKind.EARLY_UNASKED, {"count": unasked})
-    if load.early and counts.sent < EARLY_SHARE * counts.possible:
-        yield Found(ReasonKind.LITTLE_EARLY, {"sent": counts.sent, "possible": counts.possible,
+    in_time = counts.possible - counts.too_late
+    if load.early and counts.sent < EARLY_SHARE * in_time:
+        yield Found(ReasonKind.LITTLE_EARLY, {"sent": counts.sent, "possible": in_time,
                                               "others": ", ".join(counts.others)})
     if counts.over_tcp:
         yield Found(ReasonKind.TCP_BESIDE_QUIC, {"count": counts.over_tcp})

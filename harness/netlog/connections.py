@@ -7,10 +7,12 @@ one, that has TRANSPORT_CONNECT_JOB instead, gives connections but no look-ups.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.files.hack_dns import PORTS
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, collecting, noting, told
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, collecting, noting
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
@@ -44,8 +46,8 @@ class Connection:
     `connect_ms` runs from connect() to its success, None when it failed or never ended; over QUIC that is the whole
     handshake, `ssl`, too, as far as requests had to wait for it. `requests` counts the requests sent on it; `jobs` are
     the stream jobs it was handed to. `backup` marks the second try Chrome makes after 250 ms.
-    `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake, `received` when bytes came,
-    `sent` when they went.
+    `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake (with early data, the end is
+    when requests can be sent), `received` when bytes came, `sent` when they went.
     """
 
     id: int
@@ -69,6 +71,10 @@ class Connection:
     quic: bool = False
     early: bool | None = None
     """Whether the server took the early data (0-RTT) that Chrome sent; None where it sent none."""
+    confirmed: int | None = None
+    """When the handshake was over, early data or not."""
+    first_asked: int | None = None
+    """When Chrome had written the first request that may travel in early data."""
     sent_again: int = 0
     """Packets of QUIC whose content Chrome had sent before: they were lost, or seemed so."""
 
@@ -76,6 +82,15 @@ class Connection:
     def connected(self) -> int | None:
         """The tick at which the connection stood, None if it never did."""
         return None if self.connect_ms is None else self.start + int(self.connect_ms)
+
+    @property
+    def asked_late(self) -> bool:
+        """Tell whether Chrome could have asked in early data, and wrote its request when the handshake was over.
+
+        Its network code runs in one thread, which on a busy machine takes longer for this than a short round trip.
+        """
+        return bool(self.early and self.first_asked is not None and self.confirmed is not None
+                    and self.first_asked >= self.confirmed)
 
 
 def host_and_port(url: str) -> str:
@@ -165,6 +180,13 @@ def _secured(connection: Connection, event: Event) -> None:
         connection.ssl = connection.ssl_start, event.tick
 
 
+def confirming(name: str, states: Callable[[Any], bool | None]) -> Callable[[Connection, Event], None]:
+    """Return a reader of the end of a handshake, whose parameter `name` says what became of its early data."""
+    def read(connection: Connection, event: Event) -> None:
+        connection.early, connection.confirmed = states(event.params.get(name)), event.tick
+    return read
+
+
 _OF_SOCKETS: Readers[Connection] = {
     ("TCP_CONNECT", BEGIN): _connects,
     ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
@@ -173,7 +195,7 @@ _OF_SOCKETS: Readers[Connection] = {
     ("SOCKET_ALIVE", END): noting("closed"),
     ("SSL_CONNECT", BEGIN): noting("ssl_start", first=True),
     ("SSL_CONNECT", END): _secured,
-    ("SSL_HANDSHAKE_EARLY_DATA_REASON", POINT): noting("early", told("early_data_reason", EARLY_REASONS.get, 0)),
+    ("SSL_HANDSHAKE_EARLY_DATA_REASON", POINT): confirming("early_data_reason", EARLY_REASONS.get),
     ("SOCKET_IN_USE", BEGIN): collecting("jobs", Event.dependency),
     ("SOCKET_BYTES_RECEIVED", POINT): collecting("received"),
     ("SOCKET_BYTES_SENT", POINT): collecting("sent"),

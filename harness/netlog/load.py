@@ -35,7 +35,7 @@ from harness.netlog.connections import (
 )
 from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.quic import Quic
-from harness.netlog.requests import NO_ORIGIN, PREFETCH, HttpTransaction, Requests, load_flag
+from harness.netlog.requests import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, Requests, load_flag
 from harness.netlog.transactions import complete
 
 __all__ = ["Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "cut_off",
@@ -245,3 +245,5 @@ def _count_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
             connection = carriers.connection_of(job, http2=hop.version == H2)
             if connection is not None:
                 connection.requests += 1
+                if hop.method in SAFE and hop.send_end is not None:
+                    connection.first_asked = min(hop.send_end, connection.first_asked or hop.send_end)

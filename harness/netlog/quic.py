@@ -11,7 +11,7 @@ data (0-RTT), as soon as its keys are known. Both is the end of its job's QUIC_S
 from dataclasses import dataclass
 from operator import attrgetter
 
-from harness.netlog.connections import Connection, NameResolution
+from harness.netlog.connections import Connection, NameResolution, confirming
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, told
 
 EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
@@ -41,7 +41,7 @@ _OF_SESSIONS: Readers[Connection] = {
     ("QUIC_SESSION", END): noting("closed"),
     ("QUIC_SESSION_PACKET_SENT", POINT): _sent,
     ("QUIC_SESSION_PACKET_RECEIVED", POINT): _received,
-    ("QUIC_SESSION_ZERO_RTT_STATE", POINT): noting("early", told("state", EARLY_STATES.get)),
+    ("QUIC_SESSION_ZERO_RTT_STATE", POINT): confirming("state", EARLY_STATES.get),
     ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): noting("error", told("net_error", int, 0)),
 }
 

@@ -28,6 +28,8 @@ PREFETCH = "PREFETCH"
 is fetched so (<link rel=prefetch as=document>) as one of the main frame, by whose key it is cached (Chromium's
 prefetch_url_loader_service_context.cc): it is not the page's."""
 NO_ORIGIN = "not an origin"
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
+"""Methods that change nothing (RFC 9110, section 9.2.1): Chrome sends no others early (RFC 8470, section 4)."""
 ESCAPED = "%ESCAPED:\u200b "
 """What Chrome puts before a text that it percent-encodes, since it is not ASCII (net/log/net_log_values.cc)."""
 PARAMETER = re.compile(r';([^=;]*)=[ \t]*("(?:[^"\\]|\\.)*"?|[^;]*)')

@@ -29,8 +29,8 @@ OF_TRANSPORTS: dict[str, Callable[[Row], Any]] = {
     "n": VALUES["n_on"], "left_out": VALUES["left_out_on"], "median_ms": VALUES["median_on_ms"],
     "saved_ms": VALUES["saved_ms"], "saved_percent": VALUES["improvement_percent"],
     **{key: VALUES[key] for key in ("low_percent", "high_percent", "pairs")}, "predicted_ms": predicted_ms,
-    "early_possible": lambda row: early_counts(row)[0], "early": lambda row: early_counts(row)[1],
-    "early_in_syn": lambda row: early_counts(row)[2]}
+    "early_possible": lambda row: early_counts(row).possible, "early": lambda row: early_counts(row).sent,
+    "early_in_syn": lambda row: early_counts(row).in_syn, "early_too_late": lambda row: early_counts(row).too_late}
 
 
 def check_export_name(path: Path) -> None:

@@ -29,9 +29,9 @@ def _interval(row: Row) -> str:
 
 def early_data(row: Row) -> str:
     """Say how many connections brought their request in early data, of those that could; and how many with the SYN."""
-    could, early, in_syn = early_counts(row)
-    with_syn = f" ({in_syn} with the SYN)" if Transport(row.on.transport).tfo and early else ""
-    return f"{early} of {could}{with_syn}" if could else NOT_KNOWN
+    counts = early_counts(row)
+    with_syn = f" ({counts.in_syn} with the SYN)" if Transport(row.on.transport).tfo and counts.sent else ""
+    return f"{counts.sent} of {counts.possible}{with_syn}" if counts.possible else NOT_KNOWN
 
 
 COLUMNS: dict[str, Callable[[Row], str]] = {
@@ -70,6 +70,9 @@ def _words(selection: Selection, rows: list[Row]) -> Iterator[str]:
           "sooner. No other load is used for it."
     yield "Early data: connections whose request came in it, of those whose request could; with TFO, how many came " \
           "with the SYN."
+    if late := sum(early_counts(row).too_late for row in rows):
+        yield f"On {late} more Chrome was so busy that it wrote the request when the handshake was over: there early " \
+              "data saved nothing."
     off = [abs(predicted - row.on.median_ms) / row.on.median_ms for row in rows
            if row.on.median_ms and (predicted := predicted_ms(row))]
     if off:

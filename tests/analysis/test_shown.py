@@ -74,7 +74,6 @@ def test_nothing_to_show(tmp_path: Path) -> None:
     assert shown_load(Cell("httpnone", 100, 0, "load", "100")) is None
 
 
-@pytest.mark.timeout(20)
 def test_files_that_cannot_be_shown_are_problems(tmp_path: Path) -> None:
     assert list(file_problems(selected(five_loads(tmp_path / "whole")).cells)) == []
     five_loads(tmp_path)

@@ -66,7 +66,7 @@ def client_hello(key_shares: int | None) -> bytes:
     received: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.TemporaryDirectory(
             dir=passable_temp_root(), ignore_cleanup_errors=True) as work_dir:
-        listener.settimeout(30)
+        listener.settimeout(300)
         thread = threading.Thread(target=first_record, args=(listener, received), daemon=True)
         thread.start()
         shim = shutil.copy(require_shim(), work_dir)

@@ -19,8 +19,8 @@ from harness.system.privileges import browsing_user, give, passable_temp_root
 from tests.support.ran import ran
 
 IMAGES = 16
-HELD_S = 0.12
-"""For each connection that is expected: much longer than Chrome takes to open it, on a busy machine, too."""
+FULL_S, MORE_S = 60.0, 0.5
+"""So long an image waits, at the most, until as many wait as are expected, and then for one more than that."""
 
 CHROME = """
 import sys
@@ -44,21 +44,23 @@ finally:
 
 
 class CountingServer(ThreadingHTTPServer):
-    """Answers one request a connection, images after `held_s`, and notes how many of these were held at once."""
+    """Answers one request a connection, images once as many as expected wait, and notes how many did at once."""
 
     daemon_threads = True
     request_queue_size = 256
 
-    def __init__(self, held_s: float) -> None:
-        self.lock, self.held, self.most, self.held_s = threading.Lock(), 0, 0, held_s
+    def __init__(self, expected: int) -> None:
+        self.changed, self.held, self.most, self.expected = threading.Condition(), 0, 0, expected
         super().__init__(("127.0.0.1", 0), Handler)
 
     def hold(self) -> None:
-        with self.lock:
+        with self.changed:
             self.held += 1
             self.most = max(self.most, self.held)
-        time.sleep(self.held_s)
-        with self.lock:
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: self.most >= self.expected, FULL_S)
+        time.sleep(MORE_S)
+        with self.changed:
             self.held -= 1
 
 
@@ -87,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
 def most_at_once(per_host: int, place: int | None, expected: int) -> int:
     """Return how many connections Chrome had open at once for a page of IMAGES images of one host."""
     user = browsing_user()
-    with CountingServer(HELD_S * expected) as server, tempfile.TemporaryDirectory(
+    with CountingServer(expected) as server, tempfile.TemporaryDirectory(
             dir=passable_temp_root(), ignore_cleanup_errors=True) as work_dir:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()

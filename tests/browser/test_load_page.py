@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +25,7 @@ from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants
 from tests.support.faults import command_of
 from tests.support.ran import ran
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.chrome
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
@@ -64,13 +64,13 @@ class Server(threading.Thread):
 
     def stop(self) -> None:
         self.listener.shutdown(socket.SHUT_RDWR)
-        self.join(5)
+        self.join()
         self.listener.close()
         for connection in self.open:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         for thread in self.threads:
-            thread.join(5)
+            thread.join()
         for connection in self.open:
             connection.close()
 
@@ -86,7 +86,7 @@ class Load:
 
     def chromedriver(self) -> int:
         """Wait until the page is half loaded; return chromedriver's pid."""
-        assert self.server.asked.wait(40), self.process.communicate(timeout=5)
+        assert self.server.asked.wait(), self.process.communicate()
         self.all_pids = descendants(self.process.pid)
         driver, = children_by_parent()[self.process.pid]
         return driver
@@ -95,12 +95,9 @@ class Load:
         found: dict[str, Any] = json.loads((self.work_dir / "load.json").read_text())
         return found
 
-    def left_after(self, seconds: float) -> set[int]:
-        """Return which of the load's processes still run when the given time is over, at once when none does."""
-        deadline = time.monotonic() + seconds
-        while (left := {pid for pid in self.all_pids if runs(pid)}) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return left
+    def wait_for_the_end(self) -> None:
+        """Wait until none of the load's processes runs any more."""
+        wait_until(lambda: not any(map(runs, self.all_pids)))
 
 
 def network_process(load: Load) -> int:
@@ -132,7 +129,7 @@ def start() -> Iterator[Callable[..., Load]]:
         def starter(**documents: bytes) -> Load:
             server.documents.update({f"/{name.removeprefix('index')}": body for name, body in documents.items()})
             wanted = PageLoad(url=URL, hack_dns=f"{name}/hack_dns", work_dir=str(work_dir), interface="lo",
-                              uid=user.uid, gid=user.gid, settings=Settings(timeout_s=30))
+                              uid=user.uid, gid=user.gid, settings=Settings(timeout_s=300))
             process = subprocess.Popen([sys.executable, LOAD_PAGE, wanted.to_json()], stderr=subprocess.PIPE, text=True)
             loads.append(Load(work_dir, server, process))
             return loads[-1]
@@ -142,16 +139,16 @@ def start() -> Iterator[Callable[..., Load]]:
             yield starter
         finally:
             for load in loads:
-                load.process.kill()
-                load.process.communicate(timeout=10)
-                load.left_after(5)
+                with load.process:
+                    load.process.kill()
+                load.wait_for_the_end()
             server.stop()
 
 
 def test_the_end_of_chromedriver_loses_neither_log_nor_har(start: Callable[..., Load]) -> None:
     load = start()
     os.kill(load.chromedriver(), signal.SIGKILL)
-    _, said = load.process.communicate(timeout=20)
+    _, said = load.process.communicate()
     assert "Traceback" not in said
     assert load.process.returncode == 1
     errors = load.report()["errors"]
@@ -162,7 +159,7 @@ def test_the_end_of_chromedriver_loses_neither_log_nor_har(start: Callable[..., 
     assert entries[0]["request"]["url"] == URL
     assert load.report()["document"]["status"] == 200
     assert "ChromeDriver was started successfully" in (load.work_dir / "chromedriver.log").read_text(errors="replace")
-    assert load.left_after(20) == set(), "Chrome is killed with its driver"
+    load.wait_for_the_end()     # Chrome is killed with its driver
 
 
 def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
@@ -170,10 +167,10 @@ def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
     driver = load.chromedriver()
     chrome, = (pid for pid in children_by_parent()[driver])
     os.kill(chrome, signal.SIGKILL)
-    load.process.communicate(timeout=20)
+    load.process.communicate()
     assert load.report()["errors"] == ["Chrome ended in the middle of the load"]
     assert (load.work_dir / PAGE).exists()
-    assert load.left_after(20) == set()
+    load.wait_for_the_end()
 
 
 def test_another_network_process_is_told(start: Callable[..., Load]) -> None:
@@ -181,7 +178,7 @@ def test_another_network_process_is_told(start: Callable[..., Load]) -> None:
     load = start()
     load.chromedriver()
     os.kill(network_process(load), signal.SIGKILL)
-    load.process.communicate(timeout=60)
+    load.process.communicate()
     assert "Chrome: its network process ended, and it started another" in load.report()["errors"]
 
 
@@ -191,8 +188,8 @@ def test_whatever_ends_load_page_leaves_no_chrome(start: Callable[..., Load], nu
     load.chromedriver()
     assert len(load.all_pids) >= 4, "chromedriver, Chrome, its zygotes and renderers"
     load.process.send_signal(number)
-    load.process.wait(10)
-    assert load.left_after(20) == set()
+    load.process.wait()
+    load.wait_for_the_end()
 
 
 ICON = b"<!doctype html><link rel=icon href=data:,>"
@@ -200,14 +197,14 @@ ICON = b"<!doctype html><link rel=icon href=data:,>"
 
 def test_a_page_that_a_script_leaves_is_another_page(start: Callable[..., Load]) -> None:
     load = start(index=ICON + b"<script>location.replace('/next')</script>", next=ICON + b"<p>next")
-    load.process.communicate(timeout=40)
+    load.process.communicate()
     assert load.report()["moved_on_to"] == "http://www.a.test/next"
 
 
 def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(start: Callable[..., Load]) -> None:
     load = start(index=ICON + b"<script>if (!sessionStorage.again) { sessionStorage.again = 1; location.reload(); }"
                               b"else history.pushState({}, '', '/shown');</script>")
-    load.process.communicate(timeout=40)
+    load.process.communicate()
     assert load.report()["errors"] == []
     assert load.report()["document_uri"] == "http://www.a.test/shown"
     assert load.report()["plt_ms"] > 0
@@ -218,7 +215,7 @@ def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(
 def test_paints_are_told_where_chrome_painted_something(start: Callable[..., Load], content: bytes, *,
                                                         is_painted: bool) -> None:
     load = start(index=ICON + content)
-    load.process.communicate(timeout=40)
+    load.process.communicate()
     report = load.report()
     assert report["errors"] == []
     fcp_ms, lcp_ms = report["fcp_ms"], report["lcp_ms"]

@@ -39,10 +39,10 @@ for number in range(2):
     directory.mkdir()
     driver = start(browser, ChromeSettings(directory))
     try:
-        driver.set_script_timeout(10)
+        driver.set_script_timeout(300)
         driver.get(url)
         loads.append(driver.execute_async_script(
-            "const [count, done] = arguments; let left = 400;"
+            "const [count, done] = arguments; let left = 4000;"
             "const look = () => Object.keys(found).length >= count || !left-- ? done(found) : setTimeout(look, 20);"
             "look();", int(count)))
     finally:

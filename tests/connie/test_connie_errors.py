@@ -59,7 +59,7 @@ def test_an_exception_group_can_be_made_of_the_error(names: Names) -> None:
         names.hosts["dead.test"] = [dead, closed]
         look_up("dead.test")
         with pytest.raises(TimeoutError, match=r"dead\.test") as caught:
-            connie_connect("dead.test", 80, 0.05)
+            connie_connect("dead.test", 80, 2.0)
     error = caught.value
     assert isinstance(error, ConnectError)
     assert [type(failure) for failure in error.exceptions] == [TimeoutError, ConnectionRefusedError]

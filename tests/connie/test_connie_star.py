@@ -134,7 +134,7 @@ def test_a_wrong_rtt_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
         warm_up.check_rtt(Endpoint("127.0.0.1", 0, 0.2), 0.0, 5)
 
 
-real_star = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(300)]
+real_star = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """The command a user types, for connie alone."""
     directory = tmp_path_factory.mktemp("figures")
     ran(ROOT / "connie" / "star.py", "--strategies", CONNIE, f"{CONNIE}, TFO", FLOOR, "--rounds", "12", "--outputdir",
-        directory, status=0, timeout_s=280)
+        directory, status=0)
     assert (directory / "connie-home.png").read_bytes().startswith(b"\x89PNG")
     values = json.loads((directory / "connie-home.json").read_text())
     return Results([Time(**row) for row in values["times"]], [Cost(**row) for row in values["costs"]])
@@ -200,7 +200,7 @@ class TestStar:
                 assert line, said
                 said += line
             os.killpg(process.pid, signal.SIGINT)
-            rest, _ = process.communicate(timeout=30)
+            rest, _ = process.communicate()
         finally:
             process.kill()
             process.wait()

@@ -102,7 +102,6 @@ def test_root_puts_back_what_a_killed_run_left_before_it_has_a_network_of_its_ow
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.timing
-@pytest.mark.timeout(120)
 def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: Path) -> None:
     """The theory for a chain of connections, each begun by the answer before, within one experiment."""
     real = run(open_to_all)
@@ -123,7 +122,6 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
 
 @pytest.mark.root
 @pytest.mark.chrome
-@pytest.mark.timeout(120)
 def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Path) -> None:
     value = Path("/proc/sys/net/ipv4/tcp_fastopen").read_text().strip()
     if int(value) & ON == ON:

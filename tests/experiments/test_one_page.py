@@ -22,13 +22,12 @@ def test_what_was_saved_in_words() -> None:
 
 @pytest.mark.root
 @pytest.mark.chrome
-@pytest.mark.timeout(200)
 def test_each_connection_of_a_return_visit_carries_its_request() -> None:
     """What that saves of a page with so many handshakes is measured in tests/programs/test_prediction_chrome.py.
 
     sudo keeps a umask that is stricter than its own: the servers could not read the page.
     """
-    done = ran(*ANY_TIME, PROGRAM, "--rtt", RTT_MS, "--runs", "1", status=0, timeout_s=180, env={**os.environ, **SUDO},
+    done = ran(*ANY_TIME, PROGRAM, "--rtt", RTT_MS, "--runs", "1", status=0, env={**os.environ, **SUDO},
                umask=0o077)
     loads = re.findall(r"^TFO (\d), run (\d): \d+ ms, (\d) of (\d) connections", done.stdout, re.MULTILINE)
     off = [(int(in_syn), int(all_of_it)) for tfo, _, in_syn, all_of_it in loads if tfo == "0"]

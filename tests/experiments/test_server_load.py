@@ -26,7 +26,7 @@ from tests.support.internet.server import NGINX
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import assert_refused, ran
 
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(120),
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 RATE = 400
 BEFORE_THE_ANSWER = {"off": 5, "on": 3, "refused": 4}
@@ -34,11 +34,11 @@ BEFORE_THE_ANSWER = {"off": 5, "on": 3, "refused": 4}
 request, its ACK. With it the SYN holds the request and the SYN-ACK acknowledges that (RFC 7413, section 4.2.2).
 Refused, the request goes again together with the ACK of the SYN-ACK."""
 NEARLY_ALL = 0.95
-STAR_S = 30.0
+STAR_S = 300.0
 PATIENCE_S = 3.0
 """http_load.c's for answers: what waited for them would begin its last request so much later."""
 
-GONE_S = 5.0
+GONE_S = 60.0
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -71,7 +71,7 @@ def test_each_request_in_the_syn_saves_the_server_a_packet(project: Path, server
     capture = tmp_path / "packets.pcap"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as experiment, \
             captured_at_user(experiment, capture):
-        said, _ = experiment.communicate(timeout=100)
+        said, _ = experiment.communicate()
     assert experiment.returncode == 0, said
     with (project / "output-figures" / f"server-load-{server}.csv").open() as file:
         samples = {row["mode"]: row for row in csv.DictReader(file)}
@@ -122,7 +122,7 @@ def captured_at_user(experiment: "subprocess.Popen[str]", path: Path) -> Iterato
         yield
     finally:
         tcpdump.terminate()
-        tcpdump.wait(10)
+        tcpdump.wait()
 
 
 def packets_before_the_answer(capture: Path) -> dict[str, Counter[int]]:

@@ -71,7 +71,6 @@ def test_there_are_forty() -> None:
     assert sum(fault.ends for fault in FAULTS) / 40 == pytest.approx(ENDING / 12, abs=0.06)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("number", range(len(chosen(ends=True))))
 def test_an_experiment_that_cannot_go_on_says_so(number: int, base: Path, note_outcome: NoteOutcome) -> None:
     fault = chosen(ends=True)[number]
@@ -97,7 +96,6 @@ def expected_status(fault: Fault) -> set[int]:
     return {-signal.SIGKILL} if (fault.what, fault.part) == ("kill", "experiment") else {1}
 
 
-@pytest.mark.timeout(600)
 def test_the_others_cost_a_load_at_most(base: Path, note_outcome: NoteOutcome) -> None:
     chance = random.Random(SEED)
     waiting = [fault for fault in chosen(ends=False) if possible(fault)]

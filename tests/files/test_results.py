@@ -318,7 +318,6 @@ def test_tries_that_were_made_again_are_kept_and_do_not_count(tmp_path: Path) ->
     assert len(results.everything) == len(results.loads) + 3
 
 
-@pytest.mark.timeout(20)
 def test_files_of_the_wrong_kind_are_reasons_not_tracebacks(tmp_path: Path) -> None:
     client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
     paths = [client / f"10-{run}-tfo-{tfo}" / f"{NEWS_PAGE}.json"

@@ -39,7 +39,6 @@ def sparse(path: Path) -> None:
         file.truncate(60 * 2**30)
 
 
-@pytest.mark.timeout(10)
 @pytest.mark.parametrize(("make", "why"), [
     (os.mkfifo, "it is no regular file"), (lambda path: path.symlink_to("/etc/hostname"), "it is a symbolic link"),
     (sparse, "64424509440 bytes, more than ")])

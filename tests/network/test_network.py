@@ -95,7 +95,7 @@ def transfer(star: Star, size: int) -> list[tuple[float, int]]:
     with process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        with inside(star.user.pid), socket.create_connection((server.address, PORT), timeout=10) as client:
+        with inside(star.user.pid), socket.create_connection((server.address, PORT)) as client:
             return receive_all(client)
 
 

@@ -13,9 +13,9 @@ from harness.system import fastopen
 from harness.system.netns import inside
 from tests.support.namespaces import own_namespace
 from tests.support.open_files import many_open_files
-from tests.support.replay_process import wait_until
+from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.root, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.root]
 NAMES = ("a.one.test", "b.one.test")
 SYN_ACK_WITH_COOKIE = bytes(12) + bytes([8 << 4, 0x12]) + bytes(6) + bytes([1, 1, 34, 10]) + bytes(8)
 """A TCP header (RFC 9293) with the option of RFC 7413."""
@@ -41,7 +41,7 @@ def load_with_a_cookie(star: Star, until: Callable[[int], bool]) -> None:
             raw.bind((star.servers[NAMES[0]].address, 0))
             raw.sendto(SYN_ACK_WITH_COOKIE, (star.user.address, 0))
         try:
-            wait_until(lambda: until(int(os.pread(switch, 9, 0))), limit_s=5)
+            wait_until(lambda: until(int(os.pread(switch, 9, 0))))
         finally:
             os.close(switch)
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -30,8 +29,8 @@ FIRST = ("nice", "-n", "-10")
 clock may be late: an RTT of 206 ms for 200 was seen. So nothing is judged by its time (any_time.py)."""
 
 
-def run_uml(*arguments: str | Path, timeout_s: float = 100, **environment: str) -> "subprocess.CompletedProcess[str]":
-    done = ran(*FIRST, UML, *arguments, timeout_s=timeout_s, cwd=ROOT / "tests", env={**os.environ, **environment})
+def run_uml(*arguments: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":
+    done = ran(*FIRST, UML, *arguments, cwd=ROOT / "tests", env={**os.environ, **environment})
     if NO_BOOT in done.stderr:
         pytest.skip(done.stderr)
     return done
@@ -54,10 +53,9 @@ def test_a_command_runs_in_a_kernel_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.chrome
 @pytest.mark.slow
-@pytest.mark.timeout(560)
 @pytest.mark.skipif(not Path(CHROME).exists(), reason="only Debian's Chromium is known to start in there")
 def test_chrome_loads_a_tiny_page_over_netem() -> None:
-    done = run_uml("--memory", "3000", "sh", "-c", LOAD_TINY, timeout_s=540)
+    done = run_uml("--memory", "3000", "sh", "-c", LOAD_TINY)
     print(done)
     assert "ms wanted (netem)" in done.stdout
     warm = json.loads(done.stdout[done.stdout.index("\n{") + 1:])
@@ -69,18 +67,16 @@ def test_chrome_loads_a_tiny_page_over_netem() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> None:
     """Not even of the kernel's own processes; SIGKILL leaves the directory of the console's log, which we remove."""
-    with subprocess.Popen([UML, "sh", "-c", "echo up; sleep 60 & sleep 60"], stdout=subprocess.PIPE, text=True,
+    with subprocess.Popen([UML, "sh", "-c", "echo up; sleep 3600 & sleep 3600"], stdout=subprocess.PIPE, text=True,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:  # noqa: PLW1509
         assert process.stdout is not None
         first = process.stdout.readline()
-        if not first and process.wait(10) == 125:
+        if not first and process.wait() == 125:
             pytest.skip(NO_BOOT)
         assert first == "up\n"
-        began_s = time.monotonic()
         process.send_signal(number)
-        process.wait(10)
+        process.wait()
     assert process.returncode == -number
-    assert time.monotonic() - began_s < 10
     scratch = list(Path(os.environ["TMPDIR"]).glob("tfo-lab-uml-*"))
     assert len(scratch) == (number == signal.SIGKILL)
     for directory in scratch:

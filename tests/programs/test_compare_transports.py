@@ -24,17 +24,19 @@ SHARE, SLACK_MS = 0.03, 6.0
 """How far from theory the median wait for a document may be."""
 SHORT_RTT_MS = 20.0
 """Here Chrome's and the servers' own work, 5 to 7 ms a connection, is a third of a round trip: waits are told apart by
-whole round trips, and Chrome may send a request after the handshake that could have gone before.
+whole round trips.
 """
 PLT_SHARE = 0.15
 """How far from theory what a transport saves of the page load time may be."""
 DOCUMENTS = tuple(f"https://{host}.test/" for host in ("www.one", "two", "three"))
 IMAGES = tuple(f"https://{host}.test/{image}.png" for host in range(1, 7) for image in range(1, 4))
 HOSTS = len(DOCUMENTS) + 6
+ODD = 1
+"""So many connections Chrome may be too slow for: its three writes do not come together, and do not join in one SYN."""
 IN_A_ROW = len(DOCUMENTS) + 1
 """How often the page waits for new connections."""
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
 Loads = dict[tuple[float, Transport], dict[str, Any]]
 
@@ -58,7 +60,7 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> Loads:
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
     base = record(tmp_path_factory.mktemp("compared"))
     done = experiment(base, "--compare-transports", "--testruns", "2", "--delays",
-                      " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None, timeout_s=380)
+                      " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None)
     assert done.returncode in (0, 1), done.stdout + done.stderr
     found = {}
     for path in (base / "client").glob("*-1-tfo-*/*.json"):
@@ -77,9 +79,12 @@ def test_both_ends_prove_what_each_connection_did(loads: Loads) -> None:
         assert counts["resumed"] >= HOSTS - 1, (rtt_ms, over)
         assert counts["accepted"] == HOSTS * over.early, (rtt_ms, over)
         assert counts["over_tcp"] == 0
-        if rtt_ms > SHORT_RTT_MS or not over.early:
-            assert counts["sent"] == HOSTS * over.early, (rtt_ms, over)
-            assert counts["in_syn"] == HOSTS * (over is Transport.TFO_EARLY), rtt_ms
+        if over.early:
+            assert counts["sent"] >= HOSTS - counts["too_late"], (rtt_ms, over)
+            joined = (HOSTS - counts["too_late"]) * (over is Transport.TFO_EARLY)
+            assert joined - ODD <= counts["in_syn"] <= joined, (rtt_ms, over)
+        else:
+            assert counts["sent"] == counts["too_late"] == 0, (rtt_ms, over)
         assert load["syn_data_connections"] == HOSTS * over.tfo
         assert load["requests"] == len(DOCUMENTS) + len(IMAGES)
         assert [connection.get("quic", False) for connection in load["connections"]] == [over.quic] * HOSTS

@@ -14,7 +14,7 @@ from tests.support.explained_pages import TWO_SITES as CHAIN
 from tests.support.explained_pages import chain_of
 from tests.support.project_copy import experiment
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 RTT_MS = 200
 SAVED = {"cold": 1, "domain": 3}
 """Handshakes: that of the second connection to a.one.test; and all but the first to each of the two sites. (Warm: five,

@@ -17,7 +17,7 @@ from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
 from tests.support.project_copy import experiment
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 CHAIN = ("http://www.one.test/", "http://a.one.test/1.js", "http://two.test/2.js", "http://a.one.test/3.js",
          "http://two.test/4.js")
 """Three hosts of two domains."""

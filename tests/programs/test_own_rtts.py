@@ -14,7 +14,7 @@ from harness.files.results import read_results
 from tests.support.explained_pages import chain_of
 from tests.support.project_copy import experiment
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 RTTS_MS = {"near.test": 40.0, "far.test": 240.0}
 PAGE = "http://near.test/"
 CHAIN = (PAGE, "http://far.test/1.js", "http://far.test/2.js")

@@ -18,8 +18,7 @@ SAVED_TOLERANCE = 0.15
 """Share of five handshakes that noise of a 2-core machine's Chrome may take or add."""
 AGAIN = 2
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing,
-              pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
 
 def measure(base: Path, http: str, *pages: str) -> Results:

@@ -50,7 +50,6 @@ def test_no_command_is_stale() -> None:
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 def test_every_command_works(tmp_path: Path) -> None:
     """The first is a real, quick experiment on one of the paper's pages; those after it read its results."""
     project = copy_project(tmp_path / "project")
@@ -62,7 +61,7 @@ def test_every_command_works(tmp_path: Path) -> None:
         words = re.sub(r"^sudo ", "", QUICK.get(command, command))
         if words in outputs and words in QUICK.values():
             continue
-        done = ran(*typed(project, *words.split()), status=0, timeout_s=300)
+        done = ran(*typed(project, *words.split()), status=0)
         outputs[words] = done.stdout
     measured = outputs[QUICK["sudo ./run.sh"]]
     [row] = [line for line in measured.splitlines() if line.startswith("\t")]
@@ -107,7 +106,7 @@ def test_the_house_keeps_its_docs_short_and_shows_every_picture() -> None:
 
 
 def test_files_exist() -> None:
-    table = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8").partition("## What lies where")[2]
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## What lies where")[2]
     for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE):
         folder = Path()
         for name in re.findall(r"`([^`]+)`", row):

@@ -19,7 +19,7 @@ from tests.support.project_copy import TFO
 from tests.support.ran import ran
 from tests.support.written import lookup
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(500),
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 PAGES = (*site.PAGES, site.SECURE)
 LOADS = 2                       # five of each over both protocols: benchmarks/modern.py
@@ -51,8 +51,8 @@ class Replayed:
         return read_recording(self.directory / NAME, self.directory / f"{NAME}.fetchlog")
 
 
-def run(*command: object, statuses: tuple[int, ...] = (0,), timeout_s: float = 400) -> str:
-    done = ran(sys.executable, *command, timeout_s=timeout_s)
+def run(*command: object, statuses: tuple[int, ...] = (0,)) -> str:
+    done = ran(sys.executable, *command)
     assert done.returncode in statuses, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -49,13 +49,12 @@ def made_project(directory: Path) -> Path:
 
 def run(project: Path, *options: str, status: int | None = None, **environment: str
         ) -> "subprocess.CompletedProcess[str]":
-    return ran(*typed(project, "./run.sh", *options), status=status, timeout_s=180, env={**os.environ, **environment})
+    return ran(*typed(project, "./run.sh", *options), status=status, env={**os.environ, **environment})
 
 
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 def test_two_runs_and_nothing_lost(project: Path) -> None:
     """The first by sudo: its results are the user's. The second as root itself, and then there is nothing to resume."""
     fastopen_before = ROOT_FASTOPEN.read_text()
@@ -142,7 +141,7 @@ def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
 def test_small_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     """And its servers, an ordinary user's, can read it whatever root's umask is."""
     as_root = typed(project, "env", "SUDO_UID=0", "SUDO_GID=0", "./run.sh", "--name", "Small")
-    done = ran(*as_root, "--rtt", "recorded", "--dry-run", status=0, timeout_s=180, umask=0o077)
+    done = ran(*as_root, "--rtt", "recorded", "--dry-run", status=0, umask=0o077)
     assert all(path.stat().st_mode & 0o004 for path in (project / "Small").rglob("*"))
     assert "= 16 page loads" in done.stdout
     files = PageFiles(project, "Small")

@@ -13,13 +13,13 @@ from tests.support.project_copy import ANY_TIME
 from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 SHAPE = ROOT / "scripts" / "shape.py"
 
 
 def test_a_chain_of_hosts_keeps_its_causes_and_sizes(tmp_path: Path) -> None:
     make_pages(tmp_path, CHAIN)
-    ran(*ANY_TIME, SHAPE, "--dir", tmp_path, "--name", "small", status=0, timeout_s=150)
+    ran(*ANY_TIME, SHAPE, "--dir", tmp_path, "--name", "small", status=0)
     shape, = read_shapes(tmp_path / "small.shape")
     assert shape.url == CHAIN
     assert [resource.parent for resource in shape.resources] == [None, *range(len(shape.resources) - 1)], "a chain"
@@ -36,7 +36,7 @@ def test_a_page_that_cannot_be_used_does_not_cost_the_others(tmp_path: Path) -> 
     mirror.add("http://one.test/", f"<!doctype html><title>one</title>{ICON}<p>One.")
     mirror.add(lacks, f"<!doctype html>{ICON}" + "".join(f"<img src={number}.png>" for number in range(5)))
     mirror.finish("http://one.test/", lacks)
-    done = ran(*ANY_TIME, SHAPE, "--dir", tmp_path, "--name", "small", status=1, timeout_s=150)
+    done = ran(*ANY_TIME, SHAPE, "--dir", tmp_path, "--name", "small", status=1)
     assert f"{lacks}: no load of it can be used: " in done.stderr
     assert [shape.url for shape in read_shapes(tmp_path / "small.shape")] == ["http://one.test/"]
 

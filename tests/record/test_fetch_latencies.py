@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -11,26 +13,21 @@ from harness.files.pages import PageFiles
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import recorded_rtts
 from tests.support.project_copy import TFO
-from tests.support.thinking_servers import FAR, LAST, NEAR, PAGE, SCRIPT, record_thinking_servers
+from tests.support.thinking_servers import FAR, KIND_OF, LEAST_MS, NEAR, PAGE, ROUNDS, Kind, record_thinking_servers
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 RTTS_MS = {NEAR: 40.0, FAR: 240.0}
-THINKS_MS = {PAGE: 150.0, SCRIPT: 600.0, LAST: 0.0}
-MORE_MS = 190
-"""What a busy machine may add; neither server's times would pass for the other's."""
-LATE_MS = 100
-"""How much later than it went a busy Chrome may note that a request was sent: its wait seems that much shorter."""
 
 
 @pytest.fixture(scope="module")
 def again(tmp_path_factory: pytest.TempPathFactory) -> PageFiles:
     """Record, in the star, what its servers replay."""
     base: Path = tmp_path_factory.mktemp("latencies")
-    record_thinking_servers(base, RTTS_MS, THINKS_MS)
+    record_thinking_servers(base, RTTS_MS)
     (base / "again.pages").write_text(f"{PAGE}\n")
     fetch = f"{sys.executable} {ROOT}/fetch.py --dir {base} --name again --remap {base}/hack_dns --no-trial --quiet 0.5"
     done = subprocess.run([*TFO, "--dir", str(base), "--name", "small", "--rtt", "recorded", "--think", "recorded",
-                           "--on-user", fetch], capture_output=True, text=True, timeout=200, check=False)
+                           "--on-user", fetch], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return PageFiles(base, "again")
 
@@ -44,13 +41,23 @@ def test_connect_times_are_the_networks_rtts(again: PageFiles, recording: Record
     found = recorded_rtts(again, recording)
     assert found.assumed == ()
     for host, rtt_ms in RTTS_MS.items():
-        assert rtt_ms - 1 <= found.rtts_ms[host] < rtt_ms + MORE_MS, "the net-log's clock counts whole milliseconds"
+        assert found.rtts_ms[host] >= rtt_ms - 1, "the net-log's clock counts whole milliseconds"
+        assert found.rtts_ms[host] == pytest.approx(rtt_ms, abs=LEAST_MS / 2), "the shortest of several"
 
 
 def test_waits_are_a_round_trip_and_the_servers_own_time(recording: Recording) -> None:
-    waits_ms = {answer.url: answer.wait_ms for of_host in recording.answers.values() for sequence in of_host.values()
-                for answer in sequence}
-    for url, think_ms in THINKS_MS.items():
-        rtt_ms = RTTS_MS[url.split("/")[2]]
-        assert waits_ms[url] is not None
-        assert rtt_ms + think_ms - LATE_MS <= (waits_ms[url] or 0.0) < rtt_ms + think_ms + MORE_MS
+    """The median of each kind is nearer to what it was than to what any other kind's would be.
+
+    A single one may be off both ways: Chrome reads an answer late, or notes late that it sent the request, as sending
+    a packet wakes those who hand it on.
+    """
+    waits_ms: dict[Kind, list[float]] = defaultdict(list)
+    for of_host in recording.answers.values():
+        for sequence in of_host.values():
+            for answer in sequence:
+                if answer.url in KIND_OF:
+                    assert answer.wait_ms is not None
+                    waits_ms[KIND_OF[answer.url]].append(answer.wait_ms)
+    assert {kind: len(times_ms) for kind, times_ms in waits_ms.items()} == dict.fromkeys(KIND_OF.values(), ROUNDS)
+    for kind, times_ms in waits_ms.items():
+        assert median(times_ms) == pytest.approx(RTTS_MS[kind.host] + kind.think_ms, abs=LEAST_MS / 2), times_ms

@@ -78,8 +78,8 @@ def test_a_recording_of_a_replay_has_the_same_live_connections(tmp_path: Path) -
                  "--tls-port", str(tls_port)) as server:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {server.port}\n{HOST} 127.0.0.1 {tls_port} https\n")
         done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "again", "--remap",
-                   tmp_path / "remap", "--ca", tmp_path / "authority" / "ca.pem", "--quiet", "0.7", "--quiet-limit",
-                   "5", "--timeout", "15")
+                   tmp_path / "remap", "--ca", tmp_path / "authority" / "ca.pem", "--quiet", "2", "--quiet-limit",
+                   "5", "--timeout", "60")
         missing = [line.path for line in server.log() if line.found in ("missing", "best-match")]
     assert done.returncode == 0, done.stdout + done.stderr
     said = next(line for line in done.stdout.splitlines() if "what came over them is replayed" in line)

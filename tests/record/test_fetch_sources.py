@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
 def fetch(directory: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return ran(sys.executable, ROOT / "fetch.py", "--dir", directory, "--name", "old", "--quiet", "0.5", "--timeout",
-               "15", *options)
+               "60", *options)
 
 
 def test_a_page_from_a_warc(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path
                for url, body in answers]
     source = tmp_path / "page.har"
     source.write_text(json.dumps({"log": {"version": "1.2", "pages": [], "entries": entries}}))
-    done = fetch(tmp_path, "--from", str(source), "--quiet", "2")       # Chrome asks for the icon when all is over
+    done = fetch(tmp_path, "--from", str(source), "--quiet", "4")       # Chrome asks for the icon when all is over
     assert done.returncode == 1
     assert "because it asked for 1 of the 21 URLs that it got when it was recorded" in done.stdout
     assert "1 failed: 1 x in the archive without its body (" in done.stdout

@@ -63,7 +63,7 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
     with site() as port:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {port}\n")
         done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "x", "--remap", tmp_path / "remap",
-                   "--quiet", "0.5", "--timeout", "15")
+                   "--quiet", "0.5", "--timeout", "60")
     assert done.returncode == 1, done.stdout + done.stderr
     assert f"http://{HOST}/consent: fit for the experiment" in done.stdout
     assert f"http://{HOST}/again: fit for the experiment" in done.stdout

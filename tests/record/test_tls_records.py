@@ -17,7 +17,7 @@ from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import CDN, MEDIA
 
-pytestmark = [pytest.mark.chrome, pytest.mark.slow, pytest.mark.timeout(300),
+pytestmark = [pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
 FULL = 2**14
 """Bytes of the longest record (RFC 8446, section 5.1)."""
@@ -55,7 +55,7 @@ def connect(remap: Path, ca: Path, host: str, protocol: str) -> ssl.SSLSocket:
                          if (each.host, each.scheme) == (host, "https"))
     context = ssl.create_default_context(cafile=str(ca))
     context.set_alpn_protocols([protocol])
-    return context.wrap_socket(socket.create_connection((address, port), timeout=20), server_hostname=host)
+    return context.wrap_socket(socket.create_connection((address, port)), server_hostname=host)
 
 
 def h2_records(remap: Path, ca: Path, host: str, path: str) -> Iterator[Sequence[int]]:

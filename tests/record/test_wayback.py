@@ -75,14 +75,14 @@ def test_what_an_earlier_page_asked_for_is_no_trouble_of_this_one(asked: WebArch
 
     def sleep(_seconds: float) -> None:
         waits.set()
-        page_is_over.wait(10)
+        page_is_over.wait()
 
     monkeypatch.setattr(wayback, "time", SimpleNamespace(sleep=sleep))
     Busy.answers = [503] * 4
     asked.begin_page()
     request = Thread(target=asked.find, args=("GET", f"{PAGE}slow"))
     request.start()
-    assert waits.wait(10)
+    assert waits.wait()
     asked.begin_page()
     page_is_over.set()
     request.join()

@@ -29,10 +29,10 @@ def archive(directory: Path, *files: Path) -> Iterator[str]:
     """Serve WARC or WACZ files, a collection each ("c0", "c1"), on loopback; give the archive's address."""
     directory.mkdir()
     for number, file in enumerate(files):
-        subprocess.run(["wb-manager", "init", f"c{number}"], cwd=directory, check=True, capture_output=True, timeout=60)
+        subprocess.run(["wb-manager", "init", f"c{number}"], cwd=directory, check=True, capture_output=True)
         unpack = ["--unpack-wacz"] if file.suffix == ".wacz" else []
         subprocess.run(["wb-manager", "add", *unpack, f"c{number}", str(file)], cwd=directory, check=True,
-                       capture_output=True, timeout=60)
+                       capture_output=True)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -58,13 +58,13 @@ def test_pywb_gives_every_answer_byte_for_byte(tmp_path: Path) -> None:
     with archive(tmp_path / "archive", *files) as address:
         for collection in ("c0", "c1"):
             for url, (body, headers) in TYPED.items():
-                answer = requests.get(f"{address}/{collection}/20260301000000id_/{url}", stream=True, timeout=20,
+                answer = requests.get(f"{address}/{collection}/20260301000000id_/{url}", stream=True, timeout=300,
                                       headers={"Accept-Encoding": "gzip, br"})
                 assert answer.status_code == 200, url
                 assert answer.raw.read(decode_content=False) == body, url
                 assert answer.headers["Content-Type"] == headers["content-type"]
             moved = requests.get(f"{address}/{collection}/20260301000000id_/{URL}old", allow_redirects=False,
-                                 timeout=20)
+                                 timeout=300)
             assert (moved.status_code, moved.headers["Location"].endswith("/style.css")) == (301, True)
 
 

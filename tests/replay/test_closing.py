@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, LIMIT_S, running
+from tests.support.replay_process import HOST, running
 
 LENGTH, CHUNKED = (("Content-Length", "4"),), (("Transfer-Encoding", "chunked"),)
 CLOSE, KEEP = (("Connection", "Close"), *LENGTH), (("Connection", "keep-alive"), *LENGTH)
@@ -27,7 +27,7 @@ def test_who_closes(tmp_path: Path, version: str, headers: tuple[tuple[str, str]
     recorded.add(f"http://{HOST}/go", None, (*headers, ("Location", "/")), status=302, version=version, **more)
     with running(recorded.finish(f"http://{HOST}/"), "--http", "recorded") as server:
         for path in ("/", "/go"):
-            connection = HTTPConnection(server.address, server.port, timeout=LIMIT_S)
+            connection = HTTPConnection(server.address, server.port)
             connection.request("GET", path)
             answer = connection.getresponse()
             answer.read()
@@ -42,7 +42,7 @@ def test_what_has_no_body_needs_no_end(tmp_path: Path, status: int, method: str)
     recorded.add(f"http://{HOST}/other", b"body", LENGTH, version="HTTP/1.1")
     recorded.add(f"http://{HOST}/", None, status=status, method=method, version="HTTP/1.1", **BY_CHROME)
     with running(recorded.finish(f"http://{HOST}/"), "--http", "recorded") as server:
-        connection = HTTPConnection(server.address, server.port, timeout=LIMIT_S)
+        connection = HTTPConnection(server.address, server.port)
         connection.request(method, "/")
         assert connection.getresponse().getheader("Connection") == "keep-alive"
         connection.close()

@@ -8,8 +8,9 @@ import pytest
 
 from harness.files.server_log import FoundAs
 from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, free_port, wait_until
+from tests.support.replay_process import HOST, free_port
 from tests.support.secure_replay import Client, Secure, serving
+from tests.support.waiting import wait_until
 
 WHILE_S = 0.3
 

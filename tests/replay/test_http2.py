@@ -9,8 +9,9 @@ import pytest
 from h2.settings import SettingCodes
 
 from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, LIMIT_S, free_port, wait_until
+from tests.support.replay_process import HOST, free_port
 from tests.support.secure_replay import BIG, MANY, Client, Secure, last, serving
+from tests.support.waiting import wait_until
 
 
 def test_recorded_headers_and_the_encoded_body(client: Client, secure: Secure) -> None:
@@ -226,7 +227,7 @@ def test_a_client_that_says_goodbye_is_left(tls_recording: Path) -> None:
             wait_until(lambda: "/big" in {line.path for line in server.log()})
         assert [0 < line.bytes < len(BIG) for line in server.log() if line.path == "/big"] == [True]
         server.process.send_signal(signal.SIGTERM)
-        assert server.process.communicate(timeout=LIMIT_S)[1] == ""
+        assert server.process.communicate()[1] == ""
 
 
 def test_news_comes_in_its_time_among_other_answers_and_has_no_end(secure: Secure) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.replay_process import free_port, wait_until
+from tests.support.replay_process import free_port
 from tests.support.secure_replay import BIG, Client, Secure, last, serving
+from tests.support.waiting import wait_until
 
 pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
 from tests.support.http3_client import ask_over_http3, get

@@ -24,8 +24,8 @@ from tests.support.replay_process import (
     refusal,
     running,
     start,
-    wait_until,
 )
+from tests.support.waiting import wait_until
 
 NOBODY = 65534
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
@@ -61,7 +61,6 @@ def hosts_file(directory: Path, *lines: str) -> Path:
 def fetch_with_data_in_syn(address: tuple[str, int]) -> bytes:
     with socket.socket() as connection:
         connection.sendto(b"GET /x.css HTTP/1.0\r\n\r\n", socket.MSG_FASTOPEN, address)
-        connection.settimeout(10)
         return read_all(connection)
 
 
@@ -101,7 +100,7 @@ def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namesp
             assert "CapEff:\t0000000000000000" in status
         with inside(namespace):
             assert fetch_with_data_in_syn(("127.0.0.1", server.port)).endswith(b"p{}")
-        with socket.create_connection(("127.0.0.2", server.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.2", server.port)) as connection:
             connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
             assert read_all(connection).endswith(b"\r\n\r\nb")
         logs = list(server.logdir.rglob("*.test"))
@@ -147,7 +146,7 @@ def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int)
     with server.connect():    # also while a connection is open
         begin = time.monotonic()
         server.process.send_signal(number)
-        _, complaint = server.process.communicate(timeout=10)
+        _, complaint = server.process.communicate()
     assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
     assert (server.process.returncode, complaint) == (status, "")
     assert len(pids) == 10
@@ -161,7 +160,7 @@ def test_ctrl_c_reaches_the_whole_group_and_nobody_complains(recording: Path) ->
     for pid in server.children():
         os.kill(pid, signal.SIGINT)
     server.process.send_signal(signal.SIGINT)
-    _, complaint = server.process.communicate(timeout=10)
+    _, complaint = server.process.communicate()
     assert (server.process.returncode, complaint) == (130, "")
 
 
@@ -170,7 +169,7 @@ def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
     wait_until(lambda: is_listening("127.0.0.1", server.port))
     pids = server.children()
     server.process.terminate()
-    server.process.communicate(timeout=10)
+    server.process.communicate()
     assert server.process.returncode == 0
     wait_until(lambda: not any(map(alive, pids)))
 
@@ -183,8 +182,8 @@ def test_no_server_outlives_a_killed_parent(recording: Path) -> None:
     pids = server.children()
     assert len(pids) == 10
     server.process.kill()
-    server.process.communicate(timeout=10)
-    wait_until(lambda: not any(map(alive, pids)), 2)
+    server.process.communicate()
+    wait_until(lambda: not any(map(alive, pids)))
 
 
 def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> None:
@@ -193,7 +192,7 @@ def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> Non
     server.process.stdout.readline()
     pids = server.children()
     os.kill(pids[3], signal.SIGKILL)
-    _, complaint = server.process.communicate(timeout=10)
+    _, complaint = server.process.communicate()
     assert (server.process.returncode, complaint) == (1, f"{HOST}: its server ended (status -9)\n")
     assert not any(map(alive, pids))
 
@@ -203,7 +202,7 @@ def test_the_log_is_whole_after_a_kill(recording: Path) -> None:
         for _ in range(20):
             server.get("/x.css")
         os.kill(server.children()[0], signal.SIGKILL)
-        server.process.wait(10)
+        server.process.wait()
         assert [line.connection for line in server.log()] == list(range(1, 21))
 
 
@@ -212,7 +211,7 @@ def test_port_in_use(recording: Path) -> None:
     with socket.create_server(("127.0.0.7", port)):
         line = refusal(recording, "--hosts", many(recording), port=port)
     assert line == (f"127.0.0.7:{port}: address already in use; stop what listens there or choose another --port\n")
-    wait_until(lambda: not any(is_listening(f"127.0.0.{number}", port) for number in range(1, 11)), 2)
+    wait_until(lambda: not any(is_listening(f"127.0.0.{number}", port) for number in range(1, 11)))
 
 
 def is_listening(address: str, port: int) -> bool:
@@ -228,7 +227,7 @@ def test_a_restart_is_not_kept_off_by_connections_just_closed(recording: Path) -
         assert server.process.stdout.readline() == "ready 1\n"
         assert server.get("/x.css")[1] == b"p{}"
         server.process.terminate()
-        server.process.communicate(timeout=10)
+        server.process.communicate()
     assert [line.connection for line in server.log()] == [1, 1]
     assert [path.read_text().count("#") for path in server.log_files()] == [1, 1]
 

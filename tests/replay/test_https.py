@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from harness.replay.authority import open_authority
 from harness.replay.server import ReplayServer
-from tests.support.replay_process import HOST, free_port, read_all, refusal, wait_until
+from tests.support.replay_process import HOST, free_port, read_all, refusal
 from tests.support.secure_replay import BIG, Client, Secure, last, serving
+from tests.support.waiting import wait_until
 
 needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="no curl to compare with")
 
@@ -29,7 +30,7 @@ def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path)
     open_authority(tmp_path)
     other = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
     for context in (old, other):
-        with socket.create_connection(("127.0.0.1", secure.port), timeout=10) as plain, pytest.raises(ssl.SSLError):
+        with socket.create_connection(("127.0.0.1", secure.port)) as plain, pytest.raises(ssl.SSLError):
             context.wrap_socket(plain, server_hostname=HOST)
     refused = ("silent", "https", "-")
     wait_until(lambda: [(line.found, line.scheme, line.protocol) for line in secure.server.log()].count(refused)
@@ -48,7 +49,7 @@ def test_which_protocol_is_spoken(tls_recording: Path, host: str, http: str, off
     hosts.write_text(f"{host} 127.0.0.1 -\n")
     with serving(tls_recording, "--hosts", str(hosts), "--http", http, tls_port=port) as server:
         context = Secure(server, port, tls_recording).context(*offered)
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as plain, \
+        with socket.create_connection(("127.0.0.1", port)) as plain, \
                 context.wrap_socket(plain, server_hostname=host) as connection:
             assert connection.selected_alpn_protocol() == spoken
 
@@ -104,7 +105,7 @@ def test_a_silent_connection_without_a_hello_is_noted(secure: Secure) -> None:
 @given(st.binary(max_size=300), st.sampled_from(["plain", "h2", "http/1.1"]), st.booleans())
 def test_garbage_never_ends_the_server(secure: Secure, garbage: bytes, where: str, preface: bool) -> None:
     begin = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" if preface else b""
-    with socket.create_connection(("127.0.0.1", secure.port), timeout=20) as plain:
+    with socket.create_connection(("127.0.0.1", secure.port)) as plain:
         if where == "plain":
             with contextlib.suppress(OSError):    # the server may have closed already
                 plain.sendall(garbage)
@@ -130,7 +131,7 @@ def test_after_garbage_all_is_well_and_nothing_was_said(tls_recording: Path) -> 
         with secure.connect("h2") as connection:
             assert Client(connection).get("/gone")[1] == b"sorry"
         server.process.terminate()
-        assert server.process.communicate(timeout=10)[1] == ""
+        assert server.process.communicate()[1] == ""
 
 
 @needs_curl

@@ -32,7 +32,7 @@ def paused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
 
 @pytest.mark.parametrize("path", ["/", "/lost"])
 def test_over_http_1_the_connection_is_kept(paused: Secure, path: str) -> None:
-    client = http.client.HTTPConnection("127.0.0.1", paused.server.port, timeout=20)
+    client = http.client.HTTPConnection("127.0.0.1", paused.server.port)
     for method, body, least_s in (("GET", BODY, PAUSE_MS / 1000), ("HEAD", b"", 0.0)):
         began_s = time.monotonic()
         client.request(method, path, headers={"Host": HOST})

@@ -15,8 +15,9 @@ from h2.events import DataReceived, StreamEnded
 
 from harness.files.server_log import ServerRequest, read_server_logs
 from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import Running, free_port, running, wait_until
+from tests.support.replay_process import Running, free_port, running
 from tests.support.secure_replay import TEXT
+from tests.support.waiting import wait_until
 
 H2_HOSTS = ("a.test", "b.test", "under_score.test")
 OLD = "old.test"
@@ -37,7 +38,7 @@ class Shared:
         """Connect as a browser that asks for the host `name`."""
         context = ssl.create_default_context(cafile=str(self.directory / "authority" / "ca.pem"))
         context.set_alpn_protocols(["h2", "http/1.1"])
-        plain = socket.create_connection(("127.0.0.1", self.tls_port), timeout=10)
+        plain = socket.create_connection(("127.0.0.1", self.tls_port))
         return context.wrap_socket(plain, server_hostname=name)
 
 
@@ -63,7 +64,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
 def test_over_http_the_host_header_decides(shared: Shared, said: str, host: str) -> None:
     """What names none of them is answered by the first, as by a web server's first virtual host."""
     before = sum(request.host == host for request in shared.log())
-    connection = http.client.HTTPConnection("127.0.0.1", shared.server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", shared.server.port)
     connection.request("GET", "/", headers={"Host": said})
     assert connection.getresponse().read() == f"plain {host}".encode()
     connection.close()

@@ -11,16 +11,17 @@ import pytest
 from h2.events import PingAckReceived
 
 from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, LIMIT_S, free_port, running, wait_until
+from tests.support.replay_process import HOST, free_port, running
 from tests.support.secure_replay import TEXT, Client, Secure, last, serving
+from tests.support.waiting import wait_until
 
 RTT_MS = 100
 SLOW_MS = 500
-FOREVER_MS = 120_000
+FOREVER_MS = 3_600_000
 WAITS_MS = {"/slow": RTT_MS + SLOW_MS, "/quick": RTT_MS + 2, "/at-once": RTT_MS - 50, "/forever": RTT_MS + FOREVER_MS,
             "/unknown": -1}
 STOPPED_MS = 2000
-LATEST_MS = 10_000
+LATEST_MS = 60_000
 """What a busy machine may add."""
 
 
@@ -64,7 +65,7 @@ def test_so_long_it_thinks(thinking: Secure, version: str, path: str, think_ms: 
             headers, body = Client(connection).get(path)
             status = int(headers[b":status"])
     else:
-        client = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+        client = http.client.HTTPConnection("127.0.0.1", thinking.server.port)
         client.request("GET", path, headers={"Host": HOST})
         answer = client.getresponse()
         status, body = answer.status, answer.read()
@@ -86,7 +87,7 @@ def test_by_how_much_it_oversleeps_is_not_its_own_time(thinking: Secure, version
             stop_while_it_thinks(thinking)
             client.finish()
     else:
-        plain = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+        plain = http.client.HTTPConnection("127.0.0.1", thinking.server.port)
         plain.request("GET", "/slow", headers={"Host": HOST})
         stop_while_it_thinks(thinking)
         assert plain.getresponse().read() == b"body"
@@ -121,7 +122,7 @@ def test_over_http2_others_are_answered_meanwhile(thinking: Secure) -> None:
 
 
 def test_a_kept_connection_is_answered_in_turn(thinking: Secure) -> None:
-    client = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+    client = http.client.HTTPConnection("127.0.0.1", thinking.server.port)
     for path in ("/slow", "/quick", "/slow"):
         client.request("GET", path, headers={"Host": HOST})
         assert client.getresponse().read() == b"body"
@@ -143,18 +144,17 @@ def test_a_client_that_leaves_is_not_waited_for(thinking: Secure, version: str) 
                 assert piece
                 acknowledged = any(isinstance(event, PingAckReceived) for event in client.h2.receive_data(piece))
     else:
-        plain = http.client.HTTPConnection("127.0.0.1", thinking.server.port, timeout=20)
+        plain = http.client.HTTPConnection("127.0.0.1", thinking.server.port)
         plain.request("GET", "/forever", headers={"Host": HOST})
         plain.close()
     wait_until(lambda: [line.path for line in last(thinking.server)] == ["/forever"])
     line = last(thinking.server)[0]
     assert (line.bytes, line.own_ms) == (0, None)
-    assert FOREVER_MS > 2 * LIMIT_S * 1000, "else it may have waited to the end"
 
 
 def test_without_the_option_nobody_thinks(recording: Path) -> None:
     with running(recording) as server:
-        client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        client = http.client.HTTPConnection("127.0.0.1", server.port)
         client.request("GET", "/forever", headers={"Host": HOST})
         assert client.getresponse().read() == b"body"
         client.close()

@@ -28,7 +28,8 @@ from harness.mirror.live import LiveConnection
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.replay import websocket
-from tests.support.replay_process import HOST, LIMIT_S, Running, read_all, running, wait_until
+from tests.support.replay_process import HOST, Running, read_all, running
+from tests.support.waiting import wait_until
 
 STARTED_S = 1_790_000_000.0
 STARTED = "2026-09-21T14:13:20.000+00:00"
@@ -101,7 +102,7 @@ def test_messages_come_in_order_and_answers_wait_for_what_they_answer(tmp_path: 
             talk.socket.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 talk.next()
-            talk.socket.settimeout(LIMIT_S)
+            talk.socket.settimeout(None)
             talk.say("you?")
             assert talk.next() == TextMessage("me")
             assert talk.next() == BytesMessage(b"\0\1")

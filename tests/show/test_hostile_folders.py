@@ -75,7 +75,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(MEASURED, tmp_path_factory.mktemp("measured") / "client"))
 
 
-@pytest.mark.timeout(240)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(data=st.data(), name=st.sampled_from([*FILES[1:3], *FILES[4:], "experiment-50.json"]), new=anything)
 def test_any_value_anywhere_in_a_file(measured: Path, data: st.DataObject, name: str, new: Any) -> None:
@@ -111,7 +110,6 @@ KINDS: list[Callable[[Path], object]] = [
     sparse, lambda path: path.write_text("")]
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("kind", range(len(KINDS)))
 def test_files_of_any_kind(tmp_path: Path, kind: int) -> None:
     for name in (*FILES[:3], "experiment-50.json"):
@@ -121,7 +119,6 @@ def test_files_of_any_kind(tmp_path: Path, kind: int) -> None:
         assert "Page\tRTT(ms)" in shown(client)
 
 
-@pytest.mark.timeout(120)
 def test_names_of_any_kind(tmp_path: Path) -> None:
     """Escapes, line breaks, other encodings, 3000 nested folders and absurd delays in a folder of logs."""
     client = Path(shutil.copytree(MEASURED, tmp_path / "client"))

@@ -11,6 +11,9 @@ from harness.bootstrap import ROOT
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.plotted import plot
 
+TRIES = 10
+"""A busy machine may look for the figure only when all are drawn."""
+
 
 def test_a_complete_folder(tmp_path: Path) -> None:
     """Table, figures and report; figures of other runs stay, nothing that was read changes, notes are the students'."""
@@ -37,7 +40,7 @@ def test_a_table_that_cannot_be_printed_is_said(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2)
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
-                              stdout=full, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "standard output: the disk is full; make room and try again\n")
 
 
@@ -45,13 +48,15 @@ def test_a_table_that_cannot_be_printed_is_said(tmp_path: Path) -> None:
 def test_a_signal_leaves_no_part_of_a_figure(tmp_path: Path, number: signal.Signals) -> None:
     """On Ctrl-C run.sh ends it by SIGTERM: a hidden file stayed among the figures. SIGINT ended it in a traceback."""
     make_client(tmp_path / "client")
-    with subprocess.Popen([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as plotting:
-        while not list(tmp_path.glob("figures/.*.png")):
-            assert plotting.poll() is None
-            time.sleep(0.002)
-        plotting.send_signal(number)
-        said = plotting.communicate(timeout=60)[1]
+    for _ in range(TRIES):
+        with subprocess.Popen([ROOT / "plot.py", "--clientdir", "client", "--outputdir", "figures"], cwd=tmp_path,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as plotting:
+            while plotting.poll() is None and not list(tmp_path.glob("figures/.*.png")):
+                time.sleep(0.002)
+            plotting.send_signal(number)
+            said = plotting.communicate()[1]
+        if plotting.returncode != 0:
+            break
     assert plotting.returncode == -number
     assert said.splitlines()[-1] == f"stopped by {number.name}; everything is cleaned up"
     assert "Traceback" not in said

@@ -74,7 +74,7 @@ def test_each_transport_has_a_row_in_an_exported_table(tmp_path: Path, ending: s
         over: len(RTTS_MS) for over in (Transport.TCP, Transport.TFO, Transport.EARLY, Transport.TFO_EARLY)}
 
 
-@pytest.mark.parametrize(("connections", "megabytes", "work_ms"), [(0, 0, 0), (10, 0, 120), (0, 3, 330), (10, 3, 450)])
+@pytest.mark.parametrize(("connections", "megabytes", "work_ms"), [(0, 0, 0), (40, 0, 240), (0, 5, 240), (40, 5, 480)])
 def test_what_servers_over_quic_may_have_worked_is_told_where_it_is_much(tmp_path: Path, connections: int,
                                                                          megabytes: int, work_ms: int) -> None:
     client = make_client(tmp_path, [*Transport], runs=2)

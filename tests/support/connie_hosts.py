@@ -21,7 +21,7 @@ from connie.cache import Question
 Sockaddr = tuple[str, int]
 Connect = Callable[..., socket.socket]
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 """Longer than anything here takes on any machine; what waits so long is stuck."""
 
 

@@ -9,10 +9,10 @@ from tests.support.ran import ran
 
 
 def fetch(internet: Internet, directory: Path, urls: list[str], *more: str,
-          status: int | None = None, timeout: float = 140) -> subprocess.CompletedProcess[str]:
+          status: int | None = None) -> subprocess.CompletedProcess[str]:
     """Run fetch.py on `urls` to its end, which has to be `status` (None: any)."""
     (directory / f"{NAME}.pages").write_text("\n".join(urls))
-    return ran(*command(internet, directory, *more), status=status, timeout_s=timeout)
+    return ran(*command(internet, directory, *more), status=status)
 
 
 def command(internet: Internet, directory: Path, *more: str) -> list[str]:
@@ -21,8 +21,9 @@ def command(internet: Internet, directory: Path, *more: str) -> list[str]:
 
 
 def tree(directory: Path) -> dict[str, bytes]:
-    """Return all files below a directory, by path."""
-    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    """Return all files below a directory, by path, but icons: Chrome asks for these late, or is closed before."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*")
+            if path.is_file() and path.name != "favicon.ico"}
 
 
 def names(directory: Path) -> set[str]:

@@ -19,8 +19,6 @@ from harness.bootstrap import ROOT
 
 OWN = tuple(path.stem for path in (*ROOT.glob("*.py"), *ROOT.glob("*/")) if not path.name.startswith("."))
 MODULE = "-m"
-LIMIT_S = 60
-"""Then the kernel ends it: status -14 (SIGALRM)."""
 
 
 def typed(program: str | Path, *arguments: str | Path, status: int | None = None, cwd: Path = ROOT
@@ -50,7 +48,6 @@ def _run(words: list[str], cwd: Path, out: IO[bytes], complaints: IO[bytes]) -> 
     """Be the program: what a shell would have given it, and none of this process's."""
     status = 1
     try:
-        signal.alarm(LIMIT_S)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with Path(os.devnull).open("rb") as nothing:

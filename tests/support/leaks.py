@@ -58,7 +58,7 @@ def take_own_snapshot() -> Snapshot:
     }
 
 
-def find_leaks(before: Snapshot, scratch: Path, patience_s: float = 2.0) -> list[str]:
+def find_leaks(before: Snapshot, scratch: Path, patience_s: float = 60.0) -> list[str]:
     """Return one line for each thing that was not there in `before`, or is there no longer; empty when all is clean.
 
     A process that was told to end, or a namespace whose last process just ended, has `patience_s` to be gone.
@@ -66,7 +66,7 @@ def find_leaks(before: Snapshot, scratch: Path, patience_s: float = 2.0) -> list
     return _leaks_after(before, lambda: take_snapshot(scratch), patience_s)
 
 
-def find_own_leaks(before: Snapshot, patience_s: float = 2.0) -> list[str]:
+def find_own_leaks(before: Snapshot, patience_s: float = 60.0) -> list[str]:
     """Return one line for each thing that this process has and had not in `before`; what is garbage is collected."""
     if not _differences(before, take_own_snapshot()):
         return []
@@ -160,7 +160,7 @@ def _rules(program: str) -> Iterator[str]:
     if os.geteuid() != 0 or not shutil.which(program):
         return
     table = ""
-    answer = subprocess.run([program], capture_output=True, text=True, timeout=10, check=False)
+    answer = subprocess.run([program], capture_output=True, text=True, check=False)
     for line in answer.stdout.splitlines():
         if line.startswith("*"):
             table = line[1:]

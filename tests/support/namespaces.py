@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.network.star import Host
 from harness.system.netns import inside
 from tests.support.ran import ran
-from tests.support.replay_process import wait_until
+from tests.support.waiting import wait_until
 
 
 @contextmanager

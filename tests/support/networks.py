@@ -22,7 +22,7 @@ from harness.network.needs import kernel_has_netem
 from harness.system.processes import stop
 
 KERNEL = Path("/usr/bin/linux.uml")
-TIMEOUT_S = 540.0
+TIMEOUT_S = 1740.0
 NO_BOOT = "User-mode Linux did not boot"
 """What uml.sh says where the machine does not let that kernel start."""
 

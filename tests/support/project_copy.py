@@ -11,7 +11,7 @@ import pytest
 from harness.bootstrap import ROOT
 from tests.support.any_time import judge_no_time_in
 from tests.support.ordinary import GIT_ENVIRONMENT
-from tests.support.ran import LIMIT_S, ran
+from tests.support.ran import ran
 
 # In a mount namespace of its own the copy stands where the project stands, with the project's own environment in it:
 # so nothing has to be set up again.
@@ -20,14 +20,14 @@ STAND_IN = ('mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd
 
 
 ANY_TIME = (sys.executable, str(ROOT / "tests" / "support" / "any_time.py"))
-TFO = (*ANY_TIME, str(ROOT / "tfo.py"), "--patience", "0")
-"""tfo.py as tests run it that are not about lateness: other programs are there, and a load may be late."""
+TFO = (*ANY_TIME, str(ROOT / "tfo.py"), "--patience", "0", "--retries", "9")
+"""tfo.py as tests run it that are not about lateness: other programs are there, and a load may be late, or fail by
+accident (a SYN that is sent again, say) several times."""
 
 
-def experiment(base: Path, *options: object, status: int | None = 0, timeout_s: float = LIMIT_S
-               ) -> "subprocess.CompletedProcess[str]":
+def experiment(base: Path, *options: object, status: int | None = 0) -> "subprocess.CompletedProcess[str]":
     """Load the pages of small.pages in `base` with tfo.py, which has to end with `status` (None: with any)."""
-    return ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", *options, status=status, timeout_s=timeout_s)
+    return ran(*TFO, "--quiet", "0.2", "--dir", base, "--name", "small", *options, status=status)
 
 
 def copy_project(target: Path) -> Path:

@@ -5,8 +5,7 @@ import os
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,10 @@ from harness.files.server_log import ServerRequest, read_server_log
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.paths import write_file
 from tests.support.forked import typed
+from tests.support.waiting import wait_until
 
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 HOST = "a.test"
-LIMIT_S = 10.0
 PORTS = iter(range(11_000 + os.getpid() % 100 * 100, 28_000))
 """Of this process: another one begins elsewhere."""
 LONG = "/long?" + "q" * 70
@@ -60,13 +59,13 @@ class Running:
 
     def connect(self) -> socket.socket:
         """Return a new connection to the first server."""
-        return socket.create_connection((self.address, self.port), timeout=LIMIT_S)
+        return socket.create_connection((self.address, self.port))
 
     def get(self, path: str, method: str = "GET", body: bytes | None = None,
             headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
         """Send one request over a new connection; return the response and its body once the server has noted them."""
         size = self._log_size()
-        connection = http.client.HTTPConnection(self.address, self.port, timeout=LIMIT_S)
+        connection = http.client.HTTPConnection(self.address, self.port)
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
@@ -128,12 +127,12 @@ def running(directory: Path, *options: str | Path) -> Iterator[Running]:
     assert server.process.stdout is not None
     try:
         line = server.process.stdout.readline()
-        assert line.startswith("ready "), server.process.communicate(timeout=LIMIT_S)
+        assert line.startswith("ready "), server.process.communicate()
         yield server
     finally:
         if server.process.poll() is None:
             server.process.send_signal(signal.SIGTERM)
-        server.process.communicate(timeout=LIMIT_S)
+        server.process.communicate()
 
 
 def refusal(directory: Path, *options: str | Path, port: int | None = None) -> str:
@@ -156,14 +155,6 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-def wait_until(true: Callable[[], bool], limit_s: float = LIMIT_S) -> None:
-    """Poll until `true()` holds; fails after `limit_s` seconds."""
-    deadline = time.monotonic() + limit_s
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.01)
 
 
 def read_all(connection: socket.socket) -> bytes:

@@ -75,7 +75,7 @@ class Secure:
         return context
 
     def connect(self, *protocols: str) -> ssl.SSLSocket:
-        connection = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        connection = socket.create_connection(("127.0.0.1", self.port))
         return self.context(*protocols).wrap_socket(connection, server_hostname=HOST)
 
     def curl(self, path: str, *options: str) -> bytes:
@@ -83,7 +83,7 @@ class Secure:
         argv = ["curl", "-sS", "--noproxy", "*", "--max-time", "20",
                 "--cacert", str(self.directory / "authority" / "ca.pem"),
                 "--connect-to", connect[0], "--connect-to", connect[1], *options, f"https://{HOST}{path}"]
-        return subprocess.run(argv, capture_output=True, check=True, timeout=30).stdout
+        return subprocess.run(argv, capture_output=True, check=True).stdout
 
 
 @dataclass

@@ -1,23 +1,46 @@
-"""A page on two servers, as a recording with a HAR tells of it: how far away each was, and how long it thought."""
+"""A page on two servers, as a recording with a HAR tells of it: how far away each was, and how long it thought.
+
+Its scripts are asked for one after the other, each over a connection of its own, several times of each kind in turn:
+what a busy machine adds to some of them is not in the median of their kind.
+"""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.support.explained_pages import document, inserting
 from tests.support.https_recording import HttpsRecording
 
-PAGE, SCRIPT, LAST = "http://near.test/", "http://far.test/1.js", "http://near.test/2.js"
 NEAR, FAR = "near.test", "far.test"
-TYPES = {PAGE: "text/html", SCRIPT: "text/javascript", LAST: "text/javascript"}
-BODIES = {PAGE: document(f"<script src={SCRIPT}></script>"), SCRIPT: inserting(LAST), LAST: "/* the end */"}
+PAGE = f"http://{NEAR}/"
+ROUNDS = 5
 
 
-def record_thinking_servers(directory: Path, rtts_ms: Mapping[str, float], thinks_ms: Mapping[str, float]) -> None:
-    """Write the recording ("small"): `rtts_ms` by host (NEAR, FAR), `thinks_ms` before the answer to each URL."""
+class Kind(NamedTuple):
+    """A kind of answer: whose, and how long its server thought before."""
+
+    host: str
+    think_ms: float
+
+
+KINDS = (Kind(FAR, 600), Kind(NEAR, 150), Kind(NEAR, 0))
+LEAST_MS = 150
+"""By so much each kind's thinking differs from the next one's, at least."""
+KIND_OF = {f"http://{kind.host}/{kind.think_ms}-{number}.js": kind for number in range(ROUNDS) for kind in KINDS}
+"""Of each script, by URL, in the order in which they are asked for."""
+
+
+def record_thinking_servers(directory: Path, rtts_ms: Mapping[str, float]) -> None:
+    """Write the recording ("small"); `rtts_ms` by host (NEAR, FAR). The document was not thought about."""
+    scripts = list(KIND_OF)
+    bodies = {PAGE: document(f"<script src={scripts[0]}></script>"), scripts[-1]: "/* the end */",
+              **{script: inserting(following) for script, following in pairwise(scripts)}}
     recording = HttpsRecording(directory, "small")
-    for url, body in BODIES.items():
-        rtt_ms = rtts_ms[url.split("/")[2]]
-        recording.add(url, body.encode(), (("Content-Type", TYPES[url]),), version="HTTP/1.1", timings={
-            "blocked": 1, "dns": 0, "connect": rtt_ms + (url == LAST), "ssl": -1, "send": 0, "receive": 1,
-            "wait": rtt_ms + thinks_ms[url]})
+    for url, body in bodies.items():
+        kind = KIND_OF.get(url, Kind(NEAR, 0))
+        content_type = "text/html" if url == PAGE else "text/javascript"
+        recording.add(url, body.encode(), (("Content-Type", content_type),), version="HTTP/1.1", timings={
+            "blocked": 1, "dns": 0, "connect": rtts_ms[kind.host] + (url == scripts[-1]), "ssl": -1, "send": 0,
+            "receive": 1, "wait": rtts_ms[kind.host] + kind.think_ms})
     recording.finish(PAGE)

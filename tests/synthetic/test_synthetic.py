@@ -10,7 +10,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from html import unescape
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from harness.synthetic.plan import Node, NodeKind
 from harness.synthetic.shape import read_shapes
 from harness.synthetic.text import prose
 from tests.support.growth import LINEAR, growth
+from tests.support.waiting import wait_until
 from tests.support.written import lookup
 
 PAPER = (ROOT / "Paper.pages").read_text(encoding="ascii")
@@ -174,7 +174,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(paper: Path, tmp_
     (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
     script = ROOT / "scripts" / "make_pages.py"
     subprocess.run([sys.executable, str(script), "--directory", str(tmp_path), "--seed", "1"], check=True,
-                   timeout=60, env={**os.environ, "PYTHONHASHSEED": "1"}, stdout=subprocess.DEVNULL)
+                   env={**os.environ, "PYTHONHASHSEED": "1"}, stdout=subprocess.DEVNULL)
     assert hash_of(tmp_path) == hash_of(paper)
 
 
@@ -209,11 +209,9 @@ def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signa
     (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
     command = [sys.executable, str(ROOT / "scripts" / "make_pages.py"), "--directory", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as making:
-        deadline = time.monotonic() + 20
-        while not any(path.name.startswith(".Paper.recording-") for path in tmp_path.iterdir()):
-            assert time.monotonic() < deadline
+        wait_until(lambda: any(path.name.startswith(".Paper.recording-") for path in tmp_path.iterdir()))
         making.send_signal(signal_sent)
-        assert making.wait(10) == -signal_sent
+        assert making.wait() == -signal_sent
     assert [path.name for path in tmp_path.iterdir()] == ["Paper.pages"]
 
 

@@ -1,13 +1,13 @@
 """Programs beside the experiment: waited for, never for ever, quoted when they fail, and ended with it."""
 
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from harness.errors import ExperimentError, InputError
 from harness.system.companions import running
+from tests.support.waiting import wait_until
 
 
 def shell(code: str) -> list[str]:
@@ -38,10 +38,7 @@ def test_many_complaints_do_not_stop_it(tmp_path: Path) -> None:
     # A pipe that nobody reads holds 64 KiB, and then the program hangs.
     code = f"echo ready; head -c 300000 /dev/zero >&2; touch {tmp_path}/through; exec sleep 60"
     with running(shell(code), "ready", "the program"):
-        deadline_s = time.monotonic() + 5
-        while not (tmp_path / "through").exists():
-            assert time.monotonic() < deadline_s
-            time.sleep(0.01)
+        wait_until((tmp_path / "through").exists)
 
 
 @pytest.mark.root
@@ -60,12 +57,12 @@ def test_it_runs_in_the_namespace_and_we_do_not(tmp_path: Path) -> None:
 
 def test_one_that_ended_is_said_with_its_last_words() -> None:
     with running(shell("echo ready; echo gone away >&2; read line; exit 3"), "ready", "the program") as program:
-        program.process.wait(5)
+        program.process.wait()
         with pytest.raises(ExperimentError, match=r"^the program ended \(exit status 3\): gone away$"):
             program.check()
     with running(shell("echo ready; exec sleep 60"), "ready", "the program") as program:
         program.check()
         program.process.kill()
-        program.process.wait(5)
+        program.process.wait()
         with pytest.raises(ExperimentError, match=r"^the program ended \(killed by SIGKILL\): it did not say why$"):
             program.check()

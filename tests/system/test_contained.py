@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from harness.system.processes import children_by_parent, descendants, is_running
 from harness.system.scratch import sweep
 from tests.support.ordinary import ORDINARY, SUDO, acting_as
 from tests.support.ran import ran
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.root
 EXPERIMENT = """import os, subprocess, sys, time
@@ -67,14 +67,7 @@ def start() -> Iterator[Callable[..., Started]]:
     yield begin
     for each in started:
         each.process.kill()
-        each.process.communicate(timeout=10)
-
-
-def wait_until(condition: Callable[[], bool]) -> bool:
-    deadline_s = time.monotonic() + 10
-    while not condition() and time.monotonic() < deadline_s:
-        time.sleep(0.01)
-    return condition()
+        each.process.communicate()
 
 
 def test_it_knows_how_others_see_it(start: Callable[..., Started]) -> None:
@@ -93,18 +86,18 @@ def test_nothing_survives_whatever_is_killed(start: Callable[..., Started], kill
     assert len(below) >= 3
     for which in killed:
         os.kill(found[which], signal.SIGKILL)
-    assert experiment.process.wait(10) == -signal.SIGKILL
-    assert wait_until(lambda: not any(map(is_running, below)))
+    assert experiment.process.wait() == -signal.SIGKILL
+    wait_until(lambda: not any(map(is_running, below)))
     if "the keeper" in killed:
         with acting_as(ORDINARY):
             sweep(experiment.folder.parent)         # as the next experiment does
-    assert wait_until(lambda: not experiment.folder.exists())
+    wait_until(lambda: not experiment.folder.exists())
 
 
 @pytest.mark.parametrize("status", [0, 7])
 def test_it_ends_as_the_experiment_does(start: Callable[..., Started], status: int) -> None:
     experiment = start(str(status))
-    assert experiment.process.wait(10) == status
+    assert experiment.process.wait() == status
     assert not experiment.folder.exists()
 
 
@@ -112,7 +105,7 @@ def test_it_ends_as_the_experiment_does(start: Callable[..., Started], status: i
 def test_signals_are_passed_on(start: Callable[..., Started], number: signal.Signals) -> None:
     experiment = start("stay")
     experiment.process.send_signal(number)
-    _, said = experiment.process.communicate(timeout=10)
+    _, said = experiment.process.communicate()
     assert (experiment.process.returncode, said.count("cleaned up")) == (-number, 1)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from harness.errors import InputError
 from harness.system.lock import INHERITED_FD, Lock, holder, only_experiment
-from tests.support.replay_process import wait_until
 from tests.support.started import started
+from tests.support.waiting import wait_until
 
 HOLD = """
 import sys
@@ -65,7 +65,7 @@ def test_the_second_is_refused_with_the_firsts_name(lock: Lock) -> None:
 def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
     with held_elsewhere(lock) as first:
         os.kill(first.pid, signal.SIGKILL)
-        first.wait(10)
+        first.wait()
         assert str(first.pid) in holder(lock)  # what it wrote is still there, but holds nobody up
         with only_experiment(lock):
             assert holder(lock).startswith(f"pid {os.getpid()} ")
@@ -79,7 +79,7 @@ def test_a_program_started_meanwhile_does_not_keep_the_lock(lock: Lock) -> None:
             pass
     finally:
         child.kill()
-        child.wait(10)
+        child.wait()
 
 
 @pytest.fixture
@@ -123,6 +123,7 @@ def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: 
     lock.sysctl.write_text("3\n")
     with only_experiment(lock):
         assert lock.sysctl.read_text() == "3\n"
+    assert lock.notes.read_text() == "", "it ended: nothing is to be put back, and nobody is named"
 
 
 @pytest.mark.root
@@ -132,7 +133,7 @@ def test_what_is_lent_outlives_a_killed_lender_and_tidies_up_after_it(lock: Lock
                 TFO_LAB_LOCK_FD=9 "$1" -c "$2" "${@:3}" <&0 & wait"""
     with started("bash", "-c", script, "-", sys.executable, HOLD, *places(lock), says="held") as lender:
         lender.kill()
-        lender.wait(10)
+        lender.wait()
         assert lock.sysctl.read_text() == "3\n"
         assert lender.stdin is not None
         lender.stdin.close()

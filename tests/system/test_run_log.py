@@ -43,7 +43,6 @@ def test_a_terminal_that_was_closed_is_said(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "run.log").read_text().endswith("ended, since its terminal was closed\n")
 
 
-@pytest.mark.timeout(10)
 def test_something_else_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "fifo")

@@ -14,7 +14,7 @@ from harness.show.labels import NOT_KNOWN
 from harness.show.section import Section, columns, plain_table
 
 NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers")
-OF_NAMES = "Settings have the names of experiment-<delaynet>.json; docs/experiments.md says what each option does."
+OF_NAMES = "Settings have the names of experiment-<delaynet>.json; ./tfo.py --help says what each option does."
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
 TCP_FASTOPEN = "net.ipv4.tcp_fastopen"
 """It changes from load to load: that is the experiment."""

@@ -60,13 +60,13 @@ def browser(site: Site, log: Path, profile: Path) -> Iterator[Chrome]:
         options.add_argument(flag)
     driver = Chrome(options=options, service=Service(shutil.which("chromedriver")))
     try:
-        driver.set_page_load_timeout(30)
+        driver.set_page_load_timeout(300)
         yield driver
     finally:
         driver.quit()
 
 
-def kill(driver: Chrome, deadline_s: float = 10) -> None:
+def kill(driver: Chrome, deadline_s: float = 60) -> None:
     """Kill all processes of the browser that `driver` started and wait until they are gone.
 
     The network service is a process of its own: when only the browser dies it still ends the log properly.
@@ -94,7 +94,7 @@ def _running(pid: int) -> bool:
         return False
 
 
-def load(driver: Chrome, fragment: str = "", deadline_s: float = 20) -> dict[str, float]:
+def load(driver: Chrome, fragment: str = "", deadline_s: float = 300) -> dict[str, float]:
     """Load the page of the site, wait until its script is done, and return its navigation timing (Unix ms)."""
     driver.get(f"{A}/{fragment}")
     wait_for_title(driver, "hanging" if fragment else "settled", deadline_s)
@@ -102,7 +102,7 @@ def load(driver: Chrome, fragment: str = "", deadline_s: float = 20) -> dict[str
     return timing
 
 
-def wait_for_title(driver: Chrome, wanted: str, deadline_s: float = 20) -> None:
+def wait_for_title(driver: Chrome, wanted: str, deadline_s: float = 300) -> None:
     """Wait until the page's script has given the page this title."""
     end = time.monotonic() + deadline_s
     while driver.title != wanted:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
+from harness.files.urls import is_asked_by_browser
 from harness.mirror.recording import read_recording
 from harness.system.companions import running
 from tests.support.fetched import tree
@@ -49,7 +50,8 @@ def replayed(directory: Path, name: str) -> Iterator[tuple[Path, Path]]:
 def answers(fetchlog: Path, pages: Collection[str] = ()) -> set[Answer]:
     """Return what the HARs of `pages` (of all without any) say of every request, but for times and sizes.
 
-    Without 304 and what was given up: what a page that loads itself again asks for depends on how far it had come.
+    Without 304 and what was given up: what a page that loads itself again asks for depends on how far it had come. And
+    without icons: Chrome asks for these late, or is closed before.
     """
     wanted = {f"{sanitise(page)}.har" for page in pages}
     entries = [(har.name, entry) for har in fetchlog.glob("*.har") if not wanted or har.name in wanted
@@ -58,7 +60,8 @@ def answers(fetchlog: Path, pages: Collection[str] = ()) -> set[Answer]:
              entry["response"]["redirectURL"], entry["response"]["httpVersion"], entry.get("_file"))
             for page, entry in entries
             if (entry["request"]["method"], entry["request"]["url"]) not in MEANT_TO_DIFFER
-            and entry["response"]["status"] != NOT_MODIFIED and entry.get("_error") != GIVEN_UP}
+            and entry["response"]["status"] != NOT_MODIFIED and entry.get("_error") != GIVEN_UP
+            and not is_asked_by_browser(entry["request"]["url"])}
 
 
 def changes(directory: Path, first: str, second: str, pages: Collection[str]) -> list[str]:

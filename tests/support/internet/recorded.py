@@ -21,10 +21,9 @@ from tests.support.ran import ran
 from tests.support.shared import SHARED
 
 NAME = "demo"
-LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "8")
+LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "60")
 """Of a visit, in seconds: shorter than the program's own, for pages that would keep a browser for ever. A command may
 take as long as the program's own limit: Chrome in an idle group (scripts/test.sh) may get no processor for 4 s."""
-FETCH_S = 170
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def fetch_command(directory: Path, name: str, remap: Path, ca: Path, *more: str)
 def record(directory: Path, name: str, remap: Path, ca: Path, pages: Iterable[str] = site.RECORDED, *more: str) -> str:
     """Record pages of the test internet, with `more` options; return what fetch.py said."""
     (directory / f"{name}.pages").write_text("\n".join(pages))
-    done = ran(*fetch_command(directory, name, remap, ca, *more), status=0, timeout_s=FETCH_S)
+    done = ran(*fetch_command(directory, name, remap, ca, *more), status=0)
     return done.stdout
 
 

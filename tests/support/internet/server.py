@@ -31,10 +31,10 @@ from harness.system.processes import stop
 from tests.support.internet import today
 from tests.support.internet.app import graphql_server
 from tests.support.internet.site import EXPIRED, ONLY_HTTP_1, Host, make_hosts
+from tests.support.waiting import wait_until
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
 NETWORK = "127.83.0."
-START_S = 10.0
 ACCOUNT = "nobody"
 
 
@@ -129,11 +129,9 @@ def running_nginx(internet: Internet, configuration: Path, place: Place, namespa
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
                                    **started)  # type: ignore[call-overload]
     try:
-        deadline = time.monotonic() + START_S
-        while not _listens(place, namespace_pid):
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"nginx did not start: {(internet.directory / 'error.log').read_text()}")
-            time.sleep(0.02)
+        wait_until(lambda: process.poll() is not None or _listens(place, namespace_pid))
+        if process.poll() is not None:
+            raise RuntimeError(f"nginx did not start: {(internet.directory / 'error.log').read_text()}")
         yield
     finally:
         stop(process)
