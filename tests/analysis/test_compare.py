@@ -61,6 +61,15 @@ def test_what_differs_is_found_and_what_does_not_is_not(tmp_path: Path, b_ms: tu
     assert off.half_width == pytest.approx(2.3 * 10 * 1.28 / 5 ** 0.5, rel=0.8)     # t * standard error
 
 
+@pytest.mark.parametrize("n", [3, 10])
+def test_no_difference_is_seldom_called_one(n: int) -> None:
+    """500 experiments know a share of 0.05 to 0.03 (3 standard errors)."""
+    generator = np.random.default_rng(n)
+    found = [welch(list(generator.normal(1000, 20, n)), list(generator.normal(1000, 20, n))) for _ in range(500)]
+    share = sum(result is not None and result[0] < 0.05 for result in found) / len(found)
+    assert 0.02 < share < 0.08
+
+
 def test_what_cannot_be_tested() -> None:
     for a, b in (([], [1, 2]), ([1], [1, 2]), ([5, 5], [5, 5]), ([5, 5], [7, 7])):      # the last two: no spread
         assert welch(a, b) is None

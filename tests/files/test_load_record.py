@@ -107,7 +107,7 @@ def test_a_load_that_is_not_valid_has_a_reason() -> None:
 
 
 @pytest.mark.parametrize(("change", "why"), [
-    ({"plt_ms": -4}, "plt_ms: expected float >= 0"), ({"tfo": 2}, "tfo: invalid enum value 2"),
+    ({"plt_ms": -4}, "plt_ms: expected float >= 0.0"), ({"tfo": 2}, "tfo: invalid enum value 2"),
     ({"run": -1}, "run: expected int >= 0"),
     ({"document": {"url": "", "status": 99, "bytes": 0}}, "document: 99 is no HTTP status"),
     ({"document": {"url": "", "status": 600, "bytes": 0}}, "document: 600 is no HTTP status"),
