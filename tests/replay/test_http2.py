@@ -151,6 +151,13 @@ def test_a_head_is_as_large_as_it_was(tmp_path: Path) -> None:
     assert set(heads) == {b"abcdefgh " * 9 + b"abcdefgh"}
 
 
+def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:
+    """h2's client raises FlowControlError on one byte too many; windows are 65535 bytes."""
+    _, body = client.get("/big")
+    assert body == BIG
+    assert last(secure.server)[0].bytes == len(BIG)
+
+
 def test_a_client_that_takes_nothing_keeps_no_other_stream_waiting(client: Client) -> None:
     stuck = client.ask("/big")
     client.h2.acknowledge_received_data = lambda *_: None  # type: ignore[method-assign]  # never gives more room

@@ -13,6 +13,7 @@ from harness.analysis.compare import read_sides
 from harness.analysis.intervals import improvement_interval
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, read_results
+from harness.show.columns import median_deviation_ms
 from harness.show.comparison import format_comparison
 from harness.show.console import MOST_LINES, RUN_LOG, main_table, summary_lines
 from harness.show.export import export
@@ -191,6 +192,11 @@ def test_tabs_align_the_columns_of_detail(tmp_path: Path) -> None:
     lines = [line for line in detail(tmp_path) if "\t" in line]
     assert len(lines) == 3
     assert max(len(cell) for line in lines for cell in line.split("\t")[:-1]) < 8
+
+
+def test_median_deviation() -> None:
+    assert median_deviation_ms([]) is median_deviation_ms([5]) is None
+    assert median_deviation_ms([1, 2, 3, 4, 1000]) == 1     # unlike a standard deviation, it does not see the outlier
 
 
 def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) -> None:
