@@ -10,7 +10,6 @@ nothing else is asked for beside.
 
 import json
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from tests.support.project_copy import experiment
 
 RTTS_MS = (200.0, 100.0, 20.0)
 SHARE, SLACK_MS = 0.03, 6.0
-"""How far from theory the median wait for a document may be."""
+"""How far from theory the shortest wait for a document may be."""
 SHORT_RTT_MS = 20.0
 """Here Chrome's and the servers' own work, 5 to 7 ms a connection, is a third of a round trip: waits are told apart by
 whole round trips.
@@ -91,11 +90,14 @@ def test_both_ends_prove_what_each_connection_did(loads: Loads) -> None:
 
 
 def test_documents_wait_for_as_many_round_trips_as_theory_says(loads: Loads) -> None:
-    """A round trip is a third of what a document over TCP waits for, so that all is compared within one run."""
+    """A round trip is a third of what a document over TCP waits for, so that all is compared within one run.
+
+    The shortest of three counts: a busy machine makes waits longer, and never shorter.
+    """
     waits_ms: dict[tuple[float, Transport], float] = {}
     for cell, load in loads.items():
         timings = [entry["timings"] for entry in load["entries"] if entry["request"]["url"] in DOCUMENTS]
-        waits_ms[cell] = median(timing["connect"] + timing["send"] + timing["wait"] for timing in timings)
+        waits_ms[cell] = min(timing["connect"] + timing["send"] + timing["wait"] for timing in timings)
     off = {}
     for (rtt_ms, over), wait_ms in waits_ms.items():
         round_trip_ms = waits_ms[rtt_ms, Transport.TCP] / Transport.TCP.round_trips
