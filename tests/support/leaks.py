@@ -30,6 +30,8 @@ LIBRARIES = (sys.prefix, "/usr/share/fonts", "/usr/lib")
 PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37
 MAY_GO = ("process", "file in TMPDIR", "thread", "socket", "descriptor", "child")
 """What may end or be removed at any time."""
+PATIENCE_S = float(os.environ.get("TFO_LAB_LEAKS_MAY_TAKE_S", "60"))
+"""So long it may take, on a busy machine. The detectors' own test does not wait for that."""
 
 Snapshot = dict[str, frozenset[str]]
 """What there is, by kind; each item is one line that names it."""
@@ -58,7 +60,7 @@ def take_own_snapshot() -> Snapshot:
     }
 
 
-def find_leaks(before: Snapshot, scratch: Path, patience_s: float = 60.0) -> list[str]:
+def find_leaks(before: Snapshot, scratch: Path, patience_s: float = PATIENCE_S) -> list[str]:
     """Return one line for each thing that was not there in `before`, or is there no longer; empty when all is clean.
 
     A process that was told to end, or a namespace whose last process just ended, has `patience_s` to be gone.
@@ -66,7 +68,7 @@ def find_leaks(before: Snapshot, scratch: Path, patience_s: float = 60.0) -> lis
     return _leaks_after(before, lambda: take_snapshot(scratch), patience_s)
 
 
-def find_own_leaks(before: Snapshot, patience_s: float = 60.0) -> list[str]:
+def find_own_leaks(before: Snapshot, patience_s: float = PATIENCE_S) -> list[str]:
     """Return one line for each thing that this process has and had not in `before`; what is garbage is collected."""
     if not _differences(before, take_own_snapshot()):
         return []
