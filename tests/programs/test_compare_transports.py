@@ -30,8 +30,12 @@ PLT_SHARE = 0.15
 DOCUMENTS = tuple(f"https://{host}.test/" for host in ("www.one", "two", "three"))
 IMAGES = tuple(f"https://{host}.test/{image}.png" for host in range(1, 7) for image in range(1, 4))
 HOSTS = len(DOCUMENTS) + 6
-ODD = 1
+ODD = 3
 """So many connections Chrome may be too slow for: its three writes do not come together, and do not join in one SYN."""
+OUTRUN = 4
+"""Of six hosts Chrome wants three images each, and opens a connection for each, with two tickets. Without early data
+the third may be the first that stands, on a busy machine, and then carries all three: seen twice in one load.
+"""
 IN_A_ROW = len(DOCUMENTS) + 1
 """How often the page waits for new connections."""
 
@@ -75,7 +79,7 @@ def test_both_ends_prove_what_each_connection_did(loads: Loads) -> None:
     for (rtt_ms, over), load in loads.items():
         counts = load["early_data"]
         assert counts["possible"] == HOSTS, (rtt_ms, over, load["why_not"])
-        assert counts["resumed"] >= HOSTS - 1, (rtt_ms, over)
+        assert counts["resumed"] >= HOSTS - (not over.early) * OUTRUN, (rtt_ms, over)
         assert counts["accepted"] == HOSTS * over.early, (rtt_ms, over)
         assert counts["over_tcp"] == 0
         if over.early:
