@@ -36,7 +36,7 @@ def transport_rows(selection: Selection) -> list[Row]:
 def early_counts(row: Row) -> EarlyCounts:
     """Return the sums over the loads of a row's second cell; all 0 where nothing is known of early data."""
     counts = [load.record.early_data for load in row.on.loads if load.record and load.record.early_data]
-    return EarlyCounts(*(sum(getattr(each, name) for each in counts) for name in COUNTED))
+    return EarlyCounts(**{name: sum(getattr(each, name) for each in counts) for name in COUNTED})
 
 
 def predicted_ms(row: Row) -> float | None:

@@ -96,7 +96,7 @@ def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
     kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), rules, netlog.left_out)
     connections = sorted((*sockets.connections(jobs), *quic.connections()), key=lambda each: each.start)
     carriers = read_carriers(sessions, connections)
-    _count_requests(kept, carriers)
+    _note_requests(kept, carriers)
     netlog.connections = [connection for connection in connections
                           if connection.requests or not left_out_jobs.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in kept}
@@ -239,7 +239,7 @@ def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None, reporte
     return ""
 
 
-def _count_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
+def _note_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
     for hop in hops:
         for job in hop.sent_by:
             connection = carriers.connection_of(job, http2=hop.version == H2)

@@ -105,8 +105,10 @@ class Answering(Turns):
                 self._write()
                 if not goes_on:
                     return False
-            if ends or not data:
-                return not ends or self._left()
+            if ends:
+                return self._left()
+            if not data:
+                return True
 
     def _gather(self) -> tuple[bytes, bool]:
         """Return up to `read_bytes` of what came, and whether the client has nothing more to say.

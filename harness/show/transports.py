@@ -71,8 +71,8 @@ def _words(selection: Selection, rows: list[Row]) -> Iterator[str]:
     yield "Early data: connections whose request came in it, of those whose request could; with TFO, how many came " \
           "with the SYN."
     if late := sum(early_counts(row).too_late for row in rows):
-        yield f"On {late} more Chrome was so busy that it wrote the request when the handshake was over: there early " \
-              "data saved nothing."
+        yield f"On {late} of the others Chrome was so busy that it wrote the request when the handshake was over: " \
+              "there early data saved nothing."
     off = [abs(predicted - row.on.median_ms) / row.on.median_ms for row in rows
            if row.on.median_ms and (predicted := predicted_ms(row))]
     if off:
