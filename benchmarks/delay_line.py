@@ -22,8 +22,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
@@ -43,6 +43,7 @@ from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
+from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
 from harness.network.star import Host
 from harness.system.contained import begin_experiment
@@ -189,16 +190,16 @@ def usage(user: Host, line_pid: int | None) -> Usage:
 
 def fetch_for(seconds: float, lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> None:
     """Have --fetchers servers send their largest files again and again for `seconds`, each over new connections."""
-    mirror, size_of = page_set.files.mirror, lambda path: path.stat().st_size
-    files = {host: max((path for path in (mirror / host).rglob("*") if path.is_file()), key=size_of, default=None)
-             for host in page_set.hosts if host != arguments.probe}
-    known = sorted(((host, file) for host, file in files.items() if file), key=lambda of: size_of(of[1]), reverse=True)
+    largest: dict[str, Recorded] = {}
+    for answer in sorted(page_set.recording.each, key=lambda answer: answer.answer.body_bytes):
+        if answer.answer.status == HTTPStatus.OK and answer.place.host != arguments.probe:
+            largest[answer.place.host] = answer
+    found = sorted(largest.values(), key=lambda answer: answer.answer.body_bytes, reverse=True)[:arguments.fetchers]
     with inside(lab.star.user.pid):
         fetches = [subprocess.Popen(
-            ["timeout", f"{seconds:g}", "curl", "--silent", "--show-error", "--fail", "--fail-early", "--output",
-             os.devnull, "--header", f"Host: {host}", f"http://{lab.star.servers[host].address}:{Settings.port}/"
-             f"{quote(str(file.relative_to(mirror / host)))}{MANY_TIMES}"])
-            for host, file in known[:arguments.fetchers]]
+            ["timeout", f"{seconds:g}", "curl", "--silent", "--show-error", "--fail", "--fail-early",
+             "--output", os.devnull, "--connect-to", f"::{lab.star.servers[answer.place.host].address}:{Settings.port}",
+             f"{answer.url}{MANY_TIMES}"]) for answer in found]
     if {fetch.wait() for fetch in fetches} != {TIME_IS_OVER}:
         raise ExperimentError("a fetch failed")
 
