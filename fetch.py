@@ -52,7 +52,7 @@ from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint
 from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.system.atomic import write_atomically
-from harness.system.options import TIMEOUT_S, OptionParser, Whole, day, page_list_name, web_address
+from harness.system.options import TIMEOUT_S, OptionParser, day, page_list_name, web_address
 from harness.system.privileges import leave_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
@@ -154,10 +154,8 @@ def make_plan(options: argparse.Namespace, pages: list[Page], source: Source | N
         url="", binary=browser.binary, driver=browser.driver,
         rules=source.served.rules if source else rules(options.remap, remaps),
         trusted_key=source.served.trusted_key if source else key, shim=str(program.require_shim()) if source else "",
-        user_agent=options.user_agent,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
-        quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, scroll_steps=options.scroll_steps,
-        command_s=options.command_limit)
+        quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)
     existing = options.append and PageFiles(options.dir, options.name).fetchlog.exists()
     return RecordingPlan(options.dir, options.name, pages, settings, append=existing,
                 note=f"brought from {source.brought.name}; times unknown" if source else
@@ -259,13 +257,10 @@ def parse_arguments() -> argparse.Namespace:
                         help="seconds of silence that end a visit (%(default)g)")
     parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=VisitSettings.quiet_limit_s,
                         help="longest wait for that silence after the load event (%(default)g)")
-    parser.add_argument("--scroll-steps", type=Whole(0, 10_000), default=VisitSettings.scroll_steps,
-                        help="how many window heights to scroll down at most (%(default)s)")
     parser.add_argument("--command-limit", type=TIMEOUT_S, default=VisitSettings.command_s,
                         help="seconds that a page's scripts may keep Chrome from answering (%(default)g)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
                         help="do not load each page from its recording at the end")
-    parser.add_argument("--user-agent", default="", help="User-Agent header to send (that of a Chrome with a window)")
     parser.add_argument("--remap", type=Path, help="record from these hosts only: file of hostname ip port [https]")
     parser.add_argument("--ca", type=Path, help="certificate (PEM) of the CA that these hosts' certificates come from")
     return parser.parse_args()

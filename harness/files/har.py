@@ -13,7 +13,7 @@ import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -36,12 +36,11 @@ from harness.files.exchange import (
 )
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import Headers, headers_of_har
-from harness.files.moments import moment_of
+from harness.files.moments import EPOCH, moment_of
 
 PAGE = "page_1"
 """How a HAR calls its only page."""
 CREATOR = {"name": "TFO Lab", "version": "2"}
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 H2, H3 = "h2", "h3"
 """HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
 STILL_ENCODED = "still encoded as"
@@ -297,11 +296,6 @@ def _size(first_line: str, headers: Headers) -> int:
 
 def _date(moment: datetime | None) -> str:
     return (moment or EPOCH).isoformat(timespec="milliseconds")
-
-
-def date_of(unix_ms: float) -> str:
-    """Return a Unix time as ISO 8601 with milliseconds, in UTC."""
-    return _date(moment_at(unix_ms))
 
 
 def moment_at(unix_ms: float) -> datetime:

@@ -6,7 +6,7 @@ A recording's net-log holds every byte of the page, up to 500 MB, so it is read 
 log of 655 MB (Chromium 156, answers of 4 MB, captured with `Everything`): 1.4 s of CPU and 13 MB of memory for all its
 events; line by line with json 3.6 s and 11 MB, or 2.6 s when lines of no interest are passed over; as a whole 3.0 s and
 1286 MB. With all subscribers a log of 300 MB (h2_streams of tests/corpus/netlogs, 51 times, each time with new ids and
-later) takes 2.4 s and 148 MiB for a recording, which keeps its bodies, and 1.5 s and 44 MiB for a load.
+later) takes 2.4 s and 148 MiB, of which its bodies are the most; the log of a load has none.
 See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_type_list.h``.
 """
 
@@ -38,8 +38,6 @@ class Event(NamedTuple):
     """One thing that happened to a source: `tick` in ms of Chrome's clock. `number` tells the order within a tick."""
 
     tick: int
-    name: str
-    phase: int
     params: dict[str, Any]
     number: int = 0
 
@@ -102,13 +100,6 @@ def collecting(name: str, what: Callable[[Event], Any] = TICK) -> Callable[[Any,
     return lambda known, event: getattr(known, name).append(what(event))
 
 
-def of_last_hop(readers: Readers[Any]) -> Readers[Any]:
-    """Return the readers of a request whose last of `hops` the given ones read; without one they read nothing."""
-    def handing(read: Callable[[Any, Event], None]) -> Callable[[Any, Event], None]:
-        return lambda request, event: read(request.hops[-1], event) if request.hops else None
-    return {wanted: handing(read) for wanted, read in readers.items()}
-
-
 @dataclass
 class NetLogFile:
     """What a net-log says beside its events. `problems`: one line each on what could not be read.
@@ -134,11 +125,10 @@ def read_netlog_file(path: Path, *subscribers: Subscriber[Any]) -> NetLogFile:
     if not isinstance(types, dict) or not isinstance(kinds, dict):
         log.problems.append(f"{path}:1: the constants name no event types; this is no net-log of Chrome")
         return log
-    names = {number: name for name, number in types.items()}
     readers = _readers_by_number(types, kinds, subscribers)
     bad = 0
     for number, raw in enumerate(read_events(path, log.problems)):
-        tick = _give(raw, number, names, readers)
+        tick = _give(raw, number, readers)
         bad += tick is None
         log.end_tick = max(log.end_tick, tick or 0)
     if bad:
@@ -161,14 +151,14 @@ def _readers_by_number(types: dict[str, Any], kinds: dict[str, Any],
     return dict(found)
 
 
-def _give(raw: Any, number: int, names: dict[int, str], readers: _Wanting) -> int | None:
+def _give(raw: Any, number: int, readers: _Wanting) -> int | None:
     """Give an event to those who want it; return its tick, None when it is no event or makes no sense."""
     try:
-        source, tick, phase = raw["source"], int(raw["time"]), raw["phase"]
-        wanting, identity = readers.get((raw["type"], phase, source["type"]), ()), int(source["id"])
+        source, tick = raw["source"], int(raw["time"])
+        wanting, identity = readers.get((raw["type"], raw["phase"], source["type"]), ()), int(source["id"])
         if wanting:
             params = raw.get("params")
-            event = Event(tick, names[raw["type"]], phase, params if isinstance(params, dict) else {}, number)
+            event = Event(tick, params if isinstance(params, dict) else {}, number)
             for subscriber, read in wanting:
                 subscriber.take(identity, read, event)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):

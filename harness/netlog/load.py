@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.files.exchange import UNFINISHED, Phases
+from harness.files.exchange import UNFINISHED
 from harness.files.har import H2
 from harness.files.headers import header_in
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
@@ -37,10 +37,6 @@ from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.quic import Quic
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, Requests, load_flag
 from harness.netlog.transactions import complete
-
-__all__ = ["Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "cut_off",
-           "error_of", "first_word", "leave_out_before", "leave_out_previous_document", "of_load", "page_log",
-           "read_netlog"]
 
 PREVIOUS_DOCUMENT = "of the document that was replaced"
 ONLY_IF_CACHED = "asked of the cache only"

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from harness.netlog.connections import Connection
-from harness.netlog.load import HttpTransaction, NetLog
+from harness.netlog.load import NetLog
+from harness.netlog.requests import HttpTransaction
 from harness.system.tcp import without_port
 
 SHORTEST_MS = 5.0

@@ -18,7 +18,7 @@ from harness.browser.program import CLOCK_SHIFT_MS, NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
 from harness.files.urls import names_port
-from harness.mirror.manifest import MANIFEST
+from harness.mirror.manifest import read_manifest
 from harness.mirror.store import Store
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.page import PageRecording, evaluate
@@ -108,13 +108,8 @@ def remove_older(outcome: RecordingOutcome, directory: Path) -> None:
 
 def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
     """Return those of `pages` that the recording does not have yet: all of them when there is none."""
-    try:
-        manifest = read_untrusted_json(PageFiles(directory, name).fetchlog / MANIFEST)
-        recorded = {page["url"] for page in manifest["pages"]}
-    except MissingFileError:
-        return pages
-    except (UnreadableFileError, ValueError, KeyError, TypeError):
-        return pages            # Store.continue_from_existing says what is wrong with it
+    listed = read_manifest(PageFiles(directory, name).fetchlog, []).content.get("pages", ())
+    recorded = {page.get("url") for page in listed if isinstance(page, dict)}
     return [page for page in pages if page.url not in recorded]
 
 

@@ -11,8 +11,9 @@ from harness.files.headers import EVENT_STREAM
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
-from harness.netlog.load import HttpTransaction
+from harness.mirror.live import left_out
 from harness.netlog.moved_on import moved_on_to
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import mask
@@ -97,7 +98,7 @@ def live_connections(recording: PageRecording) -> Counter[str]:
     """Return what a page keeps open for what the site sends later, and no replay can send again, by kind."""
     asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
     found = Counter({"WebSocket": asked - len(recording.websockets),
-                     TOO_MUCH: sum(not websocket.whole for websocket in recording.websockets)})
+                     TOO_MUCH: sum(websocket.answer.partial for websocket in recording.websockets)})
     for seen in recording.requests:
         if _is_event_stream(seen) and not seen.stays_open:
             found["EventSource"] += 1
@@ -108,8 +109,9 @@ def live_connections(recording: PageRecording) -> Counter[str]:
 
 def replayed_connections(recording: PageRecording) -> Counter[str]:
     """Return what a page keeps open for what the site sends later, and every replay sends again, by kind."""
-    found = Counter({"WebSocket": sum(websocket.whole and websocket.status == HTTPStatus.SWITCHING_PROTOCOLS
-                                      for websocket in recording.websockets)})
+    answers = [websocket.answer for websocket in recording.websockets]
+    found = Counter({"WebSocket": sum(answer.status == HTTPStatus.SWITCHING_PROTOCOLS and not answer.partial
+                                      for answer in answers)})
     found.update("EventSource" if _is_event_stream(seen) else ENDLESS
                  for seen in recording.requests if seen.stays_open)
     return +found
@@ -117,17 +119,9 @@ def replayed_connections(recording: PageRecording) -> Counter[str]:
 
 def is_mostly_late(recording: PageRecording) -> bool:
     """Tell whether most of what came over the replayed connections came after the load event: no replay has it."""
-    if recording.load_event is None:
-        return False
-    came = [(float(message.tick), len(message.data)) for websocket in recording.websockets if websocket.whole
-            for message in websocket.messages if message.received]
-    for seen in filter(lambda seen: seen.stays_open, recording.requests):
-        head_tick, before = seen.transaction.start + seen.transaction.phases.until_head, 0
-        for time_ms, size_so_far in seen.exchange.answer.arrivals:
-            came.append((head_tick + time_ms, size_so_far - before))
-            before = size_so_far
-    late = sum(count for tick, count in came if tick > recording.load_event.end_ms)
-    return 2 * late > sum(count for _, count in came)
+    event = recording.load_event
+    exchanges = [*(seen.exchange for seen in recording.requests), *recording.websockets]
+    return event is not None and left_out(exchanges, recording.moment(event.end_ms).timestamp()) is not None
 
 
 def _is_event_stream(seen: Seen) -> bool:

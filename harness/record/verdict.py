@@ -141,7 +141,7 @@ def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
 def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
     found: Counter[str] = Counter()
     for scheme, words in SCHEMES_WITHOUT_RECORDING.items():
-        opened = sum(websocket.url.startswith(scheme) for websocket in recording.websockets)
+        opened = sum(websocket.request.url.startswith(scheme) for websocket in recording.websockets)
         if recording.netlog.left_out[scheme] > opened:
             found[words] += recording.netlog.left_out[scheme] - opened
     for seen in recording.requests:

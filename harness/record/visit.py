@@ -30,7 +30,7 @@ from harness.system.processes import die_with_parent, terminate_as_interrupt
 VISIT = "visit.json"
 POLL_S = 0.1
 WINDOWS_EVERY_S = 1.0
-SCROLL_PAUSE_S = 0.1
+SCROLL_STEPS, SCROLL_PAUSE_S = 50, 0.1
 MOST_NETLOG_BYTES = 500_000_000
 """A visit ends when its net-log has grown to this, some 150 MB of bodies: films have no end."""
 
@@ -66,13 +66,12 @@ class VisitSettings:
     load_timeout_s: float = 60.0
     quiet_s: float = 2.0
     quiet_limit_s: float = 30.0
-    scroll_steps: int = 50
     command_s: float = 20.0
     """Longest time that Chrome may take to answer a command; a page whose scripts never rest cannot answer."""
 
     def hard_limit_s(self) -> float:
         """Return how long the visit can take when every wait takes as long as it may, with some seconds to spare."""
-        return self.load_timeout_s + self.quiet_limit_s + self.scroll_steps * SCROLL_PAUSE_S + 4 * self.command_s
+        return self.load_timeout_s + self.quiet_limit_s + SCROLL_STEPS * SCROLL_PAUSE_S + 4 * self.command_s
 
 
 @dataclass
@@ -140,9 +139,9 @@ class _Visitor:
                 self.report.errors.append("no load event before "
                                           f"{'too much came to record' if self._is_too_much() else over}")
             quiet_by = time.monotonic() + self.settings.quiet_limit_s
-            if self.settings.scroll_steps:          # first what a page does for what is in sight without scrolling
-                self._wait_for_quiet(quiet_by - self.settings.quiet_limit_s / 2)
-                self._scroll(quiet_by)
+            # First what a page does for what is in sight without scrolling.
+            self._wait_for_quiet(quiet_by - self.settings.quiet_limit_s / 2)
+            self._scroll(quiet_by)
             self._wait_for_quiet(quiet_by)
             self._look()
         self.report.end_tick = _tick()
@@ -190,7 +189,7 @@ class _Visitor:
 
     def _scroll(self, deadline: float) -> None:
         """Scroll to the bottom, a window's height at a time, so that lazy images come into sight."""
-        for _ in range(self.settings.scroll_steps):
+        for _ in range(SCROLL_STEPS):
             if not self._run(SCROLL_SCRIPT) or time.monotonic() > deadline:
                 return
             time.sleep(SCROLL_PAUSE_S)

@@ -48,7 +48,6 @@ class Authority:
     """A certificate authority that is ready to issue."""
 
     ca: trustme.CA
-    certificate_file: Path
 
     @property
     def certificate_pem(self) -> bytes:
@@ -170,16 +169,15 @@ def _make(directory: Path) -> None:
 
 
 def _read(directory: Path) -> Authority:
-    certificate = directory / CERTIFICATE
     with open_untrusted(directory / KEY, limit=LARGEST_PEM) as file:
         if os.fstat(file.fileno()).st_mode & 0o077:
             raise InputError(f"{directory / KEY}: others may read this key; {_advice(directory)}")
         key = file.read(LARGEST_PEM)
-    ca = trustme.CA.from_pem(read_untrusted(certificate, limit=LARGEST_PEM), key)
+    ca = trustme.CA.from_pem(read_untrusted(directory / CERTIFICATE, limit=LARGEST_PEM), key)
     certified = x509.load_pem_x509_certificate(ca.cert_pem.bytes()).public_key()
     if _public(certified) != _public(load_pem_private_key(key, None).public_key()):
         raise ValueError("they do not belong together")
-    return Authority(ca, certificate)
+    return Authority(ca)
 
 
 def _public(key: PublicKeyTypes) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from math import inf
 
 from harness.browser.program import date_now
 from harness.errors import printable
@@ -56,19 +57,15 @@ class Reply:
 
     def allowed(self, since_head_ms: float, sent: int) -> int:
         """Return how many bytes may be sent now, of which `sent` were: all, or what had come when it was recorded."""
-        come = bisect(self.arrivals, since_head_ms, key=_time_ms)
+        come = bisect(self.arrivals, (since_head_ms, inf))
         if come == len(self.arrivals):
             return (self.size or 0) - sent
         return max(0, self.arrivals[come - 1][1] - sent) if come else 0
 
     def next_ms(self, since_head_ms: float) -> float | None:
         """Return when more may be sent, in ms since the head; None when all may."""
-        come = bisect(self.arrivals, since_head_ms, key=_time_ms)
+        come = bisect(self.arrivals, (since_head_ms, inf))
         return self.arrivals[come][0] if come < len(self.arrivals) else None
-
-
-def _time_ms(arrival: tuple[float, int]) -> float:
-    return arrival[0]
 
 
 def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:

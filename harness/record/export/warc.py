@@ -17,7 +17,8 @@ from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-unty
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.files.exchange import Exchange
-from harness.files.har import EPOCH, H2
+from harness.files.har import H2
+from harness.files.moments import EPOCH
 
 FRAMING = ("transfer-encoding", "content-length")
 SOFTWARE = "TFO Lab"

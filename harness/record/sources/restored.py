@@ -22,8 +22,8 @@ WHOLE = re.compile("[0-9]{1,9}")
 def restore(recording: PageRecording, brought: Brought) -> None:
     """Put into `recording` what the source has written down, and say that its times are unknown."""
     recording.brought_from = brought.name
-    recording.websockets = [websocket for websocket in recording.websockets
-                            if websocket.status != HTTPStatus.NOT_IMPLEMENTED]       # which is what the source lacks
+    recording.websockets = [websocket for websocket in recording.websockets     # without those that the source lacks
+                            if websocket.answer.status != HTTPStatus.NOT_IMPLEMENTED]
     recording.source_remarks = brought.remarks
     recording.recorded_urls = frozenset(brought.asked_for.get(document_url(recording.url), ()))
     lost = {same_name(url): missing for url, missing in brought.missing.items()}

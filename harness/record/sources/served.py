@@ -47,7 +47,7 @@ class ServedSource:
         self._mark_file = work_dir / "load-mark"
         make_mark(self._mark_file)
         self._mark = LoadMark(self._mark_file)
-        self._authority = Authority(trustme.CA(), Path())
+        self._authority = Authority(trustme.CA())
         self.trusted_key = self._authority.fingerprint
         self._stack = ExitStack()
 
