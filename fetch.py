@@ -44,9 +44,8 @@ from harness.record.recorder import (
     to_append,
 )
 from harness.record.sources.brought import Figures
-from harness.record.sources.listing import list_pages, say_left_out
 from harness.record.sources.reader import KINDS
-from harness.record.sources.source import Source, source_file, web_archive
+from harness.record.sources.source import Source, list_pages, say_left_out, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint

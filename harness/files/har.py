@@ -35,7 +35,7 @@ from harness.files.exchange import (
     fate_of,
 )
 from harness.files.har_times import handshake_ms, time_ms
-from harness.files.headers import Headers, headers_of_har
+from harness.files.headers import Headers, headers_of_har, length_in
 from harness.files.moments import EPOCH, moment_of
 
 PAGE = "page_1"
@@ -130,14 +130,14 @@ def body_of(entry: Mapping[str, Any]) -> Body | None:
 
 def _request(exchange: Exchange) -> dict[str, Any]:
     request = exchange.request
-    length = request.header("content-length")
+    length = length_in(request.headers)
     http2 = exchange.answer.http2 and not exchange.from_cache
     line = f"{request.method} {_target(request.url)} HTTP/1.1" if request.headers and not http2 else ""
     found: dict[str, Any] = {
         "method": request.method, "url": request.url, "httpVersion": exchange.answer.protocol if http2 else "HTTP/1.1",
         "cookies": [], "headers": _pairs(request.headers),
         "queryString": [{"name": name, "value": value} for name, value in _query(request.url)],
-        "headersSize": _size(line, request.headers), "bodySize": int(length) if length.isdigit() else len(request.body)}
+        "headersSize": _size(line, request.headers), "bodySize": len(request.body) if length is None else length}
     if request.body or request.sha256:
         found["postData"] = {"mimeType": request.header("content-type"), **_text(request.body)}
         found["postData"] |= {"_sha256": request.sha256} if request.sha256 else {}

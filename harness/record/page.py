@@ -1,6 +1,5 @@
 """One visit turned into a recording: each request with its answer and body, as HAR and as text log."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +13,7 @@ from msgspec.structs import replace
 from harness.errors import DISK_FAILURES
 from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Phases, fate_of
 from harness.files.har import H2, har_log, moment_at, to_har
-from harness.files.headers import BODILESS, WITHOUT_BODY
+from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import document_url, without_fragment
@@ -31,7 +30,6 @@ from harness.netlog.websockets import read_websockets
 from harness.record.sources.brought import Missing, same_name
 from harness.record.visit import Visit
 
-NUMBER = re.compile("[0-9]{1,18}")
 STEP_MS = 5.0
 """Times of arrivals that are closer together are one."""
 
@@ -304,8 +302,8 @@ def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> S
         return seen
     if transaction.redirect_url is None and answer.status not in BODILESS and transaction.method != "HEAD":
         content = body.wire
-        length = answer.header("content-length")
-        all_came = int(length) == len(content) if NUMBER.fullmatch(length) else not transaction.error
+        length = length_in(answer.headers or ())
+        all_came = not transaction.error if length is None else length == len(content)
         whole = seen.over and all_came and _is_all(answer)
         seen.is_part = seen.over and all_came and not whole
         note = ""
@@ -341,11 +339,8 @@ def _in_steps(arrivals: Sequence[tuple[float, int]]) -> tuple[tuple[float, int],
 
 def _is_all(answer: Answer) -> bool:
     """Say whether the answer is not a part of something: 206 is, unless the part is all of it (RFC 9110, 14.4)."""
-    if answer.status != 206:
-        return True
-    unit, _, part = answer.header("content-range").partition(" ")
-    where, _, total = part.partition("/")
-    return unit == "bytes" and NUMBER.fullmatch(total) is not None and where == f"0-{int(total) - 1}"
+    first, last, total = part_in(answer.headers or ()) or (0, 0, None)
+    return answer.status != 206 or (first == 0 and total == last + 1)
 
 
 def _in_log_order(requests: list[Seen]) -> list[Seen]:

@@ -1,7 +1,7 @@
 """Whether a recorded page is the one that was asked for: not hollow, not another one, not empty when replayed."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -17,7 +17,6 @@ from harness.netlog.requests import HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import mask
-from harness.record.words import size
 
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
 LEAST_AGAIN = 0.5
@@ -131,3 +130,13 @@ def _is_event_stream(seen: Seen) -> bool:
 def _counts(seen: Seen) -> bool:
     """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
     return seen.exchange.fate not in NOT_COUNTED and not seen.exchange.before_document
+
+
+def size(count: int) -> str:
+    """Return a number of bytes: ``1.2 MB``."""
+    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} KB"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return ``2 x this, 1 x that``."""
+    return ", ".join(f"{count} x {what}" for what, count in counts.items())

@@ -13,12 +13,10 @@ from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
-from harness.record.words import counted, size
+from harness.record.truth import counted, size
 
 MOST_RELOADS = 3
 TOO_MANY_REDIRECTS = "ERR_TOO_MANY_REDIRECTS"
-SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
-                             "ftp:": "ftp: address"}
 
 
 @dataclass
@@ -139,17 +137,14 @@ def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
 
 
 def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
-    found: Counter[str] = Counter()
-    for scheme, words in SCHEMES_WITHOUT_RECORDING.items():
-        opened = sum(websocket.request.url.startswith(scheme) for websocket in recording.websockets)
-        if recording.netlog.left_out[scheme] > opened:
-            found[words] += recording.netlog.left_out[scheme] - opened
+    if live := truth.live_connections(recording):
+        verdict.remarks.append(f"live connections are not replayed ({counted(live)}): what comes over them is missing, "
+                               "and the page may be empty without it")
+    found = live + Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
     for seen in recording.requests:
-        if seen.stays_open:
+        if seen.stays_open or seen.endless:
             continue
-        if seen.endless:
-            found["streaming (the answer had no end)"] += 1
-        elif not seen.over:
+        if not seen.over:
             found["still arriving at the end" if seen.status else "hanging (no answer came)"] += 1
         elif seen.status and not seen.whole:
             found["the rest of what the page asked for a part of" if seen.is_part else "given up half way"] += 1
@@ -158,10 +153,6 @@ def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
 
 def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
     visit = recording.visit
-    live = truth.live_connections(recording)
-    if live:
-        verdict.remarks.append(f"live connections are not replayed ({counted(live)}): what comes over them is missing, "
-                               "and the page may be empty without it")
     replayed = truth.replayed_connections(recording)
     if replayed:
         late = ("; most of it came after the load event and is not replayed: a replay shows less than the page"

@@ -20,8 +20,7 @@ from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
-from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.replay.body import Bodies, Body, OnDisk
+from harness.replay.body import Bodies, Body, NotSatisfiableError, OnDisk, Span, wanted_span
 from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
 

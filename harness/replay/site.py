@@ -105,7 +105,7 @@ class Site:
     def think_ms(self, answer: Recorded) -> float:
         """Return how long to wait before an answer: what it was waited for when it was recorded, less a round trip.
 
-        Without a round trip that is known only long polls are waited for (harness.mirror.polls).
+        Without a round trip that is known only long polls are waited for (harness.mirror.transactions).
         """
         if self._rtt_ms is None or answer.wait_ms is None:
             return answer.slow_ms

@@ -25,8 +25,7 @@ from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import document_url
 from harness.mirror.paths import md5_name, write_file
 from harness.record.export.exchanges import RecordedPage, recorded_pages
-from harness.record.export.har import write_har
-from harness.record.export.write import export
+from harness.record.export.write import export, write_har
 from harness.synthetic.build import make_pages
 from tests.support.har_schema import assert_har
 from tests.support.made_recording import TYPED, URL, make_recording

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer
-from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.replay.body import Body, OnDisk
+from harness.replay.body import Body, NotSatisfiableError, OnDisk, Span, wanted_span
 
 VIDEO = bytes(range(256)) * 8
 SIZE = len(VIDEO)

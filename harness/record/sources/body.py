@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from harness.files.encoding import MOST_CODINGS, begins_as, can_be_made, codings, decode, encode, guess, undo
 from harness.files.exchange import UNKNOWN, Exchange
-from harness.files.headers import Headers, header_in
+from harness.files.headers import Headers, header_in, length_in
 from harness.files.looks import Fit, Role, fit, role_of
 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 """A chunk's size, and extensions behind it."""
-NUMBER = re.compile("[0-9]{1,18}")
 LEAST_OF_WHOLE = 0.99
 """A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
 MOST_BYTES = 4_000_000_000
@@ -131,8 +130,7 @@ def without_chunks(body: bytes) -> tuple[bytes, bool]:
 
 def told_bytes(headers: Headers) -> int:
     """Return the size of a body by its Content-Length, 0 where that says nothing, as beside chunks."""
-    length = header_in(headers, "content-length")
-    return int(length) if NUMBER.fullmatch(length) and not header_in(headers, "transfer-encoding") else 0
+    return 0 if header_in(headers, "transfer-encoding") else length_in(headers) or 0
 
 
 def with_body(exchange: Exchange, body: bytes) -> Exchange:

@@ -21,7 +21,7 @@ from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Requ
 from harness.files.har import posted_body
 from harness.files.har_file import HarFile, read_har_file
 from harness.files.har_times import time_ms
-from harness.files.headers import REDIRECTS, header_in
+from harness.files.headers import REDIRECTS, header_in, length_in
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask
 from harness.record.sources.har_bodies import with_content
@@ -151,9 +151,9 @@ class HarSource:
         if posted is None or request.method.upper() in ("GET", "HEAD"):
             return b""
         there = self._file.attached(posted.file) if posted.file else None
-        length = header_in(pairs_of(request.headers), "content-length")
+        length = length_in(pairs_of(request.headers))
         labels = {"text": posted.text, "encoding": posted.encoding, "_encoding": posted.own_encoding}
-        size = int(length) if length.isdigit() else int(request.body_bytes or UNKNOWN)
+        size = int(request.body_bytes or UNKNOWN) if length is None else length
         return there if there is not None else posted_body(labels, size)
 
 

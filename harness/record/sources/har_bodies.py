@@ -10,7 +10,7 @@ from harness.files.encoding import decode
 from harness.files.exchange import UNKNOWN, Answer, Exchange
 from harness.files.har import STILL_ENCODED, from_base64, is_base64
 from harness.files.har_file import Attached
-from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in
+from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in, length_in
 from harness.files.looks import Fit, Role, fit
 from harness.record.sources.body import CACHED, NOISE, Body, as_sent, role_in, with_coding
 from harness.record.sources.har_form import Content, Entry, ResponsePart, transferred
@@ -100,9 +100,8 @@ def _decoded_bytes(known: Exchange, entry: Entry, content: Content, named: str) 
     """Return how large a body is decoded, 0 where nobody knows, and whether its sizes are known to be its own."""
     answer = known.answer
     is_plain = answer.headers is not None and not named and answer.status == HTTPStatus.OK
-    length = answer.header("content-length")
-    size = int(entry.content_bytes or 0) or max(int(content.size or 0),
-                                                int(length) if is_plain and length.isdigit() else 0)
+    length = length_in(answer.headers or ()) or 0
+    size = int(entry.content_bytes or 0) or max(int(content.size or 0), length if is_plain else 0)
     if size <= 0 and is_plain:
         size = answer.body_bytes
     is_of_encoded = bool(named) and not 0 < answer.body_bytes < size     # as Firefox and mitmproxy write it
@@ -125,9 +124,9 @@ def _is_lost(answer: Answer, response: ResponsePart) -> bool:
     """Say whether an answer whose body is empty here had one: Chrome has none of what a script read as a blob."""
     if answer.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
         return False
-    length = answer.header("content-length")
-    if length.isdigit():
-        return int(length) > (NOTHING_ENCODED if answer.header("content-encoding") else 0)
+    length = length_in(answer.headers or ())
+    if length is not None:
+        return length > (NOTHING_ENCODED if answer.header("content-encoding") else 0)
     return transferred(response) > LARGEST_HEAD
 
 

@@ -8,7 +8,7 @@ import msgspec
 from harness.files.exchange import UNKNOWN
 from harness.files.har import H2, is_over_http2
 from harness.files.har_times import handshake_ms, time_ms
-from harness.files.headers import Headers, header_in
+from harness.files.headers import Headers, header_in, length_in
 from harness.files.moments import moment_of
 
 PROTOCOLS = {"http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
@@ -152,9 +152,8 @@ def connect_ms_of(entry: Entry, response: ResponsePart) -> float | None:
 
 def wire_bytes(response: ResponsePart, headers: Headers) -> int:
     """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size."""
-    length = header_in(headers, "content-length")
-    if length.isdigit():
-        return int(length)
+    if (length := length_in(headers)) is not None:
+        return length
     size, decoded = int(response.body_bytes or UNKNOWN), int((response.content or Content()).size or 0)
     encoded = bool(header_in(headers, "content-encoding"))
     if encoded and size < 0:

@@ -28,7 +28,7 @@ from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har import H2, is_over_http2
-from harness.files.headers import Headers, header_in
+from harness.files.headers import Headers, header_in, part_in
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, without_fragment
 from harness.record.sources.body import (
@@ -40,8 +40,7 @@ from harness.record.sources.body import (
     with_body,
     without_chunks,
 )
-from harness.record.sources.warc_records import NO_WARC, records_in
-from harness.record.sources.warc_requests import Asked, by_answer, headers_in, read_request
+from harness.record.sources.warc_records import NO_WARC, Asked, by_answer, headers_in, read_request, records_in
 
 ANSWERS = ("response", "revisit", "resource")
 UNSPECIFIED = "unspecified"
@@ -49,7 +48,6 @@ UNSPECIFIED = "unspecified"
 INTERIM = re.compile("1(?!01)[0-9][0-9]")
 """The status of an answer before the answer; 101 is one to a WebSocket's request."""
 STATUS = re.compile("[2-5][0-9][0-9]")
-CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/", re.ASCII)
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
 CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file (a revisit)"
@@ -175,8 +173,8 @@ def _lost(record: ArcWarcRecord, status: int, headers: Headers, there: int, lack
     if there > LARGEST_BODY:
         return CUT, 0
     if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
-        part = CONTENT_RANGE.match(header_in(headers, "content-range"))
-        return ("", 0) if there else (CUT, int(part[2]) - int(part[1]) + 1 if part else 0)
+        part = part_in(headers)
+        return ("", 0) if there else (CUT, part[1] - part[0] + 1 if part else 0)
     told, truncated = told_bytes(headers), record.rec_headers.get_header("WARC-Truncated")
     if lacking:
         return CUT, told or there + lacking
