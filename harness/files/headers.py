@@ -1,7 +1,6 @@
 """Headers of HTTP messages, as pairs of name and value in their order, and the statuses that lead elsewhere."""
 
 import re
-from typing import Any
 
 Headers = tuple[tuple[str, str], ...]
 NUMBER = re.compile("[0-9]{1,18}")
@@ -32,9 +31,3 @@ def part_in(headers: Headers) -> tuple[int, int, int | None] | None:
     """
     found = PART.fullmatch(header_in(headers, "content-range"))
     return (int(found[1]), int(found[2]), int(found[3]) if found[3].isdigit() else None) if found else None
-
-
-def headers_of_har(listed: Any) -> Headers:
-    """Return headers as HAR lists them, without those that begin with a colon: they belong to HTTP/2's framing."""
-    return tuple((str(pair["name"]), str(pair["value"])) for pair in listed or ()
-                 if not str(pair["name"]).startswith(":"))
