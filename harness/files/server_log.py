@@ -12,10 +12,7 @@ import msgspec
 
 from harness.system.untrusted import read_untrusted
 
-COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
-           "protocol", "own_ms", "answer", "early", "resumed")
 PLAIN = re.compile("[!-~]+")
-HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
 class FoundAs:
@@ -97,6 +94,10 @@ class ServerRequest(msgspec.Struct, frozen=True):
         return self.found in STAND_INS
 
 
+COLUMNS = ServerRequest.__struct_fields__[1:]
+"""All but the host, which is the file's name."""
+
+
 class RequestLog:
     """A server's log file, as the server's process writes it: every line is one write, so the log is always whole."""
 
@@ -110,7 +111,7 @@ class RequestLog:
             raise OSError(errno.EINVAL, "is no file", str(path))
         if status.st_size == 0:
             try:
-                os.write(self._file, HEADER.encode())
+                os.write(self._file, "#{}\n".format("\t".join(COLUMNS)).encode())
             except OSError as error:
                 os.close(self._file)
                 raise OSError(error.errno, error.strerror, str(path)) from None

@@ -39,7 +39,7 @@ BEING_REPLACED = ("navigat", "context", "frame", "timeout")
 PAGE_SCRIPT = f"""{page.BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
 return {{timing: entry ? entry.toJSON() : {{}}, time_origin_ms: {page.TIME_ORIGIN},
-        document_uri: own('documentURI'), title: own('title'), ready: own('readyState')}};
+        document_uri: own('documentURI'), ready: own('readyState')}};
 """
 SCROLL_SCRIPT = """
 const root = document.scrollingElement || document.documentElement;
@@ -84,12 +84,10 @@ class Visit:
     start_tick: float = 0.0
     end_tick: float | None = None
     document_uri: str = ""
-    title: str = ""
     time_origin_ms: float | None = None
     timing: dict[str, Any] = field(default_factory=dict)
     quiet: bool = False
     loaded: bool = False
-    download: bool = False
     popups: int = 0
     errors: list[str] = field(default_factory=list)
 
@@ -156,8 +154,7 @@ class _Visitor:
             return False
         finally:
             page.limit_commands(self.driver, self.settings.command_s)
-        self.report.download = bool(answer.get("isDownload"))
-        if self.report.download:
+        if answer.get("isDownload"):
             self.report.errors.append("this is a file to download, not a page")
         elif answer.get("errorText"):
             self.report.errors.append(f"Chrome shows an error page: {answer['errorText']}")
@@ -173,7 +170,7 @@ class _Visitor:
         if seen:
             report = self.report
             report.timing, report.time_origin_ms = seen["timing"], seen["time_origin_ms"]
-            report.document_uri, report.title = seen["document_uri"], seen["title"]
+            report.document_uri = seen["document_uri"]
             report.loaded = seen["ready"] == "complete" and bool(seen["timing"].get("loadEventEnd"))
 
     def _run(self, script: str) -> Any:
