@@ -156,9 +156,14 @@ class Phases(msgspec.Struct, frozen=True):
     receive: float = UNKNOWN
 
     @property
+    def until_asked(self) -> float:
+        """Time from the start to the moment at which the request was about to be sent, in ms."""
+        return sum(max(0.0, part) for part in (self.blocked, self.dns, self.connect))
+
+    @property
     def until_head(self) -> float:
         """Time from the start to the head of the answer, in ms."""
-        return sum(max(0.0, part) for part in (self.blocked, self.dns, self.connect, self.send, self.wait))
+        return self.until_asked + max(0.0, self.send) + max(0.0, self.wait)
 
     @property
     def total(self) -> float:

@@ -19,6 +19,11 @@ def header_in(headers: Headers, wanted: str) -> str:
     return next((value.strip() for name, value in headers if name.lower() == wanted.lower()), "")
 
 
+def without(headers: Headers, *names: str) -> Headers:
+    """Return headers without those of these names, which are in lower case."""
+    return tuple((name, value) for name, value in headers if name.lower() not in names)
+
+
 def length_in(headers: Headers) -> int | None:
     """Return the size of a body by its Content-Length, None where that says nothing."""
     length = header_in(headers, "content-length")

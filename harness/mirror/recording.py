@@ -8,12 +8,14 @@ from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
 
+from harness.errors import InputError
 from harness.files.exchange import Body, Place, place_of
 from harness.files.hack_dns import SCHEMES
 from harness.files.har_times import shortest_ms
+from harness.files.pages import PageFiles
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, Recorded, is_answered
-from harness.mirror.bodies import bodies_of
+from harness.mirror.bodies import bodies_of, damage
 from harness.mirror.exchanges import PageExchanges, files_of
 from harness.mirror.importing import MOST_REDIRECTS, read_pages
 from harness.mirror.live import LiveConnection, read_live
@@ -169,6 +171,14 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
         pages = read_pages(fetchlog_dir, recording.files, recording.problems)
         recording.bodies = {**manifest.bodies, **bodies_of(pages)}
     _add(recording, pages)
+    return recording
+
+
+def read_whole(files: PageFiles) -> Recording:
+    """Read a recording whose bodies have to be all there, and as they were recorded. Raises InputError."""
+    recording = read_recording(files.mirror, files.fetchlog)
+    if damaged := damage(recording.bodies, files.mirror):
+        raise InputError(f"{damaged}; record it again")
     return recording
 
 

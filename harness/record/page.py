@@ -27,7 +27,7 @@ from harness.netlog.requests import HttpTransaction
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import read_websockets
-from harness.record.sources.brought import Missing, same_name
+from harness.record.sources.brought import Brought, Missing, same_name
 from harness.record.visit import Visit
 
 STEP_MS = 5.0
@@ -112,14 +112,8 @@ class PageRecording:
     requests: list[Seen]
     websockets: list[Exchange] = field(default_factory=list)
     clock_shift_ms: float = 0.0
-    brought_from: str = ""
-    """The source that others recorded, whose times nobody knows; "" for the Internet."""
-    source_remarks: Sequence[str] = ()
-    """What could not be read of that source."""
-    recorded_urls: frozenset[str] = frozenset()
-    """What the load that others recorded got (harness.record.sources.brought.mask); empty where nobody knows."""
-    recorded_documents: Sequence[str] = ()
-    """A few of the HTML documents that the source has, where it lacks the page's own."""
+    brought: Brought | None = None
+    """The source that others recorded, whose times nobody knows; None for the Internet."""
 
     @cached_property
     def load_event(self) -> LoadEvent | None:
@@ -189,7 +183,7 @@ class PageRecording:
 
         Where the times are unknown it has no sections that are made of them.
         """
-        log = PageLog() if self.brought_from else page_log(self.netlog, self.start_tick, self.visit.end_tick)
+        log = PageLog() if self.brought else page_log(self.netlog, self.start_tick, self.visit.end_tick)
         log.responses = [_response(seen) for seen in _in_log_order(self.requests)]
         return format_log(log) + "".join(
             f"note: {seen.transaction.method} {seen.url}: {seen.exchange.note}\n"
@@ -205,8 +199,8 @@ class PageRecording:
         content_load_ms, load_ms = (shift_ms + timing[name] if timing.get(name) else UNKNOWN
                                     for name in ("domContentLoadedEventEnd", "loadEventEnd"))
         moment = self.moment(started)
-        if self.brought_from:
-            comment = f"brought by fetch.py from {self.brought_from}; how long anything took is unknown"
+        if self.brought:
+            comment = f"brought by fetch.py from {self.brought.name}; how long anything took is unknown"
             content_load_ms = load_ms = UNKNOWN
             moment = min((seen.archived.started for seen in self.requests
                           if seen.archived is not None and seen.archived.started is not None), default=moment)
@@ -265,7 +259,8 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
     overtake it, or be its own first try on one that was dead.
     """
     sent = [seen for seen in requests if seen.transaction.sends]
-    for seen in sorted(sent, key=lambda seen: (seen.transaction.connection is None, _send_tick(seen))):
+    for seen in sorted(sent, key=lambda seen: (
+            seen.transaction.connection is None, seen.transaction.start + seen.transaction.phases.until_asked)):
         waiting = bodies.get((seen.transaction.method, seen.url), [])
         found = next((sent for sent in waiting if seen.transaction.connection in (None, sent.connection)), None)
         if found is not None:
@@ -273,12 +268,6 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
             exchange = seen.exchange
             seen.exchange = replace(exchange, request=replace(exchange.request, body=found.body))
             seen.has(head_bytes=found.head_bytes if seen.status else 0)
-
-
-def _send_tick(seen: Seen) -> float:
-    """Return when the request was sent."""
-    phases = seen.transaction.phases
-    return seen.transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
 
 
 def _name_protocols(requests: list[Seen]) -> None:

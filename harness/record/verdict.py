@@ -13,6 +13,7 @@ from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
 from harness.record import truth
 from harness.record.page import PageRecording
+from harness.record.sources.brought import Brought
 from harness.record.truth import counted, size
 
 MOST_RELOADS = 3
@@ -92,11 +93,12 @@ def _no_page(recording: PageRecording) -> list[str]:
         status = bad[-1].status
         words = "asks for a login" if status == 401 else "does not give the page to us"
         return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
-    if documents and documents[-1].lost:
-        return [f"{recording.brought_from} has {documents[-1].url} without its body: {documents[-1].lost.why}"]
-    if documents and documents[-1].is_lacking:
-        has = f"; it has {first_few(recording.recorded_documents)}" if recording.recorded_documents else ""
-        return [f"{recording.brought_from} does not have {documents[-1].url} as a page{has}"]
+    brought = recording.brought
+    if brought and documents and documents[-1].lost:
+        return [f"{brought.name} has {documents[-1].url} without its body: {documents[-1].lost.why}"]
+    if brought and documents and documents[-1].is_lacking:
+        has = f"; it has {first_few(brought.documents)}" if brought.documents else ""
+        return [f"{brought.name} does not have {documents[-1].url} as a page{has}"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
         reasons.append("Chrome shows an error page")
@@ -125,7 +127,7 @@ def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
               if seen.over and not seen.status and seen.url not in answered]
     verdict.failures = len(failed)
     if failed:
-        whose = "" if recording.brought_from else ", as they do for a visitor"
+        whose = "" if recording.brought else ", as they do for a visitor"
         late = sum(seen.exchange.fate is Fate.AFTER_LOAD for seen in failed)
         why = Counter(seen.exchange.error for seen in failed)
         after = f", {late} of them after the load event, where they make no difference" if late else ""
@@ -168,8 +170,8 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         named = first_few([seen.url for seen in paused])
         verdict.remarks.append(f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to "
                                f"{longest_ms:.0f} ms, which are replayed: {named}")
-    if recording.brought_from:
-        _describe_source(recording, verdict)
+    if recording.brought:
+        _describe_source(recording, recording.brought, verdict)
     ports = {urlsplit(seen.url).netloc for seen in recording.requests
              if urlsplit(seen.url).port not in (None, *PORTS.values())}
     if ports:
@@ -180,7 +182,7 @@ def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
         verdict.remarks.append("it never stopped loading things; what came until the limit is recorded")
 
 
-def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
+def _describe_source(recording: PageRecording, brought: Brought, verdict: Verdict) -> None:
     """Say from where and when the answers are, and what stands in for what."""
     answers = [seen.archived for seen in recording.requests if seen.archived is not None]
     days = sorted(answer.started.date() for answer in answers if answer.started is not None)
@@ -189,8 +191,8 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
         when = f", captured on {days[0]}" if days[0] == days[-1] else f", captured from {days[0]} to {days[-1]}"
     far = {urlsplit(answer.request.url).hostname for answer in answers if answer.handshake_ms is not None}
     told = f", but for how far away {len(far)} of {verdict.hosts} hosts were (--rtt recorded)" if far else ""
-    verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
-    verdict.remarks += recording.source_remarks
+    verdict.remarks.append(f"brought from {brought.name}{when}; its times are unknown{told}")
+    verdict.remarks += brought.remarks
     if lost := truth.missing_code(recording):
         verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
                                f"load otherwise: {len(lost)} ({first_few(lost)})")
