@@ -102,6 +102,11 @@ class Message(msgspec.Struct, frozen=True):
     data: bytes
 
 
+def is_over_http2(protocol: str) -> bool:
+    """Say whether `protocol`, however a program calls it, is HTTP/2 or HTTP/3."""
+    return protocol.lower().startswith(OVER_HTTP2)
+
+
 class Answer(msgspec.Struct, frozen=True):
     """What came. `status` 0: no head of an answer. `headers` None: it had some, and nobody knows them.
 
@@ -137,7 +142,7 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def http2(self) -> bool:
         """Whether it went over HTTP/2 or HTTP/3: the replay has none of the latter, and Chrome speaks HTTP/2 to it."""
-        return self.protocol.lower().startswith(OVER_HTTP2)
+        return is_over_http2(self.protocol)
 
 
 class Phases(msgspec.Struct, frozen=True):

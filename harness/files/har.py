@@ -24,7 +24,6 @@ from wsproto.frame_protocol import Opcode
 from harness.files.charsets import encode_text
 from harness.files.encoding import decode
 from harness.files.exchange import (
-    OVER_HTTP2,
     UNKNOWN,
     Answer,
     Body,
@@ -53,11 +52,6 @@ STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 CHARSET = "; charset="
 OF_BODY = ("_file", "_fileBytes", "_fileSha256")
 """What an entry says of the file that has its body."""
-
-
-def is_over_http2(protocol: str) -> bool:
-    """Say whether `protocol`, however a program calls it, is HTTP/2 or HTTP/3."""
-    return protocol.lower().startswith(OVER_HTTP2)
 
 
 def is_base64(*labels: str) -> bool:

@@ -5,7 +5,6 @@ part that a request wants (RFC 9110, section 14).
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from errno import ENOENT
 
 from harness.files.exchange import Answer
@@ -16,14 +15,6 @@ KEPT_BYTES = 64 * 1024
 """
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
 SEVERAL = re.compile(r"bytes=[^,]*,.*", re.ASCII | re.IGNORECASE | re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Span:
-    """The bytes of a body from `start` up to but without `end`."""
-
-    start: int
-    end: int
 
 
 class NotSatisfiableError(Exception):
@@ -81,9 +72,9 @@ class Body:
                 start = begin + len(content)
         return start
 
-    def select(self, span: Span) -> None:
+    def select(self, span: range) -> None:
         """Read only this part."""
-        self._at, self.end = span.start, min(span.end, self.reach(span.start))
+        self._at, self.end = span.start, min(span.stop, self.reach(span.start))
 
     @property
     def left(self) -> int:
@@ -106,7 +97,7 @@ class Body:
         return chunk
 
 
-def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> Span | None:
+def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> range | None:
     """Return the part of a body of `size` bytes that a request wants; None when the whole body is to be sent.
 
     Sites that did not say Accept-Ranges when they were recorded send the whole body, and so does every recording that
@@ -124,15 +115,12 @@ def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> Span | N
     if match is None:
         return None
     first, last, suffix = match.groups()
-    if suffix is not None:
-        start, end = max(0, size - int(suffix)), size
-    else:
-        start, end = int(first), min(size, int(last) + 1 if last else size)
-        if last and int(last) < start:
-            return None    # no range at all (RFC 9110, section 14.1.1)
-    if start >= end:
+    if last and int(last) < int(first):
+        return None    # no range at all (RFC 9110, section 14.1.1)
+    begin, end = (max(0, size - int(suffix)), size) if suffix else (int(first), int(last) + 1 if last else size)
+    if not (span := range(size)[begin:end]):
         raise NotSatisfiableError
-    return Span(start, end)
+    return span
 
 
 def _is_same(validator: str, answer: Answer) -> bool:

@@ -20,7 +20,7 @@ from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
-from harness.replay.body import Bodies, Body, NotSatisfiableError, OnDisk, Span, wanted_span
+from harness.replay.body import Bodies, Body, NotSatisfiableError, OnDisk, wanted_span
 from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
 
@@ -136,7 +136,7 @@ def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str,
         reply.status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
         reply.headers = [pair for pair in reply.headers if pair[0] not in OF_THE_BODY]
         reply.headers.append(("content-range", f"bytes */{size}"))
-        body.select(Span(0, 0))
+        body.select(range(0))
         return
     reply.status = HTTPStatus.PARTIAL_CONTENT
     reply.headers.append(("content-range", f"bytes {span.start}-{body.end - 1}/{size}"))

@@ -19,9 +19,9 @@ from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.charsets import charset_of
-from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request
-from harness.files.har import H2, is_over_http2, posted_body
-from harness.files.har_file import HarFile, read_har_file
+from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
+from harness.files.har import H2, posted_body
+from harness.files.har_file import read_har_file
 from harness.files.har_form import Entry, Part, RequestPart, pairs_of, without_nulls
 from harness.files.har_times import handshake_ms, time_ms
 from harness.files.headers import REDIRECTS, header_in, length_in
@@ -74,13 +74,12 @@ class HarSource:
     def __init__(self, path: Path) -> None:
         """Read all but the bodies. Raises InputError when it is no HAR, or has no request over http or https."""
         try:
-            file = read_har_file(path)
-            log = msgspec.json.decode(file.text, type=Har, strict=False).log
+            text, self._attached = read_har_file(path)
+            log = msgspec.json.decode(text, type=Har, strict=False).log
         except UnreadableFileError as error:
             raise InputError(f"{error}; give the HAR of one page") from None
         except (ValueError, RecursionError, EOFError, OSError, zlib.error) as error:
             raise InputError(f"{path}:1: not a HAR ({str(error)[:160]}); give one as a browser exports it") from None
-        self._file: HarFile = file
         self._wrong: list[str] = []
         pages = log.pages or []
         self.begins = {page.id: moment_of(page.started) for page in pages}
@@ -99,7 +98,7 @@ class HarSource:
             end = self.load_ends.get(exchange.page)
             is_late = end is not None and exchange.started is not None and exchange.started > end
             known = replace(exchange, fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
-            yield with_content(known, entry, self._file.attached, self._charsets.get(exchange.page, ""))
+            yield with_content(known, entry, self._attached, self._charsets.get(exchange.page, ""))
         for what in self._wrong:
             yield Exchange(request=Request("", ""), error=f"{NO_FIT}: {what}")
 
@@ -154,7 +153,7 @@ class HarSource:
         if request.method.upper() in ("GET", "HEAD"):
             return b""
         posted, length = request.posted, length_in(pairs_of(request.headers))
-        there = self._file.attached(posted.file) if posted.file else None
+        there = self._attached(posted.file) if posted.file else None
         size = int(request.body_bytes or UNKNOWN) if length is None else length
         return there if there is not None else posted_body(posted, size)
 

@@ -81,8 +81,6 @@ def bring(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
 def read_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     """Read `source` into a recording in `into`. Raises InputError."""
     name = source.name.lower()
-    if not source.is_file():
-        raise InputError(f"{source}:1: no such file; give {KINDS}")
     if name.endswith(HARS):
         return _har_into(source, wanted, into)
     if name.endswith((*WARCS, ".wacz")):

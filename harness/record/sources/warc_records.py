@@ -8,7 +8,7 @@ import gzip
 import logging
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -57,10 +57,6 @@ def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord | int]:
         yield strays
 
 
-Named = tuple[str, str, str]
-"""The id of an answer's record, the one that it names, and its URL."""
-
-
 @dataclass
 class Asked:
     """What a request record holds; `place` is how many answers stand before it."""
@@ -69,20 +65,6 @@ class Asked:
     place: int
     record_id: str
     concurrent_to: str
-
-
-def by_answer(answers: Sequence[Named], asked: Sequence[Asked]) -> list[Request | None]:
-    """Return the request that each answer is to, None where there is none."""
-    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
-    by_id = {request.record_id: request for request in asked}
-    found: Sequence[Asked | None]
-    if by_response or any(concurrent_to for _, concurrent_to, _ in answers):
-        found = [by_response.get(own) or by_id.get(concurrent_to) for own, concurrent_to, _ in answers]
-    else:
-        beside = ({(request.request.url, request.place - shift): request for request in asked} for shift in (0, 1))
-        found = max(([requests.get((url, at)) for at, (*_, url) in enumerate(answers)]
-                     for requests in beside), key=lambda requests: -requests.count(None))
-    return [each.request if each else None for each in found]
 
 
 def read_request(record: ArcWarcRecord, url: str, place: int) -> Asked:
