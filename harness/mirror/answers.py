@@ -149,11 +149,6 @@ class Recorded:
         """Whether this answer has a body, or may have one, that is not in the mirror."""
         return self.status == 200 and self.file is None and self.answer.content_bytes != 0
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of an answer came."""
-        return is_answered(self.exchange) and not self.exchange.failed
-
     @cached_property
     def alike(self) -> str:
         """The path without volatile values and an image's size."""

@@ -133,7 +133,7 @@ def _worth_replaying(items: Sequence[Recorded]) -> list[Recorded]:
     a page got, or else the last 304; without any of these the last that was answered, or the last. An error after a
     page's first part is left out: who asks for what lies behind the end hears so (416) from the parts, too.
     """
-    whole = [item for item in items if item.is_whole]
+    whole = [item for item in items if is_answered(item.exchange) and not item.exchange.failed]
     fresh = {id(item): item for item in whole if not item.exchange.from_cache} or {id(item): item for item in whole}
     parts, kept = dict[str, Recorded](), list[Recorded]()
     for item in items:

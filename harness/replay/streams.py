@@ -69,7 +69,7 @@ class Streams(Turns):
 
     def _write_head(self, answer: Outgoing) -> None:
         reply = answer.reply
-        head = [(":status", str(reply.status)), *reply.headers]
+        head = [(":status", f"{reply.status:d}"), *reply.headers]      # of a member of HTTPStatus, too
         if reply.size is not None and not reply.stays_open:
             head.append(("content-length", str(reply.size)))
         self._send_head(answer.stream, head, reply.head_bytes, ends=answer.is_only_head)
