@@ -1,7 +1,7 @@
 """What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (HARs)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -167,10 +167,11 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     recording = Recording(files_of(mirror_dir))
     pages: list[PageExchanges] = []
     if fetchlog_dir is not None:
-        manifest = recording.manifest = read_manifest(fetchlog_dir, recording.problems)
+        recording.manifest = read_manifest(fetchlog_dir, recording.problems)
         pages = read_pages(fetchlog_dir, recording.files, recording.problems)
-        recording.bodies = {**manifest.bodies, **bodies_of(pages)}
-    _add(recording, pages)
+    named = bodies_of(pages)
+    recording.bodies = {**recording.manifest.bodies, **named}
+    _add(recording, pages, named)
     return recording
 
 
@@ -182,8 +183,8 @@ def read_whole(files: PageFiles) -> Recording:
     return recording
 
 
-def _add(recording: Recording, pages: Sequence[PageExchanges]) -> None:
-    """Add what the exchanges of all pages tell, and the files that none of them names."""
+def _add(recording: Recording, pages: Sequence[PageExchanges], named: Collection[str]) -> None:
+    """Add what the exchanges of all pages tell, and the files that are not `named` by them."""
     items = [item for page in pages for item in recorded_of(page)]
     for page in pages:
         for connection in read_live(page.exchanges, page.load_event_s):
@@ -203,7 +204,6 @@ def _add(recording: Recording, pages: Sequence[PageExchanges]) -> None:
     recording.http2_hosts = {item.place.host for item in items
                              if item.place.scheme == "https" and item.exchange.answer.http2}
     recording.answers = sequences([item for item in items if item.origin in reached])
-    named = {body.file for page in pages for exchange in page.exchanges if (body := exchange.answer.body)}
     for host, names in recording.files.items():
         rest = [name for name in names if f"{host}/{name}" not in named]
         for scheme in recording.schemes(host) if rest else ():

@@ -79,11 +79,6 @@ class Subscriber(Generic[T]):
         read(self.found[source], event)
 
 
-def told(name: str, kind: Callable[[Any], Any] = str, missing: Any = "") -> Callable[[Event], Any]:
-    """Return what makes of an event the value of its parameter `name`, by `kind`."""
-    return lambda event: kind(event.params.get(name, missing))
-
-
 def noting(name: str, what: Callable[[Event], Any] = TICK, *, first: bool = False) -> Callable[[Any, Event], None]:
     """Return a reader that notes `what` an event tells in the field `name`: of several events the last, or the first.
 

@@ -238,7 +238,7 @@ def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None, reporte
 def _note_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
     for hop in hops:
         for job in hop.sent_by:
-            connection = carriers.connection_of(job, http2=hop.version == H2)
+            connection = carriers.get((job, hop.version == H2))
             if connection is not None:
                 connection.requests += 1
                 if hop.method in SAFE and hop.send_end is not None:
