@@ -19,7 +19,7 @@ from pathlib import Path
 
 from wsproto.frame_protocol import Opcode
 
-from harness.files.exchange import Exchange, Fate, Message
+from harness.files.exchange import Exchange, Fate, Message, Place
 from harness.files.experiment import LiveLeftOut
 from harness.files.headers import EVENT_STREAM
 from harness.mirror.exchanges import read_page, replayed_place
@@ -50,16 +50,13 @@ class LiveMessage:
 
 @dataclass(frozen=True)
 class LiveConnection:
-    """A WebSocket: how the site answered, which extensions both agreed on, and which messages the site sent.
+    """A WebSocket: its exchange, `place` with the scheme http or https, and which messages the site sent.
 
-    `url` has the scheme http or https. A `status` other than 101 (Switching Protocols) means that the site refused.
+    Another status than 101 (Switching Protocols) means that the site refused.
     """
 
-    url: str
-    page: str
-    status: int
-    subprotocol: str
-    compressed: bool
+    exchange: Exchange
+    place: Place
     messages: tuple[LiveMessage, ...]
 
 
@@ -71,10 +68,7 @@ def read_live(exchanges: Iterable[Exchange], last_s: float) -> list[LiveConnecti
         is_answer = answer.status == HTTPStatus.SWITCHING_PROTOCOLS or answer.status in REFUSALS
         is_websocket = exchange.request.url.lower().startswith(("ws:", "wss:")) and answer.messages is not None
         if place is not None and is_websocket and is_answer and all(map(_can_be_sent, answer.messages or ())):
-            found.append(LiveConnection(
-                place.url, exchange.page, answer.status, answer.header("sec-websocket-protocol"),
-                answer.header("sec-websocket-extensions").startswith("permessage-deflate"),
-                tuple(_messages(exchange, last_s))))
+            found.append(LiveConnection(exchange, place, tuple(_messages(exchange, last_s))))
     return found
 
 

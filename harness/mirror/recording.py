@@ -188,8 +188,7 @@ def _add(recording: Recording, pages: Sequence[PageExchanges], named: Collection
     items = [item for page in pages for item in recorded_of(page)]
     for page in pages:
         for connection in read_live(page.exchanges, page.load_event_s):
-            place = place_of(connection.url)
-            recording.live.setdefault((place.scheme, place.host), []).append(connection)
+            recording.live.setdefault((connection.place.scheme, connection.place.host), []).append(connection)
     # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
     # hang could be reached.
     reached = {item.origin for item in items if item.hangs or is_answered(item.exchange)}

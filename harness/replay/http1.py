@@ -125,11 +125,11 @@ class Http1Connection(Answering):
             live = site.live_connection(request.target)
         if live is None:
             super()._answer(stream, site, request, received_s, early=early)
-        elif live.status == HTTPStatus.SWITCHING_PROTOCOLS:
+        elif live.exchange.answer.status == HTTPStatus.SWITCHING_PROTOCOLS:
             self._converse(live, site, request, received_s)
         else:
             self._closes = True
-            self._reply(stream, site, request, received_s, Reply(live.status, FoundAs.STATUS, size=0))
+            self._reply(stream, site, request, received_s, Reply(live.exchange.answer.status, FoundAs.STATUS, size=0))
 
     def _converse(self, live: LiveConnection, site: Site, request: Request, received_s: float) -> None:
         """Hold a WebSocket that was recorded."""
