@@ -16,7 +16,7 @@ from harness.files.har import H2, har_log, moment_at, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
-from harness.files.urls import document_url, without_fragment
+from harness.files.urls import without_fragment
 from harness.mirror.importing import status_code
 from harness.mirror.live import first_message_s
 from harness.mirror.store import Store
@@ -89,7 +89,7 @@ class Seen:
     @property
     def stands_in(self) -> bool:
         """Whether its answer was recorded for another URL, in the source where it comes from."""
-        return self.archived is not None and same_name(document_url(self.url)) != same_name(self.archived.request.url)
+        return self.archived is not None and same_name(self.url) != same_name(self.archived.request.url)
 
     @property
     def url(self) -> str:

@@ -60,7 +60,7 @@ def strayed(recording: PageRecording) -> str:
     A page whose first script does not work any more fails no request: it makes none.
     """
     recorded = set(recording.brought.asked_for.get(document_url(recording.url), ()) if recording.brought else ())
-    got = {mask(document_url(seen.url)) for seen in recording.requests if seen.status}
+    got = {mask(seen.url) for seen in recording.requests if seen.status}
     again = len(recorded & got)
     if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
         return ""

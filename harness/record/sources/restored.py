@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from harness.files.exchange import Answer, Exchange
 from harness.files.headers import Headers, header_in, without
-from harness.files.urls import document_url
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import NUMBER, Brought, Missing, same_name
 
@@ -34,7 +33,7 @@ def restore(recording: PageRecording, brought: Brought) -> None:
             _restore(seen, seen.archived)
         elif answered is not None or (seen.status and seen.transaction.connection is not None
                                       and not _is_preflight(seen)):
-            _lose(seen, lost.get(same_name(document_url(seen.url))))
+            _lose(seen, lost.get(same_name(seen.url)))
         # Chrome answered the others itself, or nobody did; or the servers allowed it (CORS).
     recording.set_fates()
 
