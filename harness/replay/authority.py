@@ -50,27 +50,17 @@ class Authority:
     ca: trustme.CA
 
     @property
-    def certificate_pem(self) -> bytes:
-        """The authority's own certificate."""
-        return self.ca.cert_pem.bytes()
-
-    @property
     def fingerprint(self) -> str:
         """The base64 SHA-256 of its public key, for Chrome's --ignore-certificate-errors-spki-list."""
-        return fingerprint(self.certificate_pem)
-
-    def server_context(self, host: str, protocols: Sequence[str]) -> ssl.SSLContext:
-        """Return what a TLS 1.3 server for `host` needs: a fresh certificate, and the `protocols` it offers by ALPN.
-
-        Raises ValueError for a name that no certificate can hold.
-        """
-        return self.shared_context({host: protocols})
+        return fingerprint(self.ca.cert_pem.bytes())
 
     def shared_context(self, protocols: Mapping[str, Sequence[str]]) -> ssl.SSLContext:
-        """Return the same for a server of several hosts: one certificate with all their names.
+        """Return what a TLS 1.3 server of these hosts needs: a fresh certificate with all their names, and the
+        `protocols` that it offers each by ALPN.
 
         The name that a client gives (SNI, RFC 6066) decides which of the `protocols`, by host, it is offered; without
-        one, or with another, it is offered the first host's.
+        one, or with another, it is offered the first host's. Raises ValueError for a name that no certificate can
+        hold.
         """
         pems = self.certified(list(protocols))
         contexts = {offered: _context(pems, offered) for offered in dict.fromkeys(map(tuple, protocols.values()))}

@@ -97,7 +97,7 @@ class ServedSource:
         def choose(connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, _context: ssl.SSLContext) -> None:
             name = host or ADDRESS
             if name not in made:
-                made[name] = self._authority.server_context(name, HTTP_1)
+                made[name] = self._authority.shared_context({name: HTTP_1})
             connection.context = made[name]
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
