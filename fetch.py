@@ -37,7 +37,6 @@ from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import (
     RecordingOutcome,
-    RecordingPlan,
     record,
     remove_older,
     require_recordable,
@@ -106,9 +105,12 @@ def record_pages(options: argparse.Namespace, list_file: Path, source: Source | 
     if not wanted:
         print(f"{options.name}: every page of {list_file.name} is recorded already")
         return 0
-    plan = make_plan(options, wanted, source)
+    settings, files = visit_settings(options, source), PageFiles(options.dir, options.name)
+    note = (f"brought from {source.brought.name}; times unknown" if source else
+            "recorded from a remapped internet" if options.remap else "")
     with counted(len(wanted), "pages") as progress:
-        outcome = record(plan, progress.done)
+        outcome = record(files, wanted, settings, progress.done, append=options.append and files.fetchlog.exists(),
+                         note=note, source=source)
     return report(outcome, options)
 
 
@@ -144,21 +146,17 @@ def check(list_file: Path) -> int:
     return 2 if breaches else 0
 
 
-def make_plan(options: argparse.Namespace, pages: list[Page], source: Source | None) -> RecordingPlan:
-    """Return what is to be done. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
+def visit_settings(options: argparse.Namespace, source: Source | None) -> VisitSettings:
+    """Return how each page is visited. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
     browser = program.find_browser()
     key = trusted_key(options.ca) if options.ca else None
-    settings = VisitSettings(
+    return VisitSettings(
         url="", binary=browser.binary, driver=browser.driver,
         rules=source.served.rules if source else rules(options.remap, remaps),
         trusted_key=source.served.trusted_key if source else key, shim=str(program.require_shim()) if source else "",
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)
-    existing = options.append and PageFiles(options.dir, options.name).fetchlog.exists()
-    return RecordingPlan(options.dir, options.name, pages, settings, append=existing,
-                note=f"brought from {source.brought.name}; times unknown" if source else
-                "recorded from a remapped internet" if options.remap else "", source=source)
 
 
 def rules(remap_file: Path | None, remaps: list[Remap]) -> str | None:
