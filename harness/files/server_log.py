@@ -96,6 +96,7 @@ class ServerRequest(msgspec.Struct, frozen=True):
 
 COLUMNS = ServerRequest.__struct_fields__[1:]
 """All but the host, which is the file's name."""
+HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
 class RequestLog:
@@ -111,7 +112,7 @@ class RequestLog:
             raise OSError(errno.EINVAL, "is no file", str(path))
         if status.st_size == 0:
             try:
-                os.write(self._file, "#{}\n".format("\t".join(COLUMNS)).encode())
+                os.write(self._file, HEADER.encode())
             except OSError as error:
                 os.close(self._file)
                 raise OSError(error.errno, error.strerror, str(path)) from None

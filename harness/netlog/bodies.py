@@ -17,8 +17,9 @@ from harness.netlog.file import Event
 
 @dataclass
 class ResponseBody:
-    """One response's body as far as it came."""
+    """One response's body as far as it came; its bytes are left out unless they are to be `kept`."""
 
+    kept: bool = False
     encoded: bytearray = field(default_factory=bytearray)
     """Before content decoding; empty when there was nothing to decode."""
     decoded: bytearray = field(default_factory=bytearray)
@@ -46,7 +47,7 @@ class ResponseBody:
 
     def came(self, event: Event, *, encoded: bool) -> None:
         """Add bytes that came; a log that is captured without them has none."""
-        if "bytes" in event.params:
+        if self.kept and "bytes" in event.params:
             (self.encoded if encoded else self.decoded).extend(base64.b64decode(event.params["bytes"]))
             if encoded or not self.encoded:
                 self.arrivals.append((event.tick, len(self.encoded or self.decoded)))

@@ -74,8 +74,8 @@ class NetLog:
         return tick + self.time_offset_ms
 
 
-def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
-    """Read a net-log file, complete or cut off; `others` get their events by the way.
+def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False) -> NetLog:
+    """Read a net-log file, complete or cut off; `others` get their events by the way. Bodies may be large.
 
     A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure);
     a navigation of the main frame is kept unless the log's own --host-resolver-rules lead its host nowhere, which is
@@ -83,7 +83,8 @@ def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
 
     Raises ExperimentError when there is no such file.
     """
-    requests, jobs, sockets, sessions, quic = Requests(), ConnectJobs(), Sockets(), Http2Sessions(), Quic()
+    requests, quic = Requests(keep_bodies=keep_bodies), Quic()
+    jobs, sockets, sessions = ConnectJobs(), Sockets(), Http2Sessions()
     log = read_netlog_file(path, requests, jobs, sockets, sessions, *quic.subscribers, *others)
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,

@@ -232,7 +232,7 @@ class PageRecording:
 def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 0.0) -> PageRecording:
     """Read what a visit left behind. Raises ExperimentError."""
     sockets = Sockets()
-    netlog = read_netlog(netlog_file, sockets)
+    netlog = read_netlog(netlog_file, sockets, keep_bodies=True)
     pieces = server_pieces(netlog)
     documents = [transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]

@@ -52,7 +52,7 @@ LONG_MS = 100.0
 def summary(log: Path) -> dict[str, Any]:
     """Return what is read of a net-log."""
     sockets = Sockets()
-    netlog = read_netlog(log, sockets)
+    netlog = read_netlog(log, sockets, keep_bodies=True)
     requests = read_sent_bodies(sockets.found.values())
     sent = {(*request, body.connection): body.body for request, several in requests.items() for body in several}
     pieces = server_pieces(netlog)

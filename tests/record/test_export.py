@@ -210,7 +210,7 @@ def test_a_har_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: l
     (host / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(host / "fifo")
     alter(tmp_path, lambda entries: [entry.update(_file=file) for entry in entries])
-    with pytest.raises(InputError, match=r"^1 of 1 bodies of made/ is missing, first "):
+    with pytest.raises(InputError, match=r"bodies of made/ is missing, first |: not a HAR of a recording"):
         export(tmp_path, "made", pages, tmp_path / "made.har")
 
 
