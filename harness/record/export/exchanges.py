@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har import NO_ENTRY, from_har
+from harness.files.har import NO_ENTRY, from_har, har_log
 from harness.files.headers import header_in
 from harness.files.load_har import read_har_log
 from harness.files.pages import Page, PageFiles
@@ -51,13 +51,13 @@ def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
                          f"{files.mirror.name}")
     try:
         log = read_har_log(har)
-        about = log["pages"][0]
+        about, *_ = log.get("pages") or har_log(page.url, [])["log"]["pages"]
         exchanges = [*(from_har(entry, page.name) for entry in log["entries"]), *more]
         when = datetime.fromtimestamp(text_log.stat().st_mtime, timezone.utc)
         answered = [_complete(exchange, files.mirror, when) for exchange in exchanges if _has_answer(exchange)]
     except UnreadableFileError as error:
         raise InputError(f"{error}; record the page again") from None
-    except (OSError, IndexError, *NO_ENTRY) as error:
+    except (OSError, *NO_ENTRY) as error:
         raise InputError(f"{har}:1: not a HAR of a recording ({error}); record the page again") from None
     answered.sort(key=lambda exchange: document_url(exchange.request.url) != document_url(page.url))
     return RecordedPage(page, about, answered, [each for each in exchanges if each.answer.messages is not None])
