@@ -18,8 +18,7 @@ class ShownLoad:
     """The load that is shown for a cell: that of the median PLT, which is `plt_ms` by the metric in use.
 
     `loads` is how many loads of the cell count, `among` how many of them can be shown so well. `requests` are in order
-    of their start; `explanation` is None without a HAR and a record. `doubtful` are the URLs on its critical path that
-    were not answered by what was recorded for them.
+    of their start; `explanation` is None without a HAR and a record.
     """
 
     load: LoadResult
@@ -27,8 +26,12 @@ class ShownLoad:
     loads: int
     requests: tuple[ShownRequest, ...]
     explanation: Explanation | None
-    doubtful: tuple[str, ...] = ()
     among: int = 0
+
+    @property
+    def doubtful(self) -> list[str]:
+        """The URLs on its critical path that were not answered by what was recorded for them."""
+        return doubtful_urls(self.load)
 
     @property
     def which(self) -> str:
@@ -53,7 +56,7 @@ def shown_load(cell: Cell) -> ShownLoad | None:
         return None
     middle = statistics.median_low(shown.plt_ms for shown in best)
     chosen = next(shown for shown in best if shown.plt_ms == middle)
-    return replace(chosen, among=len(best), doubtful=tuple(doubtful_urls(chosen.load, cell.rtt_ms)))
+    return replace(chosen, among=len(best))
 
 
 def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
