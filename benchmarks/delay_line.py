@@ -32,20 +32,19 @@ use_project_python()
 
 import numpy
 
-from benchmarks.laboratory import laboratory, read_page_set
 from benchmarks.report import print_table
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
-from harness.files.pages import BUNDLED
-from harness.measure.laboratory import Laboratory
+from harness.files.pages import BUNDLED, PageFiles
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
-from harness.measure.preflight import PageSet
+from harness.measure.preflight import PageSet, check_browser, check_pages
 from harness.measure.settings import Settings
 from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
-from harness.network.star import Host
+from harness.network.star import Host, LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lateness import latest_ms
@@ -104,12 +103,13 @@ def main() -> int:
     arguments = parse_arguments()
     begin_experiment("benchmarks/delay_line.py")
     check_programs()
-    page_set = read_page_set(BUNDLED)
+    page_set = check_pages(PageFiles(ROOT, BUNDLED))
     rows = []
     with only_experiment():
         print_machine()
         for rtt_ms in [0.0, *arguments.rtts]:
-            with laboratory(page_set, rtt_ms / 2, netem=False) as lab:
+            with running_laboratory(LinkSpeeds(delay_net_ms=rtt_ms / 2), ReplayedWeb(page_set=page_set),
+                                    check_browser(), netem=False) as lab:
                 rows += measure_rtt(lab, page_set, arguments)
     print_table(HEADER, rows)
     return 0
