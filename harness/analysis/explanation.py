@@ -66,7 +66,9 @@ def predicted_over(load: LoadResult, rtt_ms: float, over: Transport) -> float | 
     None without a load event or a HAR.
     """
     timeline = read_timeline(load)
-    return timeline and timeline.plt_ms - saved_ms(timeline, dependencies(timeline), _circumstances(load, rtt_ms), over)
+    if timeline is None:
+        return None
+    return timeline.plt_ms - saved_ms(timeline, dependencies(timeline), _circumstances(load, rtt_ms), over)
 
 
 def _circumstances(load: LoadResult, rtt_ms: float) -> Circumstances:

@@ -17,13 +17,13 @@ from harness.files.results import LoadResult
 class ShownLoad:
     """The load that is shown for a cell: that of the median PLT, which is `plt_ms` by the metric in use.
 
-    `loads` is how many loads of the cell count, `among` how many of them can be shown so well. `requests` are in order
+    `among` is how many of the cell's loads that count can be shown so well. `requests` are in order
     of their start; `explanation` is None without a HAR and a record.
     """
 
+    cell: Cell
     load: LoadResult
     plt_ms: float
-    loads: int
     requests: tuple[ShownRequest, ...]
     explanation: Explanation | None
     among: int = 0
@@ -36,10 +36,11 @@ class ShownLoad:
     @property
     def which(self) -> str:
         """Which of the cell's loads it is, in words."""
-        if self.loads == 1:
+        loads = len(self.cell.loads)
+        if loads == 1:
             return f"run {self.load.run}, the only load"
-        readable = "" if self.among == self.loads else f"{self.among} readable of "
-        return f"run {self.load.run}, the {'' if self.among % 2 else 'lower '}median of {readable}{self.loads} loads"
+        readable = "" if self.among == loads else f"{self.among} readable of "
+        return f"run {self.load.run}, the {'' if self.among % 2 else 'lower '}median of {readable}{loads} loads"
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +50,7 @@ def shown_load(cell: Cell) -> ShownLoad | None:
     It is chosen among the loads that can be explained, or else among those whose requests are known (logs of 2013).
     None when there is no such load.
     """
-    candidates = [ShownLoad(load, value, len(cell.loads), requests_of(load), explain(load, cell.rtt_ms))
+    candidates = [ShownLoad(cell, load, value, requests_of(load), explain(load, cell.rtt_ms))
                   for load in cell.loads if (value := plt_ms(load, cell.metric))]
     best = [shown for shown in candidates if shown.explanation] or [shown for shown in candidates if shown.requests]
     if not best:
