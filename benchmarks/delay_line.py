@@ -65,7 +65,7 @@ TIME_IS_OVER = 124
 
 @dataclass
 class Sampling:
-    """What was sampled while it lasted, for so many seconds: connects as (epoch seconds, ms), the delay line's CPU time,
+    """What was sampled for so many seconds: connects as (epoch seconds, ms), the CPU time that the delay line took,
     the packets it held, and how late it let one go at most by its own count, in ms (0.0 without a delay).
     """
 
