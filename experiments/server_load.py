@@ -16,13 +16,11 @@ that does not ends the series.
 """
 
 import argparse
-import csv
-import io
 import itertools
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import astuple, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +45,10 @@ from experiments.pinned_server import (
 from experiments.server_load_figure import STYLES, draw_server_load, server_load_lines
 from harness.errors import InputError
 from harness.files import result_names
+from harness.files.table_files import write_table
 from harness.network.needs import check_programs
 from harness.network.star import Host, Star, running_star
 from harness.system import fastopen
-from harness.system.atomic import write_atomically
 from harness.system.busy import wait_for_quiet
 from harness.system.commands import run
 from harness.system.contained import begin_experiment
@@ -180,11 +178,7 @@ def measure_once(bench: Bench, mode: str, rate: float, repeat: int, seconds: flo
 def write_results(samples: Sequence[LoadSample], server: str) -> None:
     """Write the samples as CSV and the figure."""
     FIGURES.mkdir(exist_ok=True)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in fields(LoadSample)])
-    writer.writerows(astuple(sample) for sample in samples)
-    write_atomically(FIGURES / f"server-load-{server}.csv", text.getvalue().encode())
+    write_table(FIGURES / f"server-load-{server}.csv", [asdict(sample) for sample in samples])
     draw_server_load(load_points(samples), server, FIGURES / f"server-load-{server}.png")
     print(f"output-figures/server-load-{server}.png")
 
