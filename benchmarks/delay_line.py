@@ -33,6 +33,7 @@ use_project_python()
 import numpy
 
 from benchmarks.report import print_table
+from harness.browser.completion import packets
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
@@ -174,9 +175,7 @@ def used(user: Host, line_pid: int | None) -> tuple[float, float, float]:
     """Read the time in s, the CPU time of the delay line in us (0 without one) and the packets of user's interface."""
     cpu_ns = int(Path(f"/proc/{line_pid}/schedstat").read_text().split()[0]) if line_pid else 0
     with inside(user.pid):
-        lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
-    counts = next(line.partition(":")[2].split() for line in lines if line.strip().startswith(f"{user.interface}:"))
-    return time.monotonic(), cpu_ns / NS_PER_US, int(counts[1]) + int(counts[9])
+        return time.monotonic(), cpu_ns / NS_PER_US, packets(user.interface)
 
 
 def fetch_for(seconds: float, lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> None:

@@ -43,6 +43,7 @@ from experiments.pinned_server import (
     separate_cores,
 )
 from experiments.server_load_figure import STYLES, draw_server_load, server_load_lines
+from harness.browser import completion
 from harness.errors import InputError
 from harness.files import result_names
 from harness.files.table_files import write_table
@@ -134,14 +135,9 @@ class Bench:
     def counts(self) -> tuple[int, int, int]:
         """Return connections with data in the SYN, packets both ways, and wake-ups, all of the server and so far."""
         syn_data = fastopen.read_counters(self.server.pid)["TCPFastOpenPassive"]
-        return syn_data, self._packets(), sum(map(wake_ups, self.server_pids))
-
-    def _packets(self) -> int:
         with inside(self.server.pid):
-            lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
-        [counts] = [line.partition(":")[2].split() for line in lines if line.strip().startswith(self.server.interface)]
-        received, sent = counts[1], counts[9]       # proc(5)
-        return int(received) + int(sent)
+            both_ways = completion.packets(self.server.interface)
+        return syn_data, both_ways, sum(map(wake_ups, self.server_pids))
 
 
 def measure(bench: Bench, arguments: argparse.Namespace) -> list[LoadSample]:
