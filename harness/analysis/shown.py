@@ -1,16 +1,19 @@
 """Which load stands for a cell wherever one load is shown: in the figures and in the report, the same in both."""
 
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from harness.analysis.answers import doubtful_urls
 from harness.analysis.cell import Cell, plt_ms
 from harness.analysis.explanation import Explanation, explain
-from harness.analysis.requests import ShownRequest, log_problem, requests_of
-from harness.files.load_har import har_problem
+from harness.analysis.requests import ShownRequest, requests_of
+from harness.files.load_har import read_har
 from harness.files.results import LoadResult
+from harness.files.text_log import read_log
+from harness.system.untrusted import MissingFileError, UnreadableFileError
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,15 @@ def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
     """Give a line ``file:line: problem`` for each log and HAR of a load that counts and cannot be shown for it."""
     for cell in cells:
         for load in cell.loads:
-            if problem := log_problem(load):
-                yield problem
-            if load.record and explain(load, cell.rtt_ms) is None and (problem := har_problem(load)):
-                yield problem
+            yield from _problem(read_log, load.log)
+            if load.record and explain(load, cell.rtt_ms) is None:
+                yield from _problem(read_har, load)
+
+
+def _problem(read: Callable[[Any], object], what: object) -> Iterator[str]:
+    try:
+        read(what)
+    except MissingFileError:
+        return
+    except UnreadableFileError as error:
+        yield str(error)
