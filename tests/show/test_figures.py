@@ -35,7 +35,7 @@ NEWS_PAGE, POLL = "httpwww.news.example", "http://poll.test/"
 
 
 def draw(client: Path, page: str = NEWS_PAGE, rtt_ms: float = 20) -> Figure:
-    figure = draw_requests(selected(client).row(page, rtt_ms))
+    figure = draw_requests(selected(client).by_place[page, rtt_ms])
     assert figure is not None
     figure.canvas.draw()
     return figure
