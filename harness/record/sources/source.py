@@ -25,26 +25,9 @@ CAPTURES = "captures"
 """The folder of all bodies that an archive gives."""
 
 
-class Source:
-    """A source that is served: what it has (`brought`), and the servers that answer from it."""
-
-    def __init__(self, brought: Brought, served: ServedSource, archive: WebArchive | None = None) -> None:
-        self.brought, self.served, self._archive = brought, served, archive
-
-    def begin_page(self, name: str) -> None:
-        """Say that the page of this name is loaded now."""
-        self.served.begin_page(name)
-        if self._archive is not None:
-            self._archive.begin_page()
-
-    def complaints(self) -> list[str]:
-        """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
-        return self._archive.complaints() if self._archive is not None else []
-
-
 @contextmanager
 def source_file(path: Path, wanted: Sequence[str] | None,
-                list_pages: Callable[[Brought], None]) -> Iterator[tuple[Brought, Source | None]]:
+                list_pages: Callable[[Brought], None]) -> Iterator[tuple[Brought, ServedSource | None]]:
     """Give what a file has and, unless that is only figures, its servers, while the context lasts.
 
     `wanted` are the URLs of the pages that are to be recorded, None for those that `list_pages` then makes of what the
@@ -60,12 +43,12 @@ def source_file(path: Path, wanted: Sequence[str] | None,
         files = PageFiles(directory, NAME)
         files.mirror.mkdir(exist_ok=True)
         recording = read_recording(files.mirror, files.fetchlog) if any(files.mirror.iterdir()) else Recording()
-        with ServedSource(recording, files.mirror, directory) as served:
-            yield brought, Source(brought, served)
+        with ServedSource(brought, recording, files.mirror, directory) as served:
+            yield brought, served
 
 
 @contextmanager
-def web_archive(archive: WebArchive) -> Iterator[Source]:
+def web_archive(archive: WebArchive) -> Iterator[ServedSource]:
     """Give the servers that ask a web archive for whatever Chrome asks them for, while the context lasts."""
     with temporary_directory() as directory:
         brought = Brought(archive.name)
@@ -73,8 +56,8 @@ def web_archive(archive: WebArchive) -> Iterator[Source]:
         mirror = directory / NAME
         (mirror / CAPTURES).mkdir(parents=True)
         asked = _Asked(archive, brought, mirror / CAPTURES)
-        with ServedSource(Recording(), mirror, directory, asked.find) as served:
-            yield Source(brought, served, archive)
+        with ServedSource(brought, Recording(), mirror, directory, asked.find, archive=archive) as served:
+            yield served
 
 
 class _Asked:
