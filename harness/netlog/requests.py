@@ -67,7 +67,6 @@ class HttpTransaction:
     body_end: int | None = None
     closed: int | None = None
     net_error: int = 0
-    request_line: str = ""
     request_headers: Headers = ()
     status_line: str = ""
     response_headers: Headers = ()
@@ -230,7 +229,6 @@ def _request_head(version: str = "") -> Callable[[HttpTransaction, Event], None]
     """
     def read(hop: HttpTransaction, event: Event) -> None:
         hop.version = version
-        hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
         hop.request_headers = _headers(event)
     return read
 

@@ -55,39 +55,31 @@ def web_archive(archive: WebArchive) -> Iterator[ServedSource]:
         brought.missing = archive.missing
         mirror = directory / NAME
         (mirror / CAPTURES).mkdir(parents=True)
-        asked = _Asked(archive, brought, mirror / CAPTURES)
-        with ServedSource(brought, Recording(), mirror, directory, asked.find, archive=archive) as served:
+        answers: dict[str, Recorded] = {}
+        lock = threading.Lock()
+
+        def find(method: str, url: str) -> Recorded | None:
+            if (found := archive.find(method, url)) is None:
+                return None
+            with lock:
+                if url not in answers:
+                    answers[url] = _kept(found, brought, mirror)
+                return answers[url]
+
+        with ServedSource(brought, Recording(), mirror, directory, find, archive=archive) as served:
             yield served
 
 
-class _Asked:
-    """Captures, as answers of a recording whose bodies are in `folder`."""
-
-    def __init__(self, archive: WebArchive, brought: Brought, folder: Path) -> None:
-        self._archive, self._brought, self._folder = archive, brought, folder
-        self._answers: dict[str, Recorded] = {}
-        self._lock = threading.Lock()
-
-    def find(self, method: str, url: str) -> Recorded | None:
-        """Return the capture of a URL."""
-        found = self._archive.find(method, url)
-        if found is None:
-            return None
-        with self._lock:
-            if url not in self._answers:
-                self._answers[url] = self._kept(found)
-            return self._answers[url]
-
-    def _kept(self, found: Exchange) -> Recorded:
-        url, answer, content = found.request.url, found.answer, found.answer.content or b""
-        self._brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
-        body = None
-        if not answer.redirect_url and answer.status not in BODILESS:
-            body = Body(f"{CAPTURES}/{len(self._brought.exchanges)}")
-            (self._folder.parent / body.file).write_bytes(content)
-        numbered = ((NUMBER, str(len(self._brought.exchanges))), *(answer.headers or ()))
-        kept = replace(answer, headers=numbered, body=body, content=None, content_bytes=len(content))
-        return recorded(replace(found, answer=kept), place_of(url), inf)
+def _kept(found: Exchange, brought: Brought, mirror: Path) -> Recorded:
+    """Return a capture as an answer of a recording whose body is in the folder CAPTURES of `mirror`."""
+    answer, content, body = found.answer, found.answer.content or b"", None
+    brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
+    if not answer.redirect_url and answer.status not in BODILESS:
+        body = Body(f"{CAPTURES}/{len(brought.exchanges)}")
+        (mirror / body.file).write_bytes(content)
+    numbered = ((NUMBER, str(len(brought.exchanges))), *(answer.headers or ()))
+    kept = replace(answer, headers=numbered, body=body, content=None, content_bytes=len(content))
+    return recorded(replace(found, answer=kept), place_of(found.request.url), inf)
 
 
 def list_pages(list_file: Path, source: Brought) -> None:
