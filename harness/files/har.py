@@ -34,8 +34,7 @@ from harness.files.exchange import (
     Request,
     fate_of,
 )
-from harness.files.har_form import OwnEntry, Posted, pairs_of
-from harness.files.har_times import handshake_ms, time_ms
+from harness.files.har_form import OwnEntry, Posted, handshake_ms, pairs_of, time_ms
 from harness.files.headers import Headers, length_in
 from harness.files.moments import EPOCH, moment_of
 
