@@ -45,7 +45,7 @@ from harness.record.recorder import (
 from harness.record.sources.brought import Figures
 from harness.record.sources.reader import KINDS
 from harness.record.sources.served import ServedSource
-from harness.record.sources.source import list_pages, say_left_out, source_file, web_archive
+from harness.record.sources.source import say_left_out, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint
@@ -83,8 +83,7 @@ def main() -> int:
         archive = WebArchive(options.as_of, options.archive) if options.as_of else None
         with web_archive(archive) if archive else contextlib.nullcontext() as asked:
             return record_pages(options, list_file, asked)
-    wanted = [page.url for page in read_pages(list_file)] if list_file.exists() else None
-    with source_file(options.source, wanted, lambda brought: list_pages(list_file, brought)) as (brought, source):
+    with source_file(options.source, list_file) as (brought, source):
         if brought.figures is not None:
             return make_synthetic(options, brought.figures)
         return record_pages(options, list_file, source)

@@ -1,7 +1,7 @@
 """Where pages come from that others recorded: a file that is read first, or an archive that is asked meanwhile."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from harness.errors import InputError, first_few, printable
 from harness.files.exchange import Body, Exchange, place_of
 from harness.files.headers import BODILESS
-from harness.files.pages import PageFiles
+from harness.files.pages import PageFiles, read_pages
 from harness.mirror.answers import Recorded, recorded
 from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.brought import NUMBER, Brought
@@ -26,20 +26,20 @@ CAPTURES = "captures"
 
 
 @contextmanager
-def source_file(path: Path, wanted: Sequence[str] | None,
-                list_pages: Callable[[Brought], None]) -> Iterator[tuple[Brought, ServedSource | None]]:
+def source_file(path: Path, list_file: Path) -> Iterator[tuple[Brought, ServedSource | None]]:
     """Give what a file has and, unless that is only figures, its servers, while the context lasts.
 
-    `wanted` are the URLs of the pages that are to be recorded, None for those that `list_pages` then makes of what the
-    file names. Raises InputError when it cannot be read.
+    The pages to be recorded are those in `list_file`, which is made of those that the file names if there is none.
+    Raises InputError when either cannot be read.
     """
+    wanted = [page.url for page in read_pages(list_file)] if list_file.exists() else None
     with temporary_directory() as directory:
         brought = bring(path, wanted, directory)
         if brought.figures is not None:
             yield brought, None
             return
         if wanted is None:
-            list_pages(brought)
+            list_pages(list_file, brought)
         files = PageFiles(directory, NAME)
         files.mirror.mkdir(exist_ok=True)
         recording = read_recording(files.mirror, files.fetchlog) if any(files.mirror.iterdir()) else Recording()
@@ -83,12 +83,10 @@ def _kept(found: Exchange, brought: Brought, mirror: Path) -> Recorded:
 
 
 def list_pages(list_file: Path, source: Brought) -> None:
-    """Write the source's own pages into `list_file` unless it is there, and say so.
+    """Write the source's own pages into `list_file`, which is not there, and say so.
 
     Raises InputError when the source does not say which of its answers are pages, or none of them can be recorded.
     """
-    if list_file.exists():
-        return
     pages = [url for url in source.pages if url.startswith(("http://", "https://"))]
     urls = recordable(pages)
     if pages and not urls:
