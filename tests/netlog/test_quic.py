@@ -21,12 +21,12 @@ def netlog(tmp_path_factory: pytest.TempPathFactory) -> NetLog:
 
 
 def test_sessions_are_connections_and_tcp_carried_no_request(netlog: NetLog) -> None:
-    assert [(each.name, each.address.partition(":")[0], each.quic, each.early, each.error, each.backup)
+    assert [(each.name, each.address.partition(":")[0], each.quic, each.early, each.error)
             for each in netlog.connections] == [
-        ("first.example:443", "127.0.0.1", True, None, 0, False),
-        ("second.example:443", "127.0.0.2", True, None, 0, False),
-        ("first.example:443", "127.0.0.1", True, True, 0, False),
-        ("second.example:443", "127.0.0.2", True, True, 0, False)]
+        ("first.example:443", "127.0.0.1", True, None, 0),
+        ("second.example:443", "127.0.0.2", True, None, 0),
+        ("first.example:443", "127.0.0.1", True, True, 0),
+        ("second.example:443", "127.0.0.2", True, True, 0)]
     assert [each.requests for each in netlog.connections] == [13, 11, 13, 11]
     for each in netlog.connections:
         assert each.connected is not None
