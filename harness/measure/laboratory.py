@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
+
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.program import Browser, require_shim
@@ -28,7 +30,7 @@ from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delayed_links
 from harness.network.middlebox import StandingBox, standing
 from harness.network.rates import check_home_link
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import AUTHORITY, Authority, open_authority
 from harness.system import fastopen
@@ -195,13 +197,9 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
     remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
-    how = ServerSettings(
-        mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
-        http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
-        tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
-        authority=authority, balancer=settings.balancer, early=settings.early,
-        compare_transports=settings.compare_transports)
-    with running_servers(star, how, work_dir) as servers:
+    with running_servers(star, web.page_set.files.mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
+                         work_dir, logdir=server_log_dir, delays_ms=delays_ms, user=user, names=web.servers,
+                         held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
         yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
                "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
 

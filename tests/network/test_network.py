@@ -21,7 +21,7 @@ from harness.network.links import delayed_links
 from harness.network.needs import kernel_has_netem
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system import fastopen
 from harness.system.netns import inside
@@ -118,11 +118,8 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path, d
     for name in HOSTS:
         mirror.add(f"http://{name}/", f"<!doctype html><title>one</title>{document}")
     mirror.finish(f"http://{HOSTS[0]}/")
-    settings = ServerSettings(
-        mirror=tmp_path / "small", fetchlog=tmp_path / "small.fetchlog", port=PORT, tls_port=PORT + 1,
-        http="1.0", server="threaded", logdir=tmp_path / "serverlogs", delays_ms=(SPEEDS.delay_net_ms,),
-        user=invoking_user())
-    with running_servers(star, settings, tmp_path):
+    with running_servers(star, tmp_path / "small", tmp_path / "small.fetchlog", {"port": PORT}, tmp_path,
+                         logdir=tmp_path / "serverlogs", delays_ms=[SPEEDS.delay_net_ms], user=invoking_user()):
         times_ms, counters = interleaved_fetches(star, rounds=7)
     saving_ms = statistics.median(times_ms[0]) - statistics.median(times_ms[1])
     print(f"off {times_ms[0]}, on {times_ms[1]}, saving {saving_ms:.2f} ms")
