@@ -68,8 +68,8 @@ class Laboratory:
     browser: Browser
     browsing_user: User
     work_dir: Path
-    hack_dns: Path
-    """What loads read."""
+    remaps: Sequence[Remap]
+    """Which address stands for which site."""
     shim: Path
     client_dir: Path
     server_log_dir: Path
@@ -92,6 +92,8 @@ class Laboratory:
     middlebox: StandingBox | None = None
     """What stands on the way to the servers."""
     network: ClassVar[NetworkKind] = "star"
+    nice: ClassVar[int] = 0
+    """Chrome's, by nice(1)."""
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
 
@@ -134,9 +136,9 @@ class Laboratory:
         """Note what arrives at `user` while this lasts."""
         return noting_arrivals(self.star.user)
 
-    def of_load(self, tfo: int) -> dict[str, Any]:  # noqa: ARG002 (on loopback it matters)
-        """Return what the network asks of a load besides, in a load with or without TFO (PageLoad)."""
-        return {}
+    def loopback_tfo(self, tfo: int) -> bool:  # noqa: ARG002 (on loopback it matters)
+        """Tell whether Chrome uses TFO towards loopback addresses in a load with or without TFO (ChromeSettings)."""
+        return False
 
     def server_logs(self, tfo: int) -> list[Path]:
         """Return the directories in which the servers log a load with or without TFO."""
@@ -196,12 +198,13 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
-    remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
+    remaps = remaps_to(star, web)
+    write_hack_dns(results_dir / HACK_DNS, remaps)        # for people, and for --on-user
     with running_servers(star, web.page_set.files.mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
                          work_dir, logdir=server_log_dir, delays_ms=delays_ms, user=user, names=web.servers,
                          held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
         yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
-               "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
+               "remaps": remaps}
 
 
 @contextmanager
@@ -228,12 +231,11 @@ def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | Non
     }
 
 
-def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:
-    """Write the file that leads Chrome from each site's name to its server; return its path."""
+def remaps_to(star: Star, web: ReplayedWeb) -> list[Remap]:
+    """Return what leads Chrome from each site's name to its server."""
     ports = {"http": web.settings.port, "https": web.settings.https_port}
-    write_hack_dns(path, [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
-                          for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)])
-    return path
+    return [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
+            for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)]
 
 
 def _folder_for_nothing(work_dir: Path) -> Path:

@@ -22,8 +22,6 @@ from harness.system import fastopen
 from harness.system.scratch import temporary_directory
 
 LOOPBACK: NetworkKind = "loopback"
-NICE = 10
-"""Chrome's, by nice(1): servers stand for other machines, which wait for no browser. Only root could favour them."""
 
 
 class FastOpen(Enum):
@@ -65,10 +63,12 @@ class LoopbackLaboratory(Laboratory):
     """A laboratory whose hosts share one network namespace: one of its own, or the machine's."""
 
     network: ClassVar[NetworkKind] = LOOPBACK
+    nice: ClassVar[int] = 10
+    """Servers stand for other machines, which wait for no browser. Only root could favour them."""
     own_network: bool
 
     def switch_fastopen(self, tfo: int) -> None:
-        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`of_load`)."""
+        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`loopback_tfo`)."""
         if self.own_network:
             fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
 
@@ -84,13 +84,13 @@ class LoopbackLaboratory(Laboratory):
         """Note nothing: on loopback a packet arrives at once, and the server's log says when it was sent."""
         return nullcontext(Arrivals())
 
-    def of_load(self, tfo: int) -> dict[str, Any]:
-        """Give Chrome a lower priority than the servers have, and let it use TFO towards loopback addresses.
+    def loopback_tfo(self, tfo: int) -> bool:
+        """Let Chrome use TFO towards loopback addresses.
 
         In a namespace of our own the kernel's switch decides whether it then does; in the machine's own namespace only
         this option does, so that loads without TFO do not get it.
         """
-        return {"nice": NICE, "loopback_tfo": self.own_network or bool(tfo)}
+        return self.own_network or bool(tfo)
 
     def server_logs(self, tfo: int) -> list[Path]:
         """Return where the servers log a load.
