@@ -48,7 +48,6 @@ from harness.network.needs import check_programs
 from harness.network.star import Host
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
-from harness.system.lateness import latest_ms
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
@@ -162,10 +161,11 @@ def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
         sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        before, mark = usage(user, line_pid), lab.delay.mark()
+        before, began_at_s = usage(user, line_pid), time.time()
         found = Sampling(before, before)
         yield found
-        found.after, found.latest_ms = usage(user, line_pid), latest_ms(mark, lab.delay.mark())
+        found.after = usage(user, line_pid)
+        found.latest_ms = lab.delay.latest_ms(began_at_s, time.time()) or 0.0
         printed, _ = sampler.communicate(timeout=30)
         if sampler.returncode != 0:
             raise ExperimentError("connect_times.py failed")

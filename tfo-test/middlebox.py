@@ -5,7 +5,7 @@
 
 Run it inside the network namespace of the host whose paths are broken (tfo.py --middlebox does). It prints `ready` when
 it stands, and ends on SIGTERM or Ctrl-C, taking its rule with it. How many SYNs it saw and touched is counted in the
-shared memory of --counts-fd (harness/system/syn_counts.py). A SYN waits here for some 0.1 ms, with TFO and without.
+shared memory of --counts-fd (harness/system/shared_numbers.py). A SYN waits here for some 0.1 ms, with TFO and without.
 """
 
 import sys
@@ -25,7 +25,7 @@ from harness.network.syn import Syn
 from harness.system.delay_queue import Packet, be_punctual, queued_packets
 from harness.system.options import OptionParser, Whole
 from harness.system.processes import terminate_as_interrupt
-from harness.system.syn_counts import SynCounts
+from harness.system.shared_numbers import shared_numbers
 
 QUEUE_NUMBER = 2
 """1 is the delay line's, in the same namespace."""
@@ -47,7 +47,7 @@ def main() -> int:
     parser.add_argument("--addresses", type=addresses, required=True, metavar="ADDRESS,...", help="to whom they go")
     parser.add_argument("--counts-fd", type=Whole(0, 2**20), required=True, help="descriptor of the counts' memory")
     arguments = parser.parse_args()
-    counts, box, behind = SynCounts(arguments.counts_fd), arguments.box, arguments.addresses
+    counts, box, behind = shared_numbers(arguments.counts_fd), arguments.box, arguments.addresses
 
     def pass_on(packet: ChangeablePacket) -> None:
         """Do to a SYN what the box does, and let it go on, or not."""
@@ -56,7 +56,8 @@ def main() -> int:
             packet.accept()
             return
         touched = is_touched(box, syn)
-        counts.count(touched=touched)
+        counts[0] += 1
+        counts[1] += touched
         if touched and box.drops:
             packet.drop()
             return

@@ -126,7 +126,7 @@ class Laboratory:
 
     def syns(self) -> list[int]:
         """Return how many SYNs the middlebox has seen and touched so far; [] without one."""
-        return self.middlebox.counts.read() if self.middlebox else []
+        return [int(count) for count in self.middlebox.counts] if self.middlebox else []
 
     def delay_line_drops(self) -> int:
         """Return how many packets the delay line has lost so far."""

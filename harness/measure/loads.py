@@ -43,7 +43,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
 
     cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.web.servers) if load.tfo \
         else nullcontext()
-    with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks, cookies:
+    with lab.noting_arrivals() as arrivals, ticking() as ticks, cookies:
         report = run_chrome(lab, load, directory, begin_anew)
     after = lab.counters()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)

@@ -126,7 +126,7 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step])
     waited_ms = ticks.grown_ms("waited", start_s, end_s)
     return Timekeeping(
         late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),
-        delay_line_late_ms=ticks.late_ms(start_s, end_s),
+        delay_line_late_ms=evidence.lab.delay.latest_ms(start_s, end_s),
         steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
         others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from harness.errors import ExperimentError
 from harness.system.commands import run
-from harness.system.lateness import LatenessCounts
+from harness.system.lateness import note_lateness
 from harness.system.processes import HIGHEST_PRIORITY, terminate_as_interrupt
 
 QUEUE_NUMBER = 1
@@ -64,8 +64,8 @@ class KernelQueue(Protocol):
 class DelayQueue:
     """Packets under way, the one due first on top; of equal ones, the one that came first."""
 
-    def __init__(self, lateness: LatenessCounts | None = None) -> None:
-        """Count how late each packet was let go in `lateness`."""
+    def __init__(self, lateness: "memoryview[float] | None" = None) -> None:
+        """Note how late packets are let go in `lateness` (harness.system.lateness)."""
         self._lateness = lateness
         self._held: list[tuple[float, int, float, Packet]] = []
         self._count = 0
@@ -103,7 +103,7 @@ class DelayQueue:
             _, _, unread_s, packet = heapq.heappop(held)
             packet.accept()
             if self._lateness is not None:
-                self._lateness.count(late_s + unread_s)
+                note_lateness(self._lateness, late_s + unread_s)
         return None
 
 
