@@ -91,18 +91,14 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
 
 
 def each_usable(pages: Iterable[Page], read: Callable[[Page], Found]) -> dict[Page, Found]:
-    """Return what `read` gives for each page; say why it gives nothing for the others."""
-    found = {page: or_say_why(page, read) for page in pages}
-    return {page: of_page for page, of_page in found.items() if of_page is not None}
-
-
-def or_say_why(page: Page, read: Callable[[Page], Found]) -> Found | None:
-    """Return what `read` gives for a page; None, with a line that says why, where no load of it can be used."""
-    try:
-        return read(page)
-    except ExperimentError as error:
-        print(printable(str(error)), file=sys.stderr, flush=True)
-        return None
+    """Return what `read` gives for each page; say why it gives nothing for those of which no load can be used."""
+    found = {}
+    for page in pages:
+        try:
+            found[page] = read(page)
+        except ExperimentError as error:        # noqa: PERF203 (a few pages)
+            print(printable(str(error)), file=sys.stderr, flush=True)
+    return found
 
 
 def read_page(loads: Sequence[LoadResult], page: Page, unusable: Collection[tuple[str, int]]) -> Measured:

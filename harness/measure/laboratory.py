@@ -27,7 +27,7 @@ from harness.measure.preflight import PageSet, check_connection_limit
 from harness.measure.proven_rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
-from harness.network.links import Delay, delay_line_drops, delayed_links
+from harness.network.links import Delay, delay_line_drops, delayed_links, home_drops
 from harness.network.middlebox import StandingBox, standing
 from harness.network.rates import check_home_link
 from harness.network.servers import running_servers
@@ -119,18 +119,16 @@ class Laboratory:
         """Switch TFO off (0) or on (1) in the kernel of every host."""
         fastopen.set_fastopen(self.star.pids, fastopen.ON if tfo else fastopen.OFF)
 
-    def counters(self) -> Counters:
-        """Return where the kernel's counters stand: of `user`, and summed over the servers."""
+    def counts(self) -> Counters:
+        """Return where all counts stand that grow over a load: the kernel's, of `user` and summed over the servers; of
+        packets that were lost by the delay line, and by the buffers of user's own link where packets queue before it;
+        and of the SYNs that the middlebox saw and touched.
+        """
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
-        return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers}
-
-    def syns(self) -> list[int]:
-        """Return how many SYNs the middlebox has seen and touched so far; [] without one."""
-        return [int(count) for count in self.middlebox.counts] if self.middlebox else []
-
-    def delay_line_drops(self) -> int:
-        """Return how many packets the delay line has lost so far."""
-        return delay_line_drops(self.star.user)
+        return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers,
+                "delay line": {"drops": delay_line_drops(self.star.user)},
+                "buffers": home_drops(self.star) if self.queues_at_home else {},
+                "middlebox": self.middlebox.counts() if self.middlebox else {}}
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
         """Note what arrives at `user` while this lasts."""

@@ -22,7 +22,6 @@ from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
 from harness.measure.record import record
 from harness.network.cookies import cookies_for_a_load
-from harness.network.links import home_drops
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
 from harness.system.ticker import ticking
@@ -45,15 +44,12 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
         else nullcontext()
     with lab.noting_arrivals() as arrivals, ticking() as ticks, cookies:
         report = run_chrome(lab, load, directory, begin_anew)
-    after = lab.counters()
+    after = lab.counts()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
         lab=lab, load=load, report=report, requests=_logged(lab, load, before.at_s, before.logs),
         har=_har_log(directory / f"{load.page.name}.har"),
-        counters={side: fastopen.difference(after[side], before.counters[side]) for side in after},
-        delay_line_drops=lab.delay_line_drops() - before.delay_line_drops,
-        buffer_drops=fastopen.difference(home_drops(lab.star), before.home_drops) if before.home_drops else None,
-        syns=[now - then for now, then in zip(lab.syns(), before.syns, strict=True)],
+        grown={what: fastopen.difference(counts, before.counts[what]) for what, counts in after.items()},
         began_s=before.at_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
@@ -65,18 +61,14 @@ class _Before:
     """Where everything stood that grows over a load, when it began; `at_s` is in s since the epoch."""
 
     logs: Mapping[Path, int]
-    counters: Counters
-    delay_line_drops: int
-    home_drops: dict[str, int]
-    syns: Sequence[int]
+    counts: Counters
     at_s: float
 
 
 def _before(lab: Laboratory, load: Load) -> _Before:
     """Look where everything stands, and tell the servers that a load begins."""
     mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms, early=load.over.early)
-    return _Before(_ends_of_logs(lab, load), lab.counters(), lab.delay_line_drops(),
-                   home_drops(lab.star) if lab.queues_at_home else {}, lab.syns(), time.time())
+    return _Before(_ends_of_logs(lab, load), lab.counts(), time.time())
 
 
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:

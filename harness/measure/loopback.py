@@ -72,13 +72,9 @@ class LoopbackLaboratory(Laboratory):
         if self.own_network:
             fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
 
-    def counters(self) -> Counters:
+    def counts(self) -> Counters:
         """Return where the kernel's counters stand; none in the machine's own namespace, where others count, too."""
         return {self.network: fastopen.read_counters(os.getpid())} if self.own_network else {}
-
-    def delay_line_drops(self) -> int:
-        """Return 0: there is no delay line."""
-        return 0
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
         """Note nothing: on loopback a packet arrives at once, and the server's log says when it was sent."""
@@ -139,4 +135,4 @@ def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: 
     def in_words(rtts_ms: RttsMs) -> str:
         return f"RTT of {measured_in_words(rtts_ms)}, {wanted_ms:g} ms wanted (first answers are held for two)"
 
-    return proven_rtts_ms(lambda: measure_held_rtts(places, wanted_ms), wanted_ms, in_words, patience_s)
+    return proven_rtts_ms(lambda: measure_held_rtts(places), wanted_ms, in_words, patience_s)

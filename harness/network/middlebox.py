@@ -24,9 +24,13 @@ class StandingBox:
 
     kind: Middlebox
     servers: tuple[str, ...]
-    counts: "memoryview[float]"
-    """How many SYNs came to it, and how many of them it touched."""
+    numbers: "memoryview[float]"
     program: Companion
+
+    def counts(self) -> dict[str, int]:
+        """Return how many SYNs came to it so far, and how many of them it touched."""
+        seen, touched = self.numbers
+        return {"seen": int(seen), "touched": int(touched)}
 
 
 @contextmanager
@@ -34,8 +38,8 @@ def standing(star: Star, kind: Middlebox, seed: int) -> Iterator[StandingBox]:
     """Have a box stand before those servers that `seed` chooses while this lasts. Raises ExperimentError."""
     servers = tuple(kind.on_paths_to([*star.servers], seed))
     addresses = ",".join(star.servers[name].address for name in servers)
-    with sharing(2) as (descriptor, counts):
+    with sharing(2) as (descriptor, numbers):
         command = [sys.executable, str(PROGRAM), "--interface", star.user.interface, "--box", kind.box.value,
                    "--addresses", addresses, "--counts-fd", str(descriptor)]
         with running(command, "ready", "the middlebox", star.user.pid, [descriptor]) as program:
-            yield StandingBox(kind, servers, counts, program)
+            yield StandingBox(kind, servers, numbers, program)

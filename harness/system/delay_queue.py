@@ -150,21 +150,22 @@ def forward(kernel_queue: KernelQueue, held: DelayQueue) -> None:
 
 
 def delay_packets(hold: Callable[[Packet], None], held: DelayQueue, rules: Iterable[Sequence[str]],
-                  programs: Sequence[str] = ("iptables",), head_bytes: int = 0) -> None:
+                  programs: Sequence[str] = ("iptables",), *, head_bytes: int = 0,
+                  queue_number: int = QUEUE_NUMBER) -> None:
     """Be a delay: have `hold` put every packet that matches `rules` into `held`, and let it go when it is due.
 
-    `hold` can read the first `head_bytes` of a packet. Prints `ready` when packets are being delayed. Lasts until
-    SIGTERM or Ctrl-C, and takes its rules with it. Raises ExperimentError.
+    `hold` can read the first `head_bytes` of a packet, and may let it go or drop it itself. Prints `ready` when packets
+    are being delayed. Lasts until SIGTERM or Ctrl-C, and takes its rules with it. Raises ExperimentError.
     """
     from netfilterqueue import COPY_META, COPY_PACKET, NetfilterQueue
 
     terminate_as_interrupt()
     queue = NetfilterQueue()
-    queue.bind(QUEUE_NUMBER, hold, max_len=QUEUE_LENGTH, mode=COPY_PACKET if head_bytes else COPY_META,
+    queue.bind(queue_number, hold, max_len=QUEUE_LENGTH, mode=COPY_PACKET if head_bytes else COPY_META,
                range=head_bytes, sock_len=SOCKET_BUFFER_BYTES)
     try:
         be_punctual()
-        with queued_packets(rules, programs):
+        with queued_packets(rules, programs, queue_number):
             print("ready", flush=True)
             forward(queue, held)
     except KeyboardInterrupt:

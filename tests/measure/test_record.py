@@ -65,7 +65,7 @@ def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_client
     arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
     evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab, arrivals=arrivals,
                                ticks=IDLE)
-    evidence.report = {"silences": [["10.0.0.4", 100.0, 500.0, False]]}
+    evidence.report = {"silences": [{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]}
     record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
     kept = timekeeping_of(cast(Evidence, evidence), record, ())
     assert kept is not None
