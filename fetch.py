@@ -54,7 +54,7 @@ from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.system.atomic import write_atomically
 from harness.system.options import TIMEOUT_S, OptionParser, Whole, day, page_list_name, web_address
 from harness.system.privileges import leave_root
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
@@ -108,7 +108,7 @@ def record_pages(options: argparse.Namespace, list_file: Path, source: Source | 
         print(f"{options.name}: every page of {list_file.name} is recorded already")
         return 0
     plan = make_plan(options, wanted, source)
-    with counted(len(wanted), "pages") as progress:
+    with Steps(len(wanted), "pages") as progress:
         outcome = record(plan, progress.done)
     return report(outcome, options)
 

@@ -31,7 +31,7 @@ from harness.sweep.options import SweepSettings, asked_for, parse_arguments, to_
 from harness.sweep.recordings import installed_recordings, planned, record_missing, recorded
 from harness.sweep.report import write_outputs
 from harness.system.privileges import act_as, invoking_user, leave_root, require_root
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 
 
@@ -80,7 +80,7 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
     missing = [job for job in jobs if folder.outcome(job.unit.key) is None]
     print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
     if missing:
-        with connected(asked) as client, counted(len(missing), "sites") as progress:
+        with connected(asked) as client, Steps(len(missing), "sites") as progress:
             Driver(client, folder, Patience(options.wait, options.patience), say=progress.say, done=progress.done,
                    counts=done).run(missing)
 

@@ -41,7 +41,7 @@ from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
 from harness.system.privileges import passable_temp_root
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 
 DELAYS_MS = (0.0, 50.0)
@@ -82,7 +82,7 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     with running_laboratory(speeds, web, browser, netem=netem, initiators=delay_ms > 0) as lab:
         plan = plan_loads(pages, settings.testruns, settings.tfos, settings.seed)
         said = {**known(web, browser, speeds, netem=netem), **found_in(lab)}
-        series = Experiment(lab=lab, to_do=plan, description=said).measure(counted(len(plan)))
+        series = Experiment(lab=lab, to_do=plan, description=said).measure(Steps(len(plan)))
         unusable = {(measured.load.page.name, measured.load.run) for measured in last_tries(series)
                     if any(reason.blame is Blame.PAGE for reason in measured.why_not)}
         results = read_results(lab.client_dir)

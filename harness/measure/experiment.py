@@ -30,7 +30,7 @@ from harness.network.needs import real_time_allowed
 from harness.network.rtt import RttError
 from harness.network.star import LinkSpeeds
 from harness.system import environment
-from harness.system.progress import Steps, counted
+from harness.system.progress import Steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +173,7 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
     ExperimentError when servers or delay line have ended.
     """
     status, planned = 0, [len(stage.to_do) for stage in stages]
-    progress = counted(sum(planned))
+    progress = Steps(sum(planned))
     for number, stage in enumerate(stages):
         earlier, later = stage.earlier, sum(planned[number + 1:])
         try:
