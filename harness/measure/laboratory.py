@@ -73,10 +73,8 @@ class Laboratory:
     shim: Path
     client_dir: Path
     server_log_dir: Path
-    delaynet_ms: float
-    rtt_ms: float
     measured_rtt_ms: dict[str, float]
-    initiators: bool
+    initiators: bool = False
     """Whether Chrome reports what caused each request, which takes time."""
     trusted_key: str | None
     """Fingerprint of the servers' certificate authority, see harness.replay.authority; None when all is plain http."""
@@ -101,6 +99,16 @@ class Laboratory:
     def settings(self) -> Settings:
         """What was chosen for the experiment."""
         return self.web.settings
+
+    @property
+    def delaynet_ms(self) -> float:
+        """One-way delay of the servers' links, after which folders are named."""
+        return self.speeds.delay_net_ms
+
+    @property
+    def rtt_ms(self) -> float:
+        """Round-trip time to a server."""
+        return self.speeds.rtt_ms
 
     @property
     def queues_at_home(self) -> bool:
@@ -163,8 +171,7 @@ class Hosts:
             rtts_ms = proven_rtts_of_star_ms(self.star, UNUSED_PORT, speeds, netem=self.netem, patience_s=patience_s)
             if speeds.home_is_narrow:
                 print(check_home_link(self.star, speeds), flush=True)
-            yield Laboratory(**self.fields, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
-                             measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
+            yield Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
                              experiment_id=experiment_id or new_experiment_id())
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, kernel_has_netem
-from harness.network.star import Host, LinkSpeeds, Star, netem_limit
+from harness.network.star import Host, LinkSpeeds, Star, netem_qdisc
 from harness.system.commands import run
 from harness.system.companions import Companion, running
 from harness.system.lateness import SLOTS, latest_ms
@@ -58,6 +58,11 @@ class Delay:
         return None if self.lateness is None else latest_ms(self.lateness, start_s, end_s)
 
 
+def no_delay(star: Star) -> Delay:
+    """Return that no packet is held."""
+    return Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
+
+
 @contextmanager
 def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay]:
     """Make the RTT between user and each server what `speeds` say for as long as this lasts.
@@ -69,7 +74,7 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
         _change_delays(star, speeds)
     check_qdiscs(star, speeds, netem)
     if netem or speeds.longest_rtt_ms == 0:
-        yield Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
+        yield no_delay(star)
         return
     held_ms = {star.servers[name].address: rtt_ms for name, rtt_ms in speeds.rtts_ms(star.servers).items()}
     with sharing(2 * SLOTS) as (descriptor, lateness):
@@ -84,12 +89,10 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
 def _change_delays(star: Star, speeds: LinkSpeeds) -> None:
     """Give both ends of each server's link its delay. Raises ExperimentError with what tc said.
 
-    netem hangs below HTB's class 5:1 there, where Mininet puts it (mininet.link.TCIntf.delayCmds).
+    netem hangs below HTB's class 5:1 there.
     """
     def command(interface: str, name: str) -> str:
-        delay_ms = speeds.delay_of(name)
-        return f"qdisc replace dev {interface} parent 5:1 handle 10: netem delay {delay_ms:g}ms " \
-               f"limit {netem_limit(speeds.bw_net_mbit, delay_ms)}"
+        return f"qdisc replace dev {interface} {netem_qdisc(speeds.bw_net_mbit, speeds.delay_of(name))}"
 
     ports = [command(server.port, name) for name, server in star.servers.items() if server.port]
     for pid, commands in [(star.switch_pid, ports),

@@ -6,7 +6,6 @@ tfo-test/delay_line.py gives all packets one delay, connie/lab/paths.py each add
 killed, packets are dropped, not passed on undelayed: an experiment without its delay must fail, not look fast.
 """
 
-import ctypes
 import gc
 import heapq
 import os
@@ -20,6 +19,7 @@ from typing import Protocol
 from harness.errors import ExperimentError
 from harness.system.commands import run
 from harness.system.lateness import note_lateness
+from harness.system.libc import call
 from harness.system.processes import HIGHEST_PRIORITY, terminate_as_interrupt
 
 QUEUE_NUMBER = 1
@@ -216,4 +216,4 @@ def be_punctual() -> None:
         except PermissionError:
             raise ExperimentError("no priority over other programs here, and without it packets would be late; "
                                   "give the container --privileged: docs/install.md") from None
-    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    call("prctl", PR_SET_TIMERSLACK, 1, 0, 0, 0)
