@@ -49,14 +49,10 @@ def main() -> int:
     packets = DelayQueue(None if arguments.lateness_fd is None else shared_numbers(arguments.lateness_fd))
 
     def hold(packet: Packet) -> None:
-        """Take a packet from the kernel. Only its verdict is ever needed, never its bytes."""
-        packets.hold(packet, delay_s)
+        """Take a packet from the kernel. Where all have one delay, its bytes are not needed."""
+        packets.hold(packet, delays_s.get(packet.get_payload()[SOURCE], delay_s) if delays_s else delay_s)
 
-    def hold_for_its_own(packet: Packet) -> None:
-        """Take a packet that has a delay by where it comes from."""
-        packets.hold(packet, delays_s.get(packet.get_payload()[SOURCE], delay_s))
-
-    delay_packets(hold_for_its_own if delays_s else hold, packets, [["PREROUTING", "-i", arguments.interface]],
+    delay_packets(hold, packets, [["PREROUTING", "-i", arguments.interface]],
                   head_bytes=HEAD_BYTES if delays_s else 0)
     return 0
 

@@ -48,11 +48,6 @@ class Experiment:
     later: int = 0
     """How many loads are planned at other RTTs after these, for the time left."""
 
-    @property
-    def goal(self) -> Goal | None:
-        """When a page is loaded often enough; None: as often as planned."""
-        return self.lab.settings.goal
-
     def measure(self, progress: Steps) -> list[Measured]:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
         write_experiment(self.lab.client_dir, self.lab.delaynet_ms, self.description)
@@ -72,7 +67,8 @@ class Experiment:
     def _load_all(self, series: Series, progress: Steps) -> None:
         """Do all loads, and more for the goal."""
         to_do, begun = [*self.to_do], len(series.done)
-        goal, retries, pages = self.goal, self.lab.settings.retries, self.lab.web.page_set.pages
+        settings, pages = self.lab.settings, self.lab.web.page_set.pages
+        goal, retries = settings.goal, settings.retries
         while to_do:
             while load := next_load(to_do, series.judged, begun, retries):
                 before = series.judged
@@ -82,7 +78,7 @@ class Experiment:
                 if goal:
                     left = max(left, most_left(series.judged, goal, pages))
                 _tell(before, series.judged, progress, left + self.later, is_most=goal is not None)
-            more = more_loads(series.judged, goal, self.lab.settings.seed, pages) if goal else []
+            more = more_loads(series.judged, goal, settings.seed, pages) if goal else []
             if not (goal and more):
                 return
             to_do += more
@@ -181,7 +177,7 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
                 description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
                 at_this_rtt = Experiment(lab=lab, to_do=stage.to_do, earlier=earlier,
                                          later=later, description=description)
-                status = max(status, summarise(at_this_rtt.measure(progress), at_this_rtt.goal))
+                status = max(status, summarise(at_this_rtt.measure(progress), lab.settings.goal))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
             status = 1

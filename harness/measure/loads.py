@@ -50,7 +50,8 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
         lab=lab, load=load, report=report, requests=_logged(lab, load, before.at_s, before.logs),
         har=_har_log(directory / f"{load.page.name}.har"),
         grown={what: fastopen.difference(counts, before.counts[what]) for what, counts in after.items()},
-        began_s=before.at_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
+        began_s=before.at_s, ticks=ticks, arrivals=arrivals,
+        warm_up=read_warm_up(lab.client_dir, load.page.name) if load.run else None,
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
                      "sysctls": environment.sysctls(lab.star.user.pid)})
@@ -68,7 +69,8 @@ class _Before:
 def _before(lab: Laboratory, load: Load) -> _Before:
     """Look where everything stands, and tell the servers that a load begins."""
     mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms, early=load.over.early)
-    return _Before(_ends_of_logs(lab, load), lab.counts(), time.time())
+    ends = {path: size for folder in lab.server_logs(load.tfo) for path, size in ends_of_logs(folder).items()}
+    return _Before(ends, lab.counts(), time.time())     # the servers' logs hold all earlier loads, and grow with each
 
 
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:
@@ -95,11 +97,6 @@ def cell_of(lab: Laboratory, load: Load) -> Path:
     return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.transport)
 
 
-def _ends_of_logs(lab: Laboratory, load: Load) -> dict[Path, int]:
-    """Return where the servers' logs end before this load: they hold all earlier ones, and grow with each."""
-    return {path: size for directory in lab.server_logs(load.tfo) for path, size in ends_of_logs(directory).items()}
-
-
 def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, int]) -> list[ServerRequest]:
     """Return what the servers logged of this load, which began at `since_s`, when their logs ended at `since`.
 
@@ -107,10 +104,6 @@ def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, in
     """
     return [request for directory in lab.server_logs(load.tfo)
             for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
-
-
-def _warm_up(lab: Laboratory, load: Load) -> LoadRecord | None:
-    return read_warm_up(lab.client_dir, load.page.name) if load.run else None
 
 
 def _har_log(har: Path) -> dict[str, Any]:
