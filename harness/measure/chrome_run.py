@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -44,7 +45,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path,
             report = left.report(complaint)
             if capture:
                 left.keep_capture(capture.path)
-                report["capture"] = capture.as_record()
+                report["capture"] = asdict(capture.counts)
             if report.get("errors") or not report.get("plt_ms"):
                 report["logs"] = left.keep_output(output)
         return report

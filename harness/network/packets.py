@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import ExperimentError
+from harness.files.load_parts import CaptureCounts
 from harness.network.star import Host
 from harness.system.companions import Companion, started
 from harness.system.processes import stop
@@ -26,13 +27,7 @@ class Capture:
     """A capture in the file `path`. The counts are tcpdump's own, and known when it has ended."""
 
     path: Path
-    packets: int = 0
-    dropped: int = 0
-    problem: str | None = None
-
-    def as_record(self) -> dict[str, object]:
-        """Return what a load's record says of it."""
-        return {"packets": self.packets, "dropped": self.dropped, "problem": self.problem}
+    counts: CaptureCounts = CaptureCounts(0, 0)
 
 
 @contextmanager
@@ -54,7 +49,7 @@ def captured_packets(host: Host, directory: Path) -> Iterator[Capture]:
         yield capture
         dumping.check()
         stop(dumping.process)
-        _read_counts(capture, dumping)
+        capture.counts = _counts(dumping)
 
 
 def tcpdump(interface: str) -> list[str]:
@@ -67,15 +62,13 @@ def tcpdump(interface: str) -> list[str]:
             "-w", "-"]
 
 
-def _read_counts(capture: Capture, dumping: Companion) -> None:
-    """Take over the counts tcpdump ends with (tcpdump(1)): what it wrote, and what the kernel had to drop."""
+def _counts(dumping: Companion) -> CaptureCounts:
+    """Return the counts tcpdump ends with (tcpdump(1)): what it wrote, and what the kernel had to drop."""
     counts = {words: int(number) for number, words in
               re.findall(r"^(\d+) packets? (captured|dropped by kernel|dropped by interface)$", dumping.complained(),
                          re.MULTILINE)}
     if dumping.process.returncode != 0 or "captured" not in counts:
-        capture.problem = f"tcpdump ended with status {dumping.process.returncode}: {dumping.last_words()}"
-        return
-    capture.packets = counts.pop("captured")
-    capture.dropped = sum(counts.values())
-    if capture.dropped:
-        capture.problem = f"tcpdump lost {capture.dropped} packets and wrote {capture.packets}"
+        return CaptureCounts(0, 0, f"tcpdump ended with status {dumping.process.returncode}: {dumping.last_words()}")
+    packets = counts.pop("captured")
+    dropped = sum(counts.values())
+    return CaptureCounts(packets, dropped, f"tcpdump lost {dropped} packets and wrote {packets}" if dropped else None)
