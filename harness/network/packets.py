@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import ExperimentError
@@ -27,7 +27,7 @@ class Capture:
     """A capture in the file `path`. The counts are tcpdump's own, and known when it has ended."""
 
     path: Path
-    counts: CaptureCounts = CaptureCounts(0, 0)
+    counts: CaptureCounts = field(default_factory=lambda: CaptureCounts(0, 0))
 
 
 @contextmanager
