@@ -81,8 +81,7 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
     print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
     if missing:
         with connected(asked) as client, Steps(len(missing), "sites") as progress:
-            Driver(client, folder, Patience(asked.wait_s, asked.patience_s), say=progress.say, done=progress.done,
-                   counts=done).run(missing)
+            Driver(client, folder, Patience(asked.wait_s, asked.patience_s), progress, done).run(missing)
 
     # Report: statistics over sites.
     report(asked, folder)
