@@ -15,16 +15,15 @@ from before to after each situation.
 """
 
 import argparse
-import http.client
+import os
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
@@ -33,19 +32,20 @@ use_project_python()
 
 import numpy
 
-from benchmarks.laboratory import laboratory, read_page_set
 from benchmarks.report import print_table
+from harness.browser.completion import packets
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
-from harness.files.pages import BUNDLED
-from harness.measure.laboratory import Laboratory
+from harness.files.pages import BUNDLED, PageFiles
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
-from harness.measure.preflight import PageSet
+from harness.measure.preflight import PageSet, check_browser, check_pages
 from harness.measure.settings import Settings
+from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
-from harness.network.star import Host
+from harness.network.star import Host, LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
@@ -57,37 +57,31 @@ from harness.system.signals import run_interruptible
 CONNECT_TIMES = ROOT / "benchmarks" / "connect_times.py"
 CLOSED_PORT = 9
 NS_PER_US = 1000
-
-
-@dataclass(frozen=True)
-class Usage:
-    """The delay line's CPU time and the packets it held, both since it began, at a time in seconds."""
-
-    time_s: float
-    cpu_us: float
-    packets: int
+MANY_TIMES = "#[1-1000000]"
+"""curl(1) asks for a URL once for each number; what stands behind # it does not send."""
+TIME_IS_OVER = 124
+"""The exit status of timeout(1) then."""
 
 
 @dataclass
 class Sampling:
-    """What was sampled while it lasted: connects as (epoch seconds, ms), the line's use before and after, and how late
-    it let a packet go at most by its own count, in ms (0.0 without a delay).
+    """What was sampled for so many seconds: connects as (epoch seconds, ms), the CPU time that the delay line took,
+    the packets it held, and how late it let one go at most by its own count, in ms (0.0 without a delay).
     """
 
-    before: Usage
-    after: Usage
+    seconds: float = 0.0
+    cpu_us: float = 0.0
+    packets: float = 0.0
     latest_ms: float = 0.0
     connects: list[tuple[float, float]] = field(default_factory=list)
 
     def row(self, name: str, rtt_ms: float, times_ms: list[float]) -> list[str]:
         """Return the table's row; `times_ms` are those of the connect times that count."""
-        packets = self.after.packets - self.before.packets
-        cpu_us, seconds = self.after.cpu_us - self.before.cpu_us, self.after.time_s - self.before.time_s
         p50, p99 = (float(value) for value in numpy.percentile(times_ms, [50, 99]))
+        cpu = [f"{self.cpu_us / self.packets:.1f}", f"{self.cpu_us / self.seconds / 1e4:.1f}"] if rtt_ms else ["", ""]
         return [f"{rtt_ms:g} ms {name}", f"{len(times_ms)}", f"{p50 - rtt_ms:+.2f}", f"{p99 - rtt_ms:+.2f}",
-                f"{(p50 / rtt_ms - 1) * 100:+.2f}" if rtt_ms else "", f"{packets}", f"{packets / seconds:.0f}",
-                *([f"{cpu_us / packets:.1f}", f"{cpu_us / seconds / 1e4:.1f}"] if rtt_ms else ["", ""]),
-                f"{self.latest_ms:.2f}"]
+                f"{(p50 / rtt_ms - 1) * 100:+.2f}" if rtt_ms else "", f"{self.packets:.0f}",
+                f"{self.packets / self.seconds:.0f}", *cpu, f"{self.latest_ms:.2f}"]
 
 
 HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 error %", "packets", "packets/s",
@@ -99,12 +93,13 @@ def main() -> int:
     arguments = parse_arguments()
     begin_experiment("benchmarks/delay_line.py")
     check_programs()
-    page_set = read_page_set(BUNDLED)
+    page_set = check_pages(PageFiles(ROOT, BUNDLED))
     rows = []
     with only_experiment():
         print_machine()
         for rtt_ms in [0.0, *arguments.rtts]:
-            with laboratory(page_set, rtt_ms / 2, netem=False) as lab:
+            with running_laboratory(LinkSpeeds(delay_net_ms=rtt_ms / 2), ReplayedWeb(page_set=page_set),
+                                    check_browser(), netem=False) as lab:
                 rows += measure_rtt(lab, page_set, arguments)
     print_table(HEADER, rows)
     return 0
@@ -161,11 +156,11 @@ def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
         sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        before, began_at_s = usage(user, line_pid), time.time()
-        found = Sampling(before, before)
+        before, began_s, found = used(user, line_pid), time.time(), Sampling()
         yield found
-        found.after = usage(user, line_pid)
-        found.latest_ms = lab.delay.latest_ms(began_at_s, time.time()) or 0.0
+        found.seconds, found.cpu_us, found.packets = (
+            now - then for now, then in zip(used(user, line_pid), before, strict=True))
+        found.latest_ms = lab.delay.latest_ms(began_s, time.time()) or 0.0
         printed, _ = sampler.communicate(timeout=30)
         if sampler.returncode != 0:
             raise ExperimentError("connect_times.py failed")
@@ -175,59 +170,27 @@ def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
         stop(sampler)
 
 
-def usage(user: Host, line_pid: int | None) -> Usage:
-    """Read the CPU time of the delay line (0 without one) and the packets of user's interface."""
+def used(user: Host, line_pid: int | None) -> tuple[float, float, float]:
+    """Read the time in s, the CPU time of the delay line in us (0 without one) and the packets of user's interface."""
     cpu_ns = int(Path(f"/proc/{line_pid}/schedstat").read_text().split()[0]) if line_pid else 0
     with inside(user.pid):
-        lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
-    counts = next(line.partition(":")[2].split() for line in lines if line.strip().startswith(f"{user.interface}:"))
-    return Usage(time.monotonic(), cpu_ns / NS_PER_US, int(counts[1]) + int(counts[9]))
+        return time.monotonic(), cpu_ns / NS_PER_US, packets(user.interface)
 
 
 def fetch_for(seconds: float, lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> None:
     """Have --fetchers servers send their largest files again and again for `seconds`, each over new connections."""
-    files = {host: largest_file(page_set.files.mirror / host) for host in page_set.hosts
-             if host != arguments.probe and (page_set.files.mirror / host).is_dir()}
-    hosts = sorted(files, key=lambda host: files[host].stat().st_size, reverse=True)[:arguments.fetchers]
-    deadline_s = time.monotonic() + seconds
-    failures: list[Exception] = []
-    work = [fetching(lab, host, f"/{quote(str(files[host].relative_to(page_set.files.mirror / host)))}", deadline_s)
-            for host in hosts]
-    threads = [threading.Thread(target=keep_failure, args=(fetch, failures)) for fetch in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise ExperimentError(f"a fetch failed: {failures[0]}")
-
-
-def largest_file(directory: Path) -> Path:
-    """Return the largest file below a directory."""
-    return max((path for path in directory.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
-
-
-def fetching(lab: Laboratory, host: str, target: str, deadline_s: float) -> Callable[[], None]:
-    """Return a function for a thread: fetch `target` from `host` until the clock is at `deadline_s`."""
-    def fetch() -> None:
-        with inside(lab.star.user.pid):
-            while time.monotonic() < deadline_s:
-                connection = http.client.HTTPConnection(lab.star.servers[host].address, Settings.port, timeout=30)
-                connection.request("GET", target, headers={"Host": host})
-                answer = connection.getresponse()
-                answer.read()
-                connection.close()
-                if answer.status != 200:
-                    raise ExperimentError(f"http://{host}{target}: {answer.status}")
-    return fetch
-
-
-def keep_failure(work: Callable[[], None], failures: list[Exception]) -> None:
-    """Run `work` and remember an expected failure: a thread's exception is otherwise lost."""
-    try:
-        work()
-    except (OSError, http.client.HTTPException, ExperimentError) as failure:
-        failures.append(failure)
+    largest: dict[str, Recorded] = {}
+    for answer in sorted(page_set.recording.each, key=lambda answer: answer.answer.body_bytes):
+        if answer.answer.status == HTTPStatus.OK and answer.place.host != arguments.probe:
+            largest[answer.place.host] = answer
+    found = sorted(largest.values(), key=lambda answer: answer.answer.body_bytes, reverse=True)[:arguments.fetchers]
+    with inside(lab.star.user.pid):
+        fetches = [subprocess.Popen(
+            ["timeout", f"{seconds:g}", "curl", "--silent", "--show-error", "--fail", "--fail-early",
+             "--output", os.devnull, "--connect-to", f"::{lab.star.servers[answer.place.host].address}:{Settings.port}",
+             f"{answer.url}{MANY_TIMES}"]) for answer in found]
+    if {fetch.wait() for fetch in fetches} != {TIME_IS_OVER}:
+        raise ExperimentError("a fetch failed")
 
 
 if __name__ == "__main__":

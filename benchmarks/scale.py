@@ -13,35 +13,32 @@ Measured:
     RTT error    of each server: median of 3 TCP connect times less the nominal RTT; shown are the median, the 99th
                  percentile and the largest over all servers
     star memory  PSS of the hosts' shells, and of the delay line
-    star gone    from the end of the star until the kernel shows nothing of it any more, and has freed all of its
-                 network namespaces (/proc/slabinfo)
+    star gone    from the end of the star until the kernel has freed all of its network namespaces (/proc/slabinfo);
+                 then no process is left in them, and no interface
 """
 
 import os
 import re
+import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness.bootstrap import use_project_python
+from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
 import numpy as np
 
-from benchmarks.laboratory import read_page_set, widen_mirror
-from benchmarks.leftovers import check_nothing_left, namespaces_of
-from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
 from harness.errors import ExperimentError
-from harness.files.pages import BUNDLED
-from harness.measure.preflight import PageSet
+from harness.files.pages import BUNDLED, PageFiles
+from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings
 from harness.network.links import delayed_links
 from harness.network.needs import check_programs, kernel_has_netem
@@ -60,30 +57,26 @@ from harness.system.signals import run_interruptible
 
 SIZES = (84, 250, 500, 1000)
 FREED_WITHIN_S = 30.0
+FILE_BYTES = 9500
+"""Of the one file of a host that no page has."""
 
-TIMES = ("star up", "delayed", "servers up", "servers gone", "star gone")
-MEMORIES = ("servers' memory", "star memory")
+VALUES = ("star up, s", "delayed, s", "servers up, s", "servers gone, s", "star gone, s", "servers' memory, MB",
+          "star memory, MB")
 
 
 @dataclass
 class Round:
-    """What one round measured: times in seconds, memory in units of 10^6 bytes, each server's RTT error in ms."""
+    """What one round measured: VALUES by name, in s and units of 10^6 bytes, and each server's RTT error in ms."""
 
-    times_s: dict[str, float] = field(default_factory=dict)
-    memory_mb: dict[str, float] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
     rtt_errors_ms: list[float] = field(default_factory=list)
 
-    def in_words(self) -> str:
-        """Return the times and memories in one line."""
-        return ", ".join(f"{name} {value:.2f}" for name, value in (self.times_s | self.memory_mb).items())
-
-
-@contextmanager
-def timed(times_s: dict[str, float], step: str) -> Iterator[None]:
-    """Write down how long `step` takes, in s."""
-    began_s = time.perf_counter()
-    yield
-    times_s[step] = time.perf_counter() - began_s
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Write down how long `step` takes."""
+        began_s = time.perf_counter()
+        yield
+        self.values[f"{step}, s"] = time.perf_counter() - began_s
 
 
 def main() -> int:
@@ -96,49 +89,68 @@ def main() -> int:
     arguments = parser.parse_args()
     begin_experiment("benchmarks/scale.py")
     check_programs()
-    page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
+    page_set, netem = check_pages(PageFiles(ROOT, BUNDLED)), kernel_has_netem()
     results: dict[int, list[Round]] = {}
     with only_experiment():
         print_machine()
         for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
             for hosts in arguments.hosts:
                 results.setdefault(hosts, []).append(one_round(page_set, hosts, arguments.delaynet, netem))
-                print(f"# {hosts}: {results[hosts][-1].in_words()}", file=sys.stderr, flush=True)
+                print(f"# {hosts}: {results[hosts][-1].values}", file=sys.stderr, flush=True)
     print(f"stars of {', '.join(map(str, results))} servers, medians of {arguments.rounds} rounds, "
           f"{2 * arguments.delaynet:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
-    print_results(results, 2 * arguments.delaynet)
+    columns = {str(hosts): column(hosts, rounds, 2 * arguments.delaynet) for hosts, rounds in results.items()}
+    names = next(iter(columns.values()))
+    print_table(["servers", *columns], [[name, *(found[name] for found in columns.values())] for name in names])
     return 0
 
 
 def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Round:
     """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off or is left."""
     measured = Round()
-    step = partial(timed, measured.times_s)
+    step = measured.timed
     with temporary_directory() as work_dir, ExitStack() as serving, ExitStack() as laboratory:
         names = widen_mirror(page_set, hosts, work_dir / "mirror")
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
         before, freed = descendants(os.getpid()), kernel_namespaces()
         with step("star up"):
             star = laboratory.enter_context(running_star(names, speeds, netem))
-        namespaces = namespaces_of(star)
         with step("delayed"):
             laboratory.enter_context(delayed_links(star, speeds, netem))
         rtts_ms = measure_rtts(star, Settings.port)
         measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
         in_star = descendants(os.getpid())
-        measured.memory_mb["star memory"] = pss_bytes(in_star - before) / 1e6
+        measured.values["star memory, MB"] = pss_bytes(in_star - before) / 1e6
         with step("servers up"):
             serving.enter_context(running_servers(
                 star, work_dir / "mirror", page_set.files.fetchlog, {}, work_dir, logdir=work_dir / "serverlogs",
                 delays_ms=[delaynet_ms], user=invoking_user()))
-        measured.memory_mb["servers' memory"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
+        measured.values["servers' memory, MB"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
         with step("servers gone"):
             serving.close()
         with step("star gone"):
             laboratory.close()
-            check_nothing_left(before, namespaces)
             await_freed(freed)
     return measured
+
+
+def widen_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
+    """Copy the pages' mirror, add hosts to make `count`, and return the names of `count` hosts."""
+    shutil.copytree(page_set.files.mirror, mirror)
+    more = [f"host{number}.example.test" for number in range(count - len(page_set.hosts))]
+    for name in more:
+        (mirror / name).mkdir()
+        (mirror / name / "file.bin").write_bytes(b"x" * FILE_BYTES)
+    return [*page_set.hosts, *more][:count]
+
+
+def pss_bytes(pids: Iterable[int]) -> int:
+    """Return the proportional set size of these processes together (proc(5), smaps_rollup).
+
+    That of one is its own memory, and its share of what it shares with others.
+    """
+    lines = (line for pid in pids for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines())
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def kernel_namespaces() -> int:
@@ -161,39 +173,15 @@ def await_freed(before: int) -> None:
         time.sleep(0.05)
 
 
-def medians(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
-    """Return the median of each time (s) and memory (MB) by the number of hosts."""
-    return {hosts: {name: statistics.median((measured.times_s | measured.memory_mb)[name] for measured in rounds)
-                    for name in (*TIMES, *MEMORIES)} for hosts, rounds in results.items()}
-
-
-def rtt_errors_ms(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
-    """Return the median, 99th percentile and maximum of all servers' RTT errors by the number of hosts."""
-    errors = {hosts: [error for measured in rounds for error in measured.rtt_errors_ms]
-              for hosts, rounds in results.items()}
-    return {hosts: {"p50": float(np.percentile(of, 50)), "p99": float(np.percentile(of, 99)), "largest": max(of)}
-            for hosts, of in errors.items()}
-
-
-def share_within(results: list[Round], nominal_ms: float) -> float:
-    """Return which share of the RTTs an experiment would have gone on with at once (harness.network.rtt)."""
-    errors = [error for measured in results for error in measured.rtt_errors_ms]
-    return sum(abs(error) <= rtt_tolerance_ms(nominal_ms) for error in errors) / len(errors)
-
-
-def print_results(results: dict[int, list[Round]], rtt_ms: float) -> None:
-    """Print a column for each number of hosts, and how the times of a host grow."""
-    middle, errors = medians(results), rtt_errors_ms(results)
-    rows = [[f"{name}, s", *(f"{middle[hosts][name]:.2f}" for hosts in middle)] for name in TIMES]
-    rows += [[f"{name}, MB", *(f"{middle[hosts][name]:.0f}" for hosts in middle)] for name in MEMORIES]
-    rows += [[f"RTT error {name}, ms", *(f"{errors[hosts][name]:.2f}" for hosts in errors)]
-             for name in ("p50", "p99", "largest")]
-    rows.append(["RTTs within tolerance", *(f"{share_within(rounds, rtt_ms):.2%}" for rounds in results.values())])
-    build_ms = {hosts: 1000 * of["star up"] / hosts for hosts, of in middle.items()}
-    rows.append(["star up, ms a server", *(f"{per_host:.2f}" for per_host in build_ms.values())])
-    fewest = min(build_ms)
-    rows.append([f"against that of {fewest}", *(f"{each / build_ms[fewest]:.2f}" for each in build_ms.values())])
-    print_table(["servers", *map(str, middle)], rows)
+def column(hosts: int, rounds: list[Round], rtt_ms: float) -> dict[str, str]:
+    """Return what is printed of one number of servers: medians of the rounds, and RTT errors of all servers in all."""
+    middle = {name: statistics.median(each.values[name] for each in rounds) for name in VALUES}
+    errors_ms = [error for each in rounds for error in each.rtt_errors_ms]
+    within = statistics.fmean(abs(error) <= rtt_tolerance_ms(rtt_ms) for error in errors_ms)    # harness.network.rtt
+    return {**{name: f"{value:.2f}" for name, value in middle.items()},
+            **{f"RTT error {name}, ms": f"{np.percentile(errors_ms, percent):.2f}"
+               for name, percent in (("p50", 50), ("p99", 99), ("largest", 100))},
+            "RTTs within tolerance": f"{within:.2%}", "star up, ms a server": f"{1000 * middle[VALUES[0]] / hosts:.2f}"}
 
 
 if __name__ == "__main__":

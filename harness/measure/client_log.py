@@ -13,7 +13,6 @@ from harness.files.load_event import load_event_of
 from harness.files.text_log import format_log
 from harness.netlog.har import exchanges, har
 from harness.netlog.load import (
-    HttpTransaction,
     NetLog,
     cut_off,
     leave_out_before,
@@ -23,6 +22,7 @@ from harness.netlog.load import (
     read_netlog,
 )
 from harness.netlog.moved_on import moved_on_to
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import silences
 from harness.system.atomic import write_atomically
 
@@ -156,4 +156,5 @@ def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
              "connect_ms": connection.connect_ms, "requests": connection.requests}
              | ({} if connection.early is None else {"early": connection.early, "asked_late": connection.asked_late})
              | ({"quic": True, "sent_again": connection.sent_again} if connection.quic else {})
+             | ({} if connection.received or connection.quic else {"answered": False})
             for connection in netlog.connections if connection.requests]

@@ -29,7 +29,7 @@ def measured(clientdir: Path, rtt_ms: float = 100) -> Selection:
 
 
 def test_the_prediction_comes_from_loads_without_tfo_alone(tmp_path: Path) -> None:
-    prediction = measured(tmp_path).row(NAME, 100).prediction
+    prediction = measured(tmp_path).by_place[NAME, 100].prediction
     assert prediction is not None
     assert (prediction.loads, prediction.handshakes) == (3, (3, 3))
     assert prediction.off_ms == pytest.approx(3 + 3 * 207 + 2)
@@ -38,7 +38,7 @@ def test_the_prediction_comes_from_loads_without_tfo_alone(tmp_path: Path) -> No
     assert prediction.difference_percent(prediction.predicted_ms) == pytest.approx(-2 / 328 * 100)
     for path in tmp_path.glob("*-tfo-1/*"):
         path.unlink()
-    alone = selected(tmp_path).row(NAME, 100).prediction
+    alone = selected(tmp_path).by_place[NAME, 100].prediction
     assert alone is not None
     assert (alone.predicted_ms, alone.measured_ms) == (prediction.predicted_ms, None)
 

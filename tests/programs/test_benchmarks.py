@@ -10,13 +10,10 @@ import pytest
 
 from benchmarks import disturbed, stall
 from harness.bootstrap import ROOT
-from harness.files.pages import PageFiles
-from harness.mirror.small import MadeResource, write_small_recording
 from tests.support.client_folder import make_client
 from tests.support.forked import typed
 from tests.support.internet.server import NGINX
 from tests.support.made_record import made_record
-from tests.support.project_copy import ANY_TIME
 from tests.support.ran import assert_refused
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -64,20 +61,6 @@ def test_each_server_is_measured_in_each_protocol_that_it_speaks() -> None:
     assert all(float(figure) > 0 for _, _, *figures in rows for figure in figures)
 
 
-@pytest.mark.root
-@pytest.mark.chrome
-@pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")
-def test_a_page_is_loaded_from_the_replay_and_from_nginx(open_to_all: Path) -> None:
-    write_small_recording(PageFiles(open_to_all, "one"), {
-        "https://www.one.test/": MadeResource("text/html", b"<!doctype html><script src=/1.js></script>"),
-        "https://www.one.test/1.js": MadeResource("text/javascript", b"document.title = 'one'")})
-    done = subprocess.run([*ANY_TIME, BENCHMARKS / "against_nginx.py", "--dir", open_to_all, "--name", "one", "--page",
-                           "one", "--loads", "1"], capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stderr
-    rows = [line.split("\t") for line in done.stdout.splitlines()[-2:]]
-    assert [(server, float(plt_ms) > 400) for server, plt_ms, *_ in rows] == [("replay", True), ("nginx", True)]
-
-
 @pytest.mark.parametrize("name", ["alike.py", "sameness.py"])
 def test_a_folder_without_results_is_told_in_a_line(name: str, tmp_path: Path) -> None:
     done = typed(BENCHMARKS / name, tmp_path / "a", tmp_path / "b")
@@ -86,7 +69,7 @@ def test_a_folder_without_results_is_told_in_a_line(name: str, tmp_path: Path) -
 
 def test_without_undisturbed_loads_no_stall_has_a_known_cost(capsys: pytest.CaptureFixture[str]) -> None:
     """Its whole page load time stood there: 1100 ms of a stall of 100 ms."""
-    assert disturbed.report([disturbed.Disturbed("renderer", 5.0, 100.0, 1100.0, [], made_record())], 100.0) == 1
+    assert disturbed.report([disturbed.Disturbed("renderer", made_record(plt_ms=1100.0), [])], 100.0) == 1
     assert "1100" not in capsys.readouterr().out
 
 

@@ -37,7 +37,8 @@ def add(client: Path, stand_ins: Sequence[str] = (), runs: Sequence[int] = (1, 2
 
     The URLs in `stand_ins` were answered by stand-ins; `change` is made to what is known of the answers.
     """
-    answers = tuple(ReceivedAnswer(url, "stand-in" if url in stand_ins else "exact", critical=critical) for url in URLS)
+    answers = tuple(ReceivedAnswer(url, "stand-in" if url in stand_ins else "exact",
+                                   critical=url != ASIDE if critical is None else critical) for url in URLS)
     counted = change(ReceivedAnswers(len(URLS) - len(stand_ins), len(stand_ins), 0, 0, answers))
     for run in runs:
         for tfo in (0, 1):
@@ -142,4 +143,4 @@ def test_what_failed_as_when_it_was_recorded_is_counted_and_named_if_the_page_is
 
 def test_what_the_verdict_says_is_not_on_the_path_is_not_looked_for(tmp_path: Path) -> None:
     add(tmp_path, [SCRIPT], critical=False)
-    assert [doubtful_urls(load, 100) for load in selected(tmp_path).results.loads] == [[]] * 4
+    assert [doubtful_urls(load) for load in selected(tmp_path).results.loads] == [[]] * 4
