@@ -156,7 +156,7 @@ def test_document(spoiled: Spoiled) -> None:
 def test_requests(spoiled: Spoiled) -> None:
     assert ("got other answers than the page's other loads: 1 missing, 0 with other status, bytes or error, 1 more "
             "(no http://requests.test/a.png)") in spoiled.why_not("requests", 0)
-    unknown = "the servers' logs know of 0 of the 2 connections that carried a request"
+    unknown = "the servers' logs know of 0 of the 2 connections over which answers came"
     why_not = spoiled.why_not("requests", 1)
     assert unknown in why_not
     assert all(reason == unknown or reason.startswith("got only 0 of the ") for reason in why_not), why_not
