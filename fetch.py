@@ -53,7 +53,7 @@ from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.system.atomic import write_atomically
 from harness.system.options import TIMEOUT_S, OptionParser, day, page_list_name, web_address
 from harness.system.privileges import leave_root
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
@@ -108,7 +108,7 @@ def record_pages(options: argparse.Namespace, list_file: Path, source: ServedSou
     settings, files = visit_settings(options, source), PageFiles(options.dir, options.name)
     note = (f"brought from {source.brought.name}; times unknown" if source else
             "recorded from a remapped internet" if options.remap else "")
-    with counted(len(wanted), "pages") as progress:
+    with Steps(len(wanted), "pages") as progress:
         outcome = record(files, wanted, settings, progress.done, append=options.append and files.fetchlog.exists(),
                          note=note, source=source)
     return report(outcome, options)

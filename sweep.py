@@ -27,11 +27,11 @@ from harness.sweep.commands import halt, status, summarise
 from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Patience
-from harness.sweep.options import SweepSettings, asked_for, parse_arguments, to_begin
+from harness.sweep.options import SweepSettings, asked_for, parse_arguments
 from harness.sweep.recordings import installed_recordings, planned, record_missing, recorded
 from harness.sweep.report import write_outputs
 from harness.system.privileges import act_as, invoking_user, leave_root, require_root
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 
 
@@ -53,7 +53,7 @@ def main() -> int:
     if options.report:
         return report(asked, folder)
     with folder.only_driver():
-        folder.write("sweep.json", to_begin(options, asked))
+        folder.write("sweep.json", asked.to_json())
         return sweep(options, asked, folder)
 
 
@@ -80,9 +80,8 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
     missing = [job for job in jobs if folder.outcome(job.unit.key) is None]
     print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
     if missing:
-        with connected(asked) as client, counted(len(missing), "sites") as progress:
-            Driver(client, folder, Patience(options.wait, options.patience), say=progress.say, done=progress.done,
-                   counts=done).run(missing)
+        with connected(asked) as client, Steps(len(missing), "sites") as progress:
+            Driver(client, folder, Patience(asked.wait_s, asked.patience_s), progress, done).run(missing)
 
     # Report: statistics over sites.
     report(asked, folder)

@@ -24,7 +24,7 @@ use_project_python()
 
 from experiments.nginx import serving_files
 from harness.errors import ExperimentError
-from harness.files.hack_dns import Remap, write_hack_dns
+from harness.files.hack_dns import Remap
 from harness.files.pages import Page, PageFiles
 from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
@@ -88,11 +88,9 @@ def nginx_in(lab: Laboratory, page: Page) -> Iterator[Laboratory]:
     with inside(host.pid):      # as the replay's sockets (harness.system.tcp); see ip-route(8), congctl
         run(["ip", "route", "replace", "10.0.0.0/8", "dev", host.interface, "proto", "kernel", "scope", "link", "src",
              host.address, "congctl", "cubic"], "choosing CUBIC")
-    hack_dns = lab.work_dir / "nginx.hack_dns"
-    write_hack_dns(hack_dns, [Remap(name, host.address, PORT + 1, "https")])
     pems = open_authority().certified([name])
     with serving_files(host, lab.work_dir / "nginx", lab.web.page_set.files.mirror / name, pems, PORT):
-        yield replace(lab, hack_dns=hack_dns)
+        yield replace(lab, remaps=[Remap(name, host.address, PORT + 1, "https")])
 
 
 def plt_ms(lab: Laboratory, load: Load) -> float:

@@ -48,7 +48,6 @@ from harness.network.needs import check_programs
 from harness.network.star import Host, LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
-from harness.system.lateness import latest_ms
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
@@ -157,11 +156,11 @@ def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
         sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        before, mark, found = used(user, line_pid), lab.delay.mark(), Sampling()
+        before, began_s, found = used(user, line_pid), time.time(), Sampling()
         yield found
         found.seconds, found.cpu_us, found.packets = (
             now - then for now, then in zip(used(user, line_pid), before, strict=True))
-        found.latest_ms = latest_ms(mark, lab.delay.mark())
+        found.latest_ms = lab.delay.latest_ms(began_s, time.time()) or 0.0
         printed, _ = sampler.communicate(timeout=30)
         if sampler.returncode != 0:
             raise ExperimentError("connect_times.py failed")

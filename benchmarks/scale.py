@@ -43,7 +43,7 @@ from harness.measure.settings import Settings
 from harness.network.links import delayed_links
 from harness.network.needs import check_programs, kernel_has_netem
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
 from harness.system.commands import run
 from harness.system.contained import begin_experiment
@@ -122,7 +122,9 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
         in_star = descendants(os.getpid())
         measured.values["star memory, MB"] = pss_bytes(in_star - before) / 1e6
         with step("servers up"):
-            serving.enter_context(running_servers(star, settings(page_set, work_dir, delaynet_ms), work_dir))
+            serving.enter_context(running_servers(
+                star, work_dir / "mirror", page_set.files.fetchlog, {}, work_dir, logdir=work_dir / "serverlogs",
+                delays_ms=[delaynet_ms], user=invoking_user()))
         measured.values["servers' memory, MB"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
         with step("servers gone"):
             serving.close()
@@ -130,14 +132,6 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
             laboratory.close()
             await_freed(freed)
     return measured
-
-
-def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSettings:
-    """Return how the servers answer."""
-    return ServerSettings(
-        mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=Settings.port,
-        tls_port=Settings().https_port,
-        http="1.0", server="threaded", logdir=work_dir / "serverlogs", delays_ms=(delaynet_ms,), user=invoking_user())
 
 
 def widen_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:

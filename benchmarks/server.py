@@ -39,7 +39,7 @@ from harness.files.pages import PageFiles
 from harness.measure.settings import H3
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.loopback import loopback_star
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import Host, Star
 from harness.replay.authority import CERTIFICATE, open_authority
 from harness.system.options import ROUNDS, OptionParser, Whole
@@ -112,10 +112,9 @@ class Bench:
         [(name, host)] = star.servers.items()
         work_dir = self.files.base / name
         work_dir.mkdir()
-        settings = ServerSettings(mirror=self.files.mirror, fetchlog=self.files.fetchlog, port=self.port,
-                                  tls_port=self.port + 1, http=http, server=kind, logdir=work_dir, delays_ms=(0.0,),
-                                  user=None, authority=self._authority, names={name: (SITE,)})
-        with running_servers(star, settings, work_dir) as running:
+        settings = {"port": self.port, "http": http, "server": kind}
+        with running_servers(star, self.files.mirror, self.files.fetchlog, settings, work_dir, logdir=work_dir,
+                             names={name: (SITE,)}, authority=self._authority) as running:
             yield self._ways(host, [running.process.pid, *descendants(running.process.pid)], spoken)
 
     @contextmanager

@@ -43,7 +43,7 @@ from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
 from harness.system.own_network import enter_own_network
 from harness.system.privileges import act_as, invoking_user, passable_temp_root
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 
 PLOT = ROOT / "plot.py"
@@ -101,7 +101,7 @@ def measure(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser:
             said = of_loopback(known(web, browser, speeds, netem=False), *tfo)
             experiment = Experiment(lab=lab, to_do=plan,
                                     description={**said, **found_in(lab), "busy": busy})
-            return summarise(experiment.measure(counted(len(plan))), None)
+            return summarise(experiment.measure(Steps(len(plan))), None)
 
 
 def put_back_what_a_killed_run_left() -> None:

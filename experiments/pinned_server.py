@@ -13,7 +13,7 @@ from experiments.cores import steer_packets
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.small import MadeResource, write_small_recording
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.system.netns import inside
 from harness.system.privileges import as_root, browsing_user, give
@@ -62,10 +62,8 @@ def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
     (directory / "logs").mkdir(parents=True)
     write_small_recording(files, {url: MadeResource("text/plain", bytes(FILE_BYTES))})
     give(directory, user)
-    settings = ServerSettings(
-        mirror=files.mirror, fetchlog=files.fetchlog, port=PORT, tls_port=PORT + 1, http="1.0",
-        server="threaded", logdir=directory / "logs", delays_ms=(0.0,), user=user)
-    with running_servers(star, settings, work_dir) as servers:
+    with running_servers(star, files.mirror, files.fetchlog, {"port": PORT}, work_dir, logdir=directory / "logs",
+                         user=user) as servers:
         pids = [servers.process.pid, *descendants(servers.process.pid)]
         with as_root():
             for pid in pids:

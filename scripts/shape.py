@@ -41,7 +41,7 @@ from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
 from harness.system.privileges import passable_temp_root
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 
 DELAYS_MS = (0.0, 50.0)
@@ -82,7 +82,7 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     with running_laboratory(speeds, web, browser, netem=netem, initiators=delay_ms > 0) as lab:
         plan = plan_loads(pages, settings.testruns, settings.tfos, settings.seed)
         said = {**known(web, browser, speeds, netem=netem), **found_in(lab)}
-        series = Experiment(lab=lab, to_do=plan, description=said).measure(counted(len(plan)))
+        series = Experiment(lab=lab, to_do=plan, description=said).measure(Steps(len(plan)))
         unusable = {(measured.load.page.name, measured.load.run) for measured in last_tries(series)
                     if any(reason.blame is Blame.PAGE for reason in measured.why_not)}
         results = read_results(lab.client_dir)
@@ -91,18 +91,14 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
 
 
 def each_usable(pages: Iterable[Page], read: Callable[[Page], Found]) -> dict[Page, Found]:
-    """Return what `read` gives for each page; say why it gives nothing for the others."""
-    found = {page: or_say_why(page, read) for page in pages}
-    return {page: of_page for page, of_page in found.items() if of_page is not None}
-
-
-def or_say_why(page: Page, read: Callable[[Page], Found]) -> Found | None:
-    """Return what `read` gives for a page; None, with a line that says why, where no load of it can be used."""
-    try:
-        return read(page)
-    except ExperimentError as error:
-        print(printable(str(error)), file=sys.stderr, flush=True)
-        return None
+    """Return what `read` gives for each page; say why it gives nothing for those of which no load can be used."""
+    found = {}
+    for page in pages:
+        try:
+            found[page] = read(page)
+        except ExperimentError as error:        # noqa: PERF203 (a few pages)
+            print(printable(str(error)), file=sys.stderr, flush=True)
+    return found
 
 
 def read_page(loads: Sequence[LoadResult], page: Page, unusable: Collection[tuple[str, int]]) -> Measured:

@@ -6,7 +6,7 @@
 Run it inside the network namespace of the host whose link is to be delayed (tfo.py does). It prints `ready` when
 packets are being delayed and ends on SIGTERM or Ctrl-C, taking its iptables rule with it. All packets have one delay,
 or, with --delays, those from an address its own. Should it be killed, packets are dropped, not passed on undelayed: an
-experiment without its delay must fail, not look fast. How late it let each packet go is counted in the shared memory of
+experiment without its delay must fail, not look fast. How late it let packets go is noted in the shared memory of
 --lateness-fd (harness/system/lateness.py).
 
 What goes out is not held. While a process holds a packet that leaves, the kernel takes it for not sent yet, and keeps
@@ -27,8 +27,8 @@ use_project_python()
 
 from harness.errors import run_main
 from harness.system.delay_queue import DelayQueue, Packet, delay_packets
-from harness.system.lateness import LatenessCounts
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Whole
+from harness.system.shared_numbers import shared_numbers
 
 SOURCE, HEAD_BYTES = slice(12, 16), 20
 """Where the sender's address stands in an IPv4 header (RFC 791, section 3.1), and its length."""
@@ -43,20 +43,16 @@ def main() -> int:
     parser.add_argument("--delays", type=own_delays_s, default={}, metavar="ADDRESS=MS,...",
                         help="what those addresses have instead")
     parser.add_argument("--lateness-fd", type=Whole(0, 2**20),
-                        help="descriptor of the memory in which to count late packets")
+                        help="descriptor of the memory in which to note late packets")
     arguments = parser.parse_args()
     delay_s, delays_s = arguments.delay_ms / 1000, arguments.delays
-    packets = DelayQueue(None if arguments.lateness_fd is None else LatenessCounts(arguments.lateness_fd))
+    packets = DelayQueue(None if arguments.lateness_fd is None else shared_numbers(arguments.lateness_fd))
 
     def hold(packet: Packet) -> None:
-        """Take a packet from the kernel. Only its verdict is ever needed, never its bytes."""
-        packets.hold(packet, delay_s)
+        """Take a packet from the kernel. Where all have one delay, its bytes are not needed."""
+        packets.hold(packet, delays_s.get(packet.get_payload()[SOURCE], delay_s) if delays_s else delay_s)
 
-    def hold_for_its_own(packet: Packet) -> None:
-        """Take a packet that has a delay by where it comes from."""
-        packets.hold(packet, delays_s.get(packet.get_payload()[SOURCE], delay_s))
-
-    delay_packets(hold_for_its_own if delays_s else hold, packets, [["PREROUTING", "-i", arguments.interface]],
+    delay_packets(hold, packets, [["PREROUTING", "-i", arguments.interface]],
                   head_bytes=HEAD_BYTES if delays_s else 0)
     return 0
 

@@ -34,7 +34,7 @@ from harness.errors import InputError, printable, run_main
 from harness.files.hack_dns import SCHEMES
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
-from harness.measure.settings import add_options, read_settings, settings_of
+from harness.measure.settings import Settings, add_options, read_settings, settings_of
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.rtts import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
@@ -55,9 +55,6 @@ def main() -> int:
     parser = _parser()
     options = parser.parse_args()
     settings = read_settings(options.settings) if options.settings else settings_of(parser, options)
-    options.port, options.tls_port = settings.port, settings.https_port
-    options.http, options.server, options.early = settings.http, settings.server, settings.warm_pairs
-    options.quic = any(each.quic for each in settings.transports)
     if options.user:
         act_as(options.user)
     recording = read_recording(options.mirror, options.fetchlog)
@@ -68,12 +65,12 @@ def main() -> int:
     hosts = _read_hosts(options.hosts) if options.hosts else [ServerHost((options.host,), options.address, None)]
     _check_hosts(hosts, recording, options)
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
-    serving = ServingOptions(options.mirror, options.server == "2013", _log_dirs(options), options.user, mark,
+    serving = ServingOptions(options.mirror, settings.server == "2013", _log_dirs(options), options.user, mark,
                              options.held_rtt, settings.balancer)
-    return run_servers(hosts, _services(hosts, recording, options, mark), serving)
+    return run_servers(hosts, _services(hosts, recording, settings, options, mark), serving)
 
 
-def _services(hosts: list[ServerHost], recording: Recording, options: argparse.Namespace,
+def _services(hosts: list[ServerHost], recording: Recording, settings: Settings, options: argparse.Namespace,
               mark: LoadMark) -> dict[ServerHost, list[Service]]:
     """Return what each address serves: the schemes its hosts were recorded with, each on its port."""
     authority = None
@@ -89,24 +86,24 @@ def _services(hosts: list[ServerHost], recording: Recording, options: argparse.N
                 continue
             sites = Sites(found)
             if authority is None or scheme == "http":
-                service = Service(sites, options.port, http_protocol(options.http))
+                service = Service(sites, settings.port, http_protocol(settings.http))
             else:
-                service = _secure(authority, sites, options)
+                service = _secure(authority, sites, settings)
             services.setdefault(host, []).append(service)
     return services
 
 
-def _secure(authority: Authority, sites: Sites, options: argparse.Namespace) -> Service:
+def _secure(authority: Authority, sites: Sites, settings: Settings) -> Service:
     """Return the https service of an address."""
-    old = options.server == "2013"
-    protocols = {site.host: HTTP_2 if not old and offers_http2(options.http, site.http2) else HTTP_1 for site in sites}
+    old = settings.server == "2013"
+    protocols = {site.host: HTTP_2 if not old and offers_http2(settings.http, site.http2) else HTTP_1 for site in sites}
     try:
-        context = (authority.early_context if options.early else authority.shared_context)(protocols)
-        return Service(sites, options.tls_port, "HTTP/1.0" if old else "HTTP/1.1", context,
-                       _quic(authority.certified(list(protocols))) if options.quic else None)
+        context = (authority.early_context if settings.warm_pairs else authority.shared_context)(protocols)
+        quic = _quic(authority.certified([*protocols])) if any(each.quic for each in settings.transports) else None
     except ValueError as error:
-        raise InputError(f"{options.mirror / sites.first.host}: no certificate can be made for this name ({error}); "
-                         "take its page out of the .pages file and record again") from None
+        raise InputError(f"{sites.first.host}: no certificate can be made for this name ({error}); take its page out "
+                         "of the .pages file and record again") from None
+    return Service(sites, settings.https_port, "HTTP/1.0" if old else "HTTP/1.1", context, quic)
 
 
 def _quic(pems: bytes) -> QuicConfiguration:

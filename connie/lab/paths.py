@@ -67,7 +67,8 @@ def main() -> int:
     paths = Paths(settings["paths"], settings["seed"])
     rules = [[chain, side, settings["interface"], "-p", protocol] for protocol in ("tcp", "udp")
              for chain, side in (("PREROUTING", "-i"), ("POSTROUTING", "-o"))]
-    delay_packets(paths.hold, paths.under_way, rules, ["iptables", "ip6tables"], HEAD_BYTES)
+    delay_packets(paths.hold, paths.under_way, rules, ["iptables", "ip6tables"],
+                  head_bytes=HEAD_BYTES)
     return 0
 
 

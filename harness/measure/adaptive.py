@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
 from harness.measure.goal import Goal
-from harness.measure.plan import Load, draw_flips, plan_run
+from harness.measure.plan import Load, draw_flips, pages_of, plan_run
 from harness.measure.series import Measured, valid_pairs_ms
 
 
@@ -44,17 +44,13 @@ def most_left(judged: Sequence[Measured], goal: Goal, pages: Sequence[Page]) -> 
 
 def outcome_lines(judged: Sequence[Measured], goal: Goal) -> Iterator[str]:
     """Say for each page how well its improvement is known now, in one line."""
-    for page in _pages(judged):
+    for page in pages_of([measured.load for measured in judged]):
         runs, (pairs, half_width) = _runs(judged, page), _precision(judged, page)
         known = "no interval of the improvement" if half_width is None else \
             f"improvement known to +-{half_width:.1f} points (95% interval of {pairs} pairs)"
         short = "" if is_precise(judged, page, goal) else \
             f": --max-runs reached before --until-ci {goal.points:g}"
         yield f"{page.url}: {known} after {runs} measured runs{short}"
-
-
-def _pages(judged: Sequence[Measured]) -> list[Page]:
-    return list(dict.fromkeys(measured.load.page for measured in judged))
 
 
 def _runs(judged: Sequence[Measured], page: Page) -> int:

@@ -1,5 +1,6 @@
 """Loads that failed by accident are measured again; the failed try is kept, in a folder of its own."""
 
+from itertools import count
 from pathlib import Path
 
 from harness.files.pages import Page
@@ -7,23 +8,24 @@ from harness.files.result_names import BESIDE
 from harness.files.results import attempt_directory, load_file
 
 
-def keep_failed_try(cell: Path, page: Page, attempt: int) -> None:
-    """Move the files of a failed try of `page` from the folder `cell` into a folder of that try, `attempt` (from 1)."""
+def begin_try(cell: Path, page: Page) -> int:
+    """Make room for another try of `page` in the folder `cell`; return its number, from 1.
+
+    The files of a try before it go into a folder of that try. Those of one that was interrupted before it had a record
+    are removed: no number was given to it, and its log and HAR would come to stand beside another try's record.
+    """
+    attempt = next(number for number in count(1)
+                   if not load_file(attempt_directory(cell, number), page.name).exists())
+    if not load_file(cell, page.name).exists():
+        for name in _names(page):
+            (cell / name).unlink(missing_ok=True)
+        return attempt
     kept = attempt_directory(cell, attempt)
     for name in _names(page):
         if (cell / name).exists():
             kept.mkdir(exist_ok=True)
             (cell / name).rename(kept / name)
-
-
-def remove_cut_short(cell: Path, page: Page) -> None:
-    """Remove what a try of `page` left in the folder `cell` that was interrupted before it had a record.
-
-    No number was given to it: its log and HAR would come to stand beside the record of another try.
-    """
-    if not load_file(cell, page.name).exists():
-        for name in _names(page):
-            (cell / name).unlink(missing_ok=True)
+    return attempt + 1
 
 
 def _names(page: Page) -> list[str]:

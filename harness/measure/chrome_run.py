@@ -6,11 +6,14 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
+from harness.browser.chrome import ChromeSettings
 from harness.browser.warm_pair import watching_second_visit
+from harness.files.hack_dns import origins, resolver_rules
 from harness.measure.laboratory import Laboratory
 from harness.measure.left_behind import LeftBehind, end_of
 from harness.measure.loading import load_page
@@ -42,7 +45,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path,
             report = left.report(complaint)
             if capture:
                 left.keep_capture(capture.path)
-                report["capture"] = capture.as_record()
+                report["capture"] = asdict(capture.counts)
             if report.get("errors") or not report.get("plt_ms"):
                 report["logs"] = left.keep_output(output)
         return report
@@ -55,15 +58,15 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
 
     Run 0 never counts, so that the time which DevTools takes for the initiators spoils nothing.
     """
-    page, user, limit, recording = load.page, lab.browsing_user, lab.connection_limit, lab.web.page_set.recording
-    return PageLoad(
-        url=page.url, work_dir=str(scratch), hack_dns=str(lab.hack_dns), interface=lab.star.user.interface,
-        uid=user.uid, gid=user.gid, settings=lab.settings, asked_as=recording.asked_as(page.url),
-        user_agent=recording.manifest.user_agents.get(page.name, ""), binary=lab.browser.binary,
-        driver=lab.browser.driver,
-        shim=str(lab.shim), trusted_key=lab.trusted_key, key_shares=lab.key_shares,
-        socket_limits=limit.place if limit else None, initiators=lab.initiators or load.run == 0,
-        over=load.over, **lab.of_load(load.tfo))
+    page, settings, recording = load.page, lab.settings, lab.web.page_set.recording
+    chrome = ChromeSettings(
+        scratch, resolver_rules(lab.remaps), lab.shim, predict=settings.predict, trusted_key=lab.trusted_key,
+        quic_origins=origins(lab.remaps, "https") if load.over.quic else (), key_shares=lab.key_shares,
+        connection_limit=lab.connection_limit, user_agent=recording.manifest.user_agents.get(page.name),
+        initiators=lab.initiators or load.run == 0, loopback_tfo=lab.loopback_tfo(load.tfo),
+        over=load.over if settings.warm_pairs else None)
+    return PageLoad(url=page.url, interface=lab.star.user.interface, user=lab.browsing_user, browser=lab.browser,
+                    chrome=chrome, settings=settings, asked_as=recording.asked_as(page.url), nice=lab.nice)
 
 
 def _load(lab: Laboratory, load: Load, scratch: Path, output: IO[bytes]) -> str:

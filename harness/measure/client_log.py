@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.exchange import ABORTED, UNFINISHED, Fate
 from harness.files.load_event import load_event_of
@@ -128,7 +130,7 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
         "failed_after_load": dict(+failed_after_load),
         "bytes": sum(transaction.body_bytes for transaction in transactions),
         "connections": _connections(netlog, start_tick),
-        "silences": [] if load_event is None else _silences(netlog, start_tick, load_event.end_ms),
+        "silences": msgspec.to_builtins(silences(netlog, start_tick, load_event.end_ms)) if load_event else [],
         "preconnects_unused": sum(not (connection.requests or connection.error) for connection in netlog.connections),
         "left_out": dict(netlog.left_out),
         "log_problems": netlog.problems,
@@ -156,9 +158,3 @@ def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
              | ({"quic": True, "sent_again": connection.sent_again} if connection.quic else {})
              | ({} if connection.received or connection.quic else {"answered": False})
             for connection in netlog.connections if connection.requests]
-
-
-def _silences(netlog: NetLog, start_tick: float, load_event_tick: float) -> list[list[Any]]:
-    """Return the silences of servers before the load event, in the order of harness.netlog.silences.Silence."""
-    return [[silence.address, silence.start_ms, silence.end_ms, silence.connecting]
-            for silence in silences(netlog, start_tick, load_event_tick)]

@@ -18,10 +18,9 @@ class Evidence:
     """One load over the network of `lab`, which is asked for what holds for all loads, and not touched any more.
 
     `report` is what load_page.py says (with whatever a page wrote that had taken Chrome over), `har` the log of the
-    load's HAR, {} without one, `requests` what the servers logged. `counters` and the packets lost by the delay line
-    and by the buffers of user's own link are differences over the load; `buffer_drops` None: these were not read.
-    `began_s`: in s since the epoch. `warm_up` is the record of the page's run 0, in which Chrome says who asked for
-    what; None in that run. `syns`: how many the middlebox saw and touched in the load, () without one.
+    load's HAR, {} without one, `requests` what the servers logged. `grown` is by how much Laboratory.counts grew over
+    the load. `began_s`: in s since the epoch. `warm_up` is the record of the page's run 0, in which Chrome says who
+    asked for what; None in that run.
     """
 
     lab: Laboratory
@@ -29,12 +28,9 @@ class Evidence:
     report: Mapping[str, Any]
     har: dict[str, Any]
     requests: Sequence[ServerRequest]
-    counters: Counters
-    delay_line_drops: int
-    buffer_drops: Mapping[str, int] | None
+    grown: Counters
     began_s: float
     environment: Mapping[str, Any]
     ticks: Ticks
     arrivals: Arrivals
-    syns: Sequence[int] = ()
     warm_up: LoadRecord | None = None

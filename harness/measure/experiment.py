@@ -11,11 +11,9 @@ from harness.browser.client_hello import find_groups
 from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
-from harness.files.load_record import LoadRecord
-from harness.files.pages import Page
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.adaptive import more_loads, most_left, outcome_lines
-from harness.measure.attempts import keep_failed_try, remove_cut_short
+from harness.measure.attempts import begin_try
 from harness.measure.goal import Goal
 from harness.measure.judge import alone
 from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb
@@ -32,7 +30,7 @@ from harness.network.needs import real_time_allowed
 from harness.network.rtt import RttError
 from harness.network.star import LinkSpeeds
 from harness.system import environment
-from harness.system.progress import Steps, counted
+from harness.system.progress import Steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,19 +48,9 @@ class Experiment:
     later: int = 0
     """How many loads are planned at other RTTs after these, for the time left."""
 
-    @property
-    def pages(self) -> Sequence[Page]:
-        """All pages in order."""
-        return self.lab.web.page_set.pages
-
-    @property
-    def goal(self) -> Goal | None:
-        """When a page is loaded often enough; None: as often as planned."""
-        return self.lab.settings.goal
-
     def measure(self, progress: Steps) -> list[Measured]:
         """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
-        self._describe([])
+        write_experiment(self.lab.client_dir, self.lab.delaynet_ms, self.description)
         series = Series(self.earlier.valid)
         # Without the tries that failed, or where the run was interrupted between two files, they may be judged anew.
         self._write_records([*self.earlier.valid], series.judged)
@@ -79,7 +67,8 @@ class Experiment:
     def _load_all(self, series: Series, progress: Steps) -> None:
         """Do all loads, and more for the goal."""
         to_do, begun = [*self.to_do], len(series.done)
-        goal, retries = self.goal, self.lab.settings.retries
+        settings, pages = self.lab.settings, self.lab.web.page_set.pages
+        goal, retries = settings.goal, settings.retries
         while to_do:
             while load := next_load(to_do, series.judged, begun, retries):
                 before = series.judged
@@ -87,9 +76,9 @@ class Experiment:
                 done = {measured.load for measured in series.judged[begun:]}
                 left = sum(load not in done for load in to_do) + len(failed_by_accident(series.judged, retries))
                 if goal:
-                    left = max(left, most_left(series.judged, goal, self.pages))
+                    left = max(left, most_left(series.judged, goal, pages))
                 _tell(before, series.judged, progress, left + self.later, is_most=goal is not None)
-            more = more_loads(series.judged, goal, self.lab.settings.seed, self.pages) if goal else []
+            more = more_loads(series.judged, goal, settings.seed, pages) if goal else []
             if not (goal and more):
                 return
             to_do += more
@@ -99,7 +88,8 @@ class Experiment:
 
         Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
         """
-        record = self._loaded(load, series)
+        attempt = begin_try(cell_of(self.lab, load), load.page)
+        record = replace(record_of(self.lab, load), attempt=attempt)
         why_not = alone(record)
         ended: ExperimentError | None = None
         try:
@@ -110,18 +100,8 @@ class Experiment:
         before = series.judged
         series.add(Measured(load, record, why_not))
         self._write_records(before, series.judged)
-        self._describe(series.done)
         if ended:
             raise ended
-
-    def _loaded(self, load: Load, series: Series) -> LoadRecord:
-        """Load a page once, and set aside what another try has left; return the record, which is not judged yet."""
-        remove_cut_short(cell_of(self.lab, load), load.page)
-        attempt = 1 + max([self.earlier.tries.get(load, 0),
-                           *(measured.attempt for measured in series.done if measured.load == load)])
-        if attempt > 1:
-            keep_failed_try(cell_of(self.lab, load), load.page, attempt - 1)
-        return replace(record_of(self.lab, load), attempt=attempt)
 
     def _write_records(self, before: list[Measured], judged: list[Measured]) -> None:
         """Write the last load's record, and the records of earlier loads whose verdict has changed."""
@@ -129,12 +109,6 @@ class Experiment:
         for number, measured in enumerate(judged):
             if id(measured) in last and (number >= len(before) or before[number] != measured):
                 write_record(self.lab, measured.load, measured.record, measured.why_not)
-
-    def _describe(self, series: Sequence[Measured]) -> None:
-        """Write the experiment's file, with the order of all loads that were done."""
-        new = series[len(self.earlier.valid):]
-        order = [*self.earlier.order, *((done.load.page.url, done.load.run, done.load.transport) for done in new)]
-        write_experiment(self.lab.client_dir, self.lab.delaynet_ms, {**self.description, "order": order})
 
     def _write_tables(self, series: Series) -> None:
         """Write the tables of all loads, which people read in other programs."""
@@ -195,7 +169,7 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
     ExperimentError when servers or delay line have ended.
     """
     status, planned = 0, [len(stage.to_do) for stage in stages]
-    progress = counted(sum(planned))
+    progress = Steps(sum(planned))
     for number, stage in enumerate(stages):
         earlier, later = stage.earlier, sum(planned[number + 1:])
         try:
@@ -203,7 +177,7 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
                 description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
                 at_this_rtt = Experiment(lab=lab, to_do=stage.to_do, earlier=earlier,
                                          later=later, description=description)
-                status = max(status, summarise(at_this_rtt.measure(progress), at_this_rtt.goal))
+                status = max(status, summarise(at_this_rtt.measure(progress), lab.settings.goal))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
             status = 1

@@ -5,7 +5,6 @@ a folder, or a folder that cannot be written. This check is for people, not for 
 moment later, and it leads nowhere that this user could not go (harness.system.privileges.act_as).
 """
 
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,9 +55,8 @@ def require_writable(folder: Path, user: User) -> None:
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder; remove it, or give another --dir")
     try:
-        descriptor, name = tempfile.mkstemp(prefix=".tfo-lab-", dir=folder)
-        os.close(descriptor)
-        Path(name).unlink()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
         raise InputError(f"{folder}: {_named(user)} cannot write there ({error.strerror}); give another --dir, or make "
                          f"it theirs: sudo chown -R {user.uid} {folder}") from None

@@ -1,7 +1,6 @@
 """Judges loads by harness.measure.rules: the verdict on a load is the reasons against it, none if it counts.
 
-Nothing but records goes in: a load that was measured long ago is judged like one that was measured just now. Without
-`rules` all of RULES are meant.
+Nothing but records goes in: a load that was measured long ago is judged like one that was measured just now.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from harness.files.exchange import Fate
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
-from harness.measure import rules as table
 from harness.measure.reason import Blame, Reason
 from harness.measure.rule import Found, Rule
+from harness.measure.rules import RULES
 
 Verdict = list[Reason]
 
 
-def judge(loads: Sequence[LoadRecord], rules: Sequence[Rule] | None = None) -> list[Verdict]:
+def judge(loads: Sequence[LoadRecord], rules: Sequence[Rule] = RULES) -> list[Verdict]:
     """Return the verdict on each load of a page, all tries of all runs at one RTT in the order in which they were made.
 
     What only other loads can tell is said at once, also of earlier ones.
@@ -24,25 +23,24 @@ def judge(loads: Sequence[LoadRecord], rules: Sequence[Rule] | None = None) -> l
     return together(loads, [alone(load, rules) for load in loads], rules)
 
 
-def alone(load: LoadRecord, rules: Sequence[Rule] | None = None) -> Verdict:
+def alone(load: LoadRecord, rules: Sequence[Rule] = RULES) -> Verdict:
     """Return the verdict on a load by those rules that need no other load.
 
     Of a load that broke off only a part came: whatever is wrong with that part is an accident, not the page's fault.
     """
-    found = _broken(table.RULES if rules is None else rules, lambda rule: rule.check(load) if rule.check else ())
+    found = _broken(rules, lambda rule: rule.check(load) if rule.check else ())
     if _broke_off(load) and not any(reason.kind is ReasonKind.LED_ON for reason in found):
         return [Reason(reason.kind, Blame.ACCIDENT, reason.text) for reason in found]
     return found
 
 
 def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict],
-             rules: Sequence[Rule] | None = None) -> list[Verdict]:
+             rules: Sequence[Rule] = RULES) -> list[Verdict]:
     """Return `verdicts`, and what else is wrong with the good loads of a page beside each other.
 
     Once there is a good measured load, the last try of a warm-up may have got other answers than the page's other
     loads: it is never counted, and without cookies and caches a page may take another turn.
     """
-    rules = table.RULES if rules is None else rules
     are_good = [not verdict for verdict in verdicts]
     last = {(load.run, load.transport): place for place, load in enumerate(loads)}
     is_measured = any(load.run > 0 and good for load, good in zip(loads, are_good, strict=True))
@@ -56,7 +54,7 @@ def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict],
     return [[*verdict, *more(place)] for place, verdict in enumerate(verdicts)]
 
 
-def judged_alone(load: LoadRecord, rules: Sequence[Rule] | None = None) -> Verdict:
+def judged_alone(load: LoadRecord, rules: Sequence[Rule] = RULES) -> Verdict:
     """Return the verdict on the only load of a page."""
     return judge([load], rules)[0]
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import msgspec
+
 from harness.browser.client_hello import find_groups
 from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.program import Browser, require_shim
@@ -25,10 +27,10 @@ from harness.measure.preflight import PageSet, check_connection_limit
 from harness.measure.proven_rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
-from harness.network.links import Delay, delay_line_drops, delayed_links
+from harness.network.links import Delay, delay_line_drops, delayed_links, home_drops
 from harness.network.middlebox import StandingBox, standing
 from harness.network.rates import check_home_link
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import AUTHORITY, Authority, open_authority
 from harness.system import fastopen
@@ -66,15 +68,13 @@ class Laboratory:
     browser: Browser
     browsing_user: User
     work_dir: Path
-    hack_dns: Path
-    """What loads read."""
+    remaps: Sequence[Remap]
+    """Which address stands for which site."""
     shim: Path
     client_dir: Path
     server_log_dir: Path
-    delaynet_ms: float
-    rtt_ms: float
     measured_rtt_ms: dict[str, float]
-    initiators: bool
+    initiators: bool = False
     """Whether Chrome reports what caused each request, which takes time."""
     trusted_key: str | None
     """Fingerprint of the servers' certificate authority, see harness.replay.authority; None when all is plain http."""
@@ -90,6 +90,8 @@ class Laboratory:
     middlebox: StandingBox | None = None
     """What stands on the way to the servers."""
     network: ClassVar[NetworkKind] = "star"
+    nice: ClassVar[int] = 0
+    """Chrome's, by nice(1)."""
     experiment_id: str
     """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
 
@@ -97,6 +99,16 @@ class Laboratory:
     def settings(self) -> Settings:
         """What was chosen for the experiment."""
         return self.web.settings
+
+    @property
+    def delaynet_ms(self) -> float:
+        """One-way delay of the servers' links, after which folders are named."""
+        return self.speeds.delay_net_ms
+
+    @property
+    def rtt_ms(self) -> float:
+        """Round-trip time to a server."""
+        return self.speeds.rtt_ms
 
     @property
     def queues_at_home(self) -> bool:
@@ -115,26 +127,24 @@ class Laboratory:
         """Switch TFO off (0) or on (1) in the kernel of every host."""
         fastopen.set_fastopen(self.star.pids, fastopen.ON if tfo else fastopen.OFF)
 
-    def counters(self) -> Counters:
-        """Return where the kernel's counters stand: of `user`, and summed over the servers."""
+    def counts(self) -> Counters:
+        """Return where all counts stand that grow over a load: the kernel's, of `user` and summed over the servers; of
+        packets that were lost by the delay line, and by the buffers of user's own link where packets queue before it;
+        and of the SYNs that the middlebox saw and touched.
+        """
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
-        return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers}
-
-    def syns(self) -> list[int]:
-        """Return how many SYNs the middlebox has seen and touched so far; [] without one."""
-        return self.middlebox.counts.read() if self.middlebox else []
-
-    def delay_line_drops(self) -> int:
-        """Return how many packets the delay line has lost so far."""
-        return delay_line_drops(self.star.user)
+        return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers,
+                "delay line": {"drops": delay_line_drops(self.star.user)},
+                "buffers": home_drops(self.star) if self.queues_at_home else {},
+                "middlebox": self.middlebox.counts() if self.middlebox else {}}
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
         """Note what arrives at `user` while this lasts."""
         return noting_arrivals(self.star.user)
 
-    def of_load(self, tfo: int) -> dict[str, Any]:  # noqa: ARG002 (on loopback it matters)
-        """Return what the network asks of a load besides, in a load with or without TFO (PageLoad)."""
-        return {}
+    def loopback_tfo(self, tfo: int) -> bool:  # noqa: ARG002 (on loopback it matters)
+        """Tell whether Chrome uses TFO towards loopback addresses in a load with or without TFO (ChromeSettings)."""
+        return False
 
     def server_logs(self, tfo: int) -> list[Path]:
         """Return the directories in which the servers log a load with or without TFO."""
@@ -161,8 +171,7 @@ class Hosts:
             rtts_ms = proven_rtts_of_star_ms(self.star, UNUSED_PORT, speeds, netem=self.netem, patience_s=patience_s)
             if speeds.home_is_narrow:
                 print(check_home_link(self.star, speeds), flush=True)
-            yield Laboratory(**self.fields, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
-                             measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
+            yield Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
                              experiment_id=experiment_id or new_experiment_id())
 
 
@@ -194,16 +203,13 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
-    remap_hosts(star, web, results_dir / HACK_DNS)        # for people, and for --on-user
-    how = ServerSettings(
-        mirror=web.page_set.files.mirror, fetchlog=web.page_set.files.fetchlog, port=settings.port,
-        http=settings.http, server=settings.server, logdir=server_log_dir, delays_ms=delays_ms, user=user,
-        tls_port=settings.https_port, think_rtts_ms=web.think_rtts_ms, held_rtt_ms=held_rtt_ms, names=web.servers,
-        authority=authority, balancer=settings.balancer, early=settings.early,
-        compare_transports=settings.compare_transports)
-    with running_servers(star, how, work_dir) as servers:
+    remaps = remaps_to(star, web)
+    write_hack_dns(results_dir / HACK_DNS, remaps)        # for people, and for --on-user
+    with running_servers(star, web.page_set.files.mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
+                         work_dir, logdir=server_log_dir, delays_ms=delays_ms, user=user, names=web.servers,
+                         held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
         yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
-               "hack_dns": remap_hosts(star, web, work_dir / HACK_DNS)}
+               "remaps": remaps}
 
 
 @contextmanager
@@ -230,12 +236,11 @@ def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | Non
     }
 
 
-def remap_hosts(star: Star, web: ReplayedWeb, path: Path) -> Path:
-    """Write the file that leads Chrome from each site's name to its server; return its path."""
+def remaps_to(star: Star, web: ReplayedWeb) -> list[Remap]:
+    """Return what leads Chrome from each site's name to its server."""
     ports = {"http": web.settings.port, "https": web.settings.https_port}
-    write_hack_dns(path, [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
-                          for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)])
-    return path
+    return [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
+            for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)]
 
 
 def _folder_for_nothing(work_dir: Path) -> Path:

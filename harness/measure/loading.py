@@ -12,25 +12,22 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 from selenium import webdriver
 from selenium.common.exceptions import InvalidSessionIdException, TimeoutException, WebDriverException
 
-from harness.browser import chrome, page, program
+from harness.browser import chrome, page
 from harness.browser.completion import Idle, network_silent
-from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.initiators import read_initiators
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.browser.warm_pair import forget_all_but_tickets, wait_for_watcher
 from harness.errors import ExperimentError, printable
-from harness.files.hack_dns import origins, read_hack_dns, resolver_rules
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.page_load import PageLoad
 from harness.system.atomic import write_atomically
-from harness.system.privileges import User, become
+from harness.system.privileges import become
 from harness.system.processes import terminate_as_interrupt
 
 LOOK_S = 0.02
@@ -59,11 +56,11 @@ return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGI
 """
 
 
-def _load(wanted: PageLoad, browser: program.Browser, how: chrome.ChromeSettings) -> dict[str, Any]:
+def _load(wanted: PageLoad) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
     report: dict[str, Any] = {"url": wanted.url, "asked_as": wanted.asked_as or wanted.url, "errors": []}
     try:
-        driver = chrome.start(browser, how)
+        driver = chrome.start(wanted.browser, wanted.chrome)
     except page.ERRORS as error:
         report["errors"].append(f"Chrome did not start: {page.first_line(error)}")
         return report
@@ -78,7 +75,7 @@ def _load(wanted: PageLoad, browser: program.Browser, how: chrome.ChromeSettings
         chrome.end(driver, HASTE_S)             # nobody wants its net-log any more
         raise
     chrome.end(driver)
-    if chrome.replaced_network_process(how):
+    if chrome.replaced_network_process(wanted.chrome):
         report["errors"].append("Chrome: its network process ended, and it started another")
     return report
 
@@ -92,9 +89,9 @@ def _first_visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, A
         page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
         page.wait_until(Idle(wanted.interface, settings.quiet_s), time.monotonic() + settings.quiet_limit_s, LOOK_S)
         forget_all_but_tickets(driver)
-        if wanted.initiators:
+        if wanted.chrome.initiators:
             read_initiators(driver)     # of this visit
-        wait_for_watcher(Path(wanted.work_dir))
+        wait_for_watcher(wanted.chrome.work_dir)
     except (WebDriverException, TimeoutError) as error:
         report["errors"].append(f"Chrome, in the visit before: {page.first_line(error)}")
         return False
@@ -125,20 +122,20 @@ def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -
         report.update(page.run_script(driver, NAVIGATION_SCRIPT, time.monotonic() + page.DIALOGS_S))
     except WebDriverException as error:
         report["errors"].append(f"navigation timing: {page.first_line(error)}")
-    if wanted.initiators:
+    if wanted.chrome.initiators:
         report["initiators"] = read_initiators(driver)
     if late and report.get("timing"):
         report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
 
 
-def _evaluate(wanted: PageLoad, net_log: Path, report: dict[str, Any]) -> None:
+def _evaluate(wanted: PageLoad, report: dict[str, Any]) -> None:
     """Write the client log and the HAR, and add the load's figures to `report`; nothing when Chrome never started."""
     if "argv" not in report:
         return
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
     try:
-        report.update(write_client_log(net_log.parent, sanitise(wanted.url), net_log, report))
+        report.update(write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), wanted.chrome.net_log, report))
     except ExperimentError as error:
         report["errors"].append(str(error))
 
@@ -147,30 +144,14 @@ def load_page(wanted: PageLoad) -> int:
     """Load a page and write load.json; return 1 when the load failed, else 0. Whoever calls this ends soon after."""
     terminate_as_interrupt()                 # Chrome is quit on the way out
     os.nice(wanted.nice)
-    if wanted.binary and wanted.driver:
-        browser = program.Browser(wanted.binary, wanted.driver)
-    else:
-        browser = program.find_browser()
-    # Read all that Chrome's user might not be allowed to: the project may lie in a directory closed to others.
-    shim = Path(wanted.shim) if wanted.shim else program.require_shim()
-    remaps = read_hack_dns(Path(wanted.hack_dns))
-    chrome.deterministic_script()
-    become(User("", wanted.uid, wanted.gid))
-    settings, work_dir, limit = wanted.settings, Path(wanted.work_dir), None
-    if wanted.socket_limits is not None:
-        limit = ConnectionLimit(settings.connections_per_host, wanted.socket_limits)
-    how = chrome.ChromeSettings(work_dir, resolver_rules(remaps), shim, predict=settings.predict,
-                                trusted_key=wanted.trusted_key, key_shares=wanted.key_shares,
-                                quic_origins=origins(remaps, "https") if wanted.over.quic else (),
-                                connection_limit=limit, initiators=wanted.initiators,
-                                loopback_tfo=wanted.loopback_tfo, user_agent=wanted.user_agent or None,
-                                over=wanted.over if settings.warm_pairs else None)
+    chrome.deterministic_script()            # read now: the project may lie in a directory closed to Chrome's user
+    become(wanted.user)
     try:
-        report = _load(wanted, browser, how)
-        _evaluate(wanted, how.net_log, report)
+        report = _load(wanted)
+        _evaluate(wanted, report)
     except KeyboardInterrupt:
         return 1
-    write_atomically(work_dir / REPORT, json.dumps(report, indent=1))
+    write_atomically(wanted.chrome.work_dir / REPORT, json.dumps(report, indent=1))
     for error in report["errors"]:
         print(printable(error), file=sys.stderr)
     return 1 if report["errors"] or not report.get("plt_ms") else 0

@@ -22,7 +22,6 @@ from harness.measure.plan import Load
 from harness.measure.reason import Reason, texts
 from harness.measure.record import record
 from harness.network.cookies import cookies_for_a_load
-from harness.network.links import home_drops
 from harness.system import environment, fastopen
 from harness.system.open_connections import open_sockets, wait_for_close
 from harness.system.ticker import ticking
@@ -43,18 +42,16 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
 
     cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.web.servers) if load.tfo \
         else nullcontext()
-    with lab.noting_arrivals() as arrivals, ticking(lab.delay.mark) as ticks, cookies:
+    with lab.noting_arrivals() as arrivals, ticking() as ticks, cookies:
         report = run_chrome(lab, load, directory, begin_anew)
-    after = lab.counters()
+    after = lab.counts()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
         lab=lab, load=load, report=report, requests=_logged(lab, load, before.at_s, before.logs),
         har=_har_log(directory / f"{load.page.name}.har"),
-        counters={side: fastopen.difference(after[side], before.counters[side]) for side in after},
-        delay_line_drops=lab.delay_line_drops() - before.delay_line_drops,
-        buffer_drops=fastopen.difference(home_drops(lab.star), before.home_drops) if before.home_drops else None,
-        syns=[now - then for now, then in zip(lab.syns(), before.syns, strict=True)],
-        began_s=before.at_s, ticks=ticks, arrivals=arrivals, warm_up=_warm_up(lab, load),
+        grown={what: fastopen.difference(counts, before.counts[what]) for what, counts in after.items()},
+        began_s=before.at_s, ticks=ticks, arrivals=arrivals,
+        warm_up=read_warm_up(lab.client_dir, load.page.name) if load.run else None,
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
                      "sysctls": environment.sysctls(lab.star.user.pid)})
@@ -65,18 +62,15 @@ class _Before:
     """Where everything stood that grows over a load, when it began; `at_s` is in s since the epoch."""
 
     logs: Mapping[Path, int]
-    counters: Counters
-    delay_line_drops: int
-    home_drops: dict[str, int]
-    syns: Sequence[int]
+    counts: Counters
     at_s: float
 
 
 def _before(lab: Laboratory, load: Load) -> _Before:
     """Look where everything stands, and tell the servers that a load begins."""
     mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms, early=load.over.early)
-    return _Before(_ends_of_logs(lab, load), lab.counters(), lab.delay_line_drops(),
-                   home_drops(lab.star) if lab.queues_at_home else {}, lab.syns(), time.time())
+    ends = {path: size for folder in lab.server_logs(load.tfo) for path, size in ends_of_logs(folder).items()}
+    return _Before(ends, lab.counts(), time.time())     # the servers' logs hold all earlier loads, and grow with each
 
 
 def record_of(lab: Laboratory, load: Load) -> LoadRecord:
@@ -103,11 +97,6 @@ def cell_of(lab: Laboratory, load: Load) -> Path:
     return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.transport)
 
 
-def _ends_of_logs(lab: Laboratory, load: Load) -> dict[Path, int]:
-    """Return where the servers' logs end before this load: they hold all earlier ones, and grow with each."""
-    return {path: size for directory in lab.server_logs(load.tfo) for path, size in ends_of_logs(directory).items()}
-
-
 def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, int]) -> list[ServerRequest]:
     """Return what the servers logged of this load, which began at `since_s`, when their logs ended at `since`.
 
@@ -115,10 +104,6 @@ def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, in
     """
     return [request for directory in lab.server_logs(load.tfo)
             for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
-
-
-def _warm_up(lab: Laboratory, load: Load) -> LoadRecord | None:
-    return read_warm_up(lab.client_dir, load.page.name) if load.run else None
 
 
 def _har_log(har: Path) -> dict[str, Any]:

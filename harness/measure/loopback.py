@@ -14,7 +14,7 @@ from harness.files.load_parts import Counters, NetworkKind
 from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
-from harness.network.links import Delay
+from harness.network.links import no_delay
 from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import AUTHORITY
@@ -22,8 +22,6 @@ from harness.system import fastopen
 from harness.system.scratch import temporary_directory
 
 LOOPBACK: NetworkKind = "loopback"
-NICE = 10
-"""Chrome's, by nice(1): servers stand for other machines, which wait for no browser. Only root could favour them."""
 
 
 class FastOpen(Enum):
@@ -65,32 +63,30 @@ class LoopbackLaboratory(Laboratory):
     """A laboratory whose hosts share one network namespace: one of its own, or the machine's."""
 
     network: ClassVar[NetworkKind] = LOOPBACK
+    nice: ClassVar[int] = 10
+    """Servers stand for other machines, which wait for no browser. Only root could favour them."""
     own_network: bool
 
     def switch_fastopen(self, tfo: int) -> None:
-        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`of_load`)."""
+        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`loopback_tfo`)."""
         if self.own_network:
             fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
 
-    def counters(self) -> Counters:
+    def counts(self) -> Counters:
         """Return where the kernel's counters stand; none in the machine's own namespace, where others count, too."""
         return {self.network: fastopen.read_counters(os.getpid())} if self.own_network else {}
-
-    def delay_line_drops(self) -> int:
-        """Return 0: there is no delay line."""
-        return 0
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
         """Note nothing: on loopback a packet arrives at once, and the server's log says when it was sent."""
         return nullcontext(Arrivals())
 
-    def of_load(self, tfo: int) -> dict[str, Any]:
-        """Give Chrome a lower priority than the servers have, and let it use TFO towards loopback addresses.
+    def loopback_tfo(self, tfo: int) -> bool:
+        """Let Chrome use TFO towards loopback addresses.
 
         In a namespace of our own the kernel's switch decides whether it then does; in the machine's own namespace only
         this option does, so that loads without TFO do not get it.
         """
-        return {"nice": NICE, "loopback_tfo": self.own_network or bool(tfo)}
+        return self.own_network or bool(tfo)
 
     def server_logs(self, tfo: int) -> list[Path]:
         """Return where the servers log a load.
@@ -118,13 +114,8 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
             star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
             authority=authority) as fields:
         yield LoopbackLaboratory(
-            **fields, initiators=False, delaynet_ms=speeds.delay_net_ms, rtt_ms=speeds.rtt_ms,
-            measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=_no_delay(star),
+            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=no_delay(star),
             speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
-
-
-def _no_delay(star: Star) -> Delay:
-    return Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
 
 
 def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:
@@ -139,4 +130,4 @@ def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: 
     def in_words(rtts_ms: RttsMs) -> str:
         return f"RTT of {measured_in_words(rtts_ms)}, {wanted_ms:g} ms wanted (first answers are held for two)"
 
-    return proven_rtts_ms(lambda: measure_held_rtts(places, wanted_ms), wanted_ms, in_words, patience_s)
+    return proven_rtts_ms(lambda: measure_held_rtts(places), wanted_ms, in_words, patience_s)

@@ -48,7 +48,7 @@ def proven_rtts_of_star_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: 
         return f"RTT to {measured_in_words(rtts_ms)}, {_wanted_in_words(rtts_ms, wanted_ms)} " \
                f"({'netem' if netem else 'delay line'})"
 
-    return proven_rtts_ms(lambda: measure_rtts(star, port, nominal_ms=wanted_ms, at_once=at_once), wanted_ms, in_words,
+    return proven_rtts_ms(lambda: measure_rtts(star, port, at_once=at_once), wanted_ms, in_words,
                           patience_s)
 
 

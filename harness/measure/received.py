@@ -6,9 +6,8 @@ that was served. (Requests that are sent at once over several connections, such 
 What got no answer of such a size, since the page took it back half way, is one of those that are left.
 """
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -37,7 +36,7 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
     critical path, None when that is not known: their URLs would not do, since all of a page's GraphQL queries have one.
     `silent` are the schemes and hosts that did not answer when the page was recorded.
     """
-    served: dict[Key, deque[ServerRequest]] = defaultdict(deque)
+    served: dict[Key, list[ServerRequest]] = defaultdict(list)
     sent: dict[Key, str] = {}
     refused = []
     for request in sorted(requests, key=lambda request: request.time_s):
@@ -60,7 +59,7 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
             continue
         answer = answered.get(place)
         is_critical = None if critical is None else place in critical
-        each.append(_expected(_answer(entry, answer, critical=is_critical, late=late), silent))
+        each.append(_answer(entry, answer, silent, critical=is_critical, late=late))
     each += refused
     counted = [answer for answer in each if answer.is_one_of(JUDGED)]
     counts = Counter(answer.kind for answer in counted if not answer.expected)
@@ -69,34 +68,24 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
                            failed_as_recorded=sum(answer.expected for answer in counted))
 
 
-def _answered(entries: Iterable[tuple[int, dict[str, Any]]], served: Mapping[Key, deque[ServerRequest]]
+def _answered(entries: Iterable[tuple[int, dict[str, Any]]], served: Mapping[Key, list[ServerRequest]]
               ) -> dict[int, ServerRequest]:
     """Return what the servers logged of `entries`, by their numbers: first of those whose status and size tell it."""
+    asked = [(place, _key(entry["request"]), (entry["response"]["status"], entry["response"].get("bodySize", UNKNOWN)))
+             for place, entry in entries if not (entry.get("_fromCache") or _never_sent(entry))]
     found: dict[int, ServerRequest] = {}
-    of_size: dict[tuple[Key, int, int], deque[ServerRequest]] = defaultdict(deque)
-    for key, requests in served.items():
-        for request in requests:
-            of_size[key, request.status, request.bytes].append(request)
-    others = []
-    for place, entry in entries:
-        key, came = _key(entry["request"]), entry["response"]
-        if key not in served or entry.get("_fromCache") or _never_sent(entry):
-            continue
-        if waiting := of_size.get((key, came["status"], came.get("bodySize", UNKNOWN))):
-            found[place] = waiting.popleft()
-        else:
-            others.append((key, place))
-    taken = set(map(id, found.values()))
-    left = {key: deque(request for request in requests if id(request) not in taken)
-            for key, requests in served.items()}
-    for key, place in others:
-        if left[key]:
-            found[place] = left[key].popleft()
+    for exactly in (True, False):
+        for place, key, came in asked:
+            left = [] if place in found else served.get(key, [])
+            match = next((number for number, request in enumerate(left)
+                          if not exactly or (request.status, request.bytes) == came), None)
+            if match is not None:
+                found[place] = left.pop(match)
     return found
 
 
-def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bool | None,
-            late: bool) -> ReceivedAnswer:
+def _answer(entry: dict[str, Any], served: ServerRequest | None, silent: Collection[tuple[str, str]], *,
+            critical: bool | None, late: bool) -> ReceivedAnswer:
     asked, got, error = entry["request"], entry["response"], str(entry.get("_error", ""))
     kind: AnswerKind = "exact"
     if served is not None and served.found == FoundAs.MISSING:
@@ -107,8 +96,9 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bo
         kind = "failed"
     elif served is None and got["status"] == HTTPStatus.NOT_FOUND:      # the log may have had no room for it
         kind = "missing"
+    of_silent = kind == "failed" and _key(asked)[:2] in silent
     return ReceivedAnswer(
-        expected=served is not None and served.found == FoundAs.UNANSWERED,
+        expected=of_silent or (served is not None and served.found == FoundAs.UNANSWERED),
         url=str(asked["url"]), kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
         bytes=max(0, int(got["content"]["size"])), critical=critical,
         purpose=kind_of(entry), error=error, late=late, wire_bytes=_known(got.get("bodySize", UNKNOWN)))
@@ -116,12 +106,6 @@ def _answer(entry: dict[str, Any], served: ServerRequest | None, *, critical: bo
 
 def _known(size: Any) -> int | None:
     return None if int(size) == UNKNOWN else max(0, int(size))
-
-
-def _expected(answer: ReceivedAnswer, silent: Collection[tuple[str, str]]) -> ReceivedAnswer:
-    parts = urlsplit(answer.url)
-    of_silent = answer.kind == "failed" and (parts.scheme, parts.hostname or "") in silent
-    return replace(answer, expected=answer.expected or of_silent)
 
 
 def _refused(request: ServerRequest, began: datetime, load_event: LoadEvent | None) -> ReceivedAnswer:

@@ -30,7 +30,6 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.received import received_answers
 from harness.measure.timekeeping import (
     Answered,
-    Quiet,
     held_too_long,
     late_answers,
     most_telling,
@@ -39,6 +38,7 @@ from harness.measure.timekeeping import (
     silence_ms,
 )
 from harness.netlog.requests import SAFE
+from harness.netlog.silences import Silence
 from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.system.tcp import without_port
@@ -46,12 +46,8 @@ from harness.system.ticker import Ticks
 
 PAGE_PROCESS = "(renderer)"
 """How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
-REPORTED = frozenset((
-    "errors", "timed_out_s", "moved_on_to", "clock_set_ms", "plt_ms", "last_ms", "quiet", "document_uri", "title",
-    "now_ms", "time_origin_ms", "long_tasks", "first_byte_ms", "dom_content_loaded_ms", "navigation_timing",
-    "document", "requests", "request_urls", "initiators", "requests_after_load", "failed_requests",
-    "failed_after_load", "bytes", "connections", "preconnects_unused", "left_out", "log_problems", "logs", "capture"))
-"""What of load_page.py's report goes into a record as it is; the rest is not for Chrome's side to say."""
+NOT_CHROMES = ("attempt", "why_not_kinds", "early_data", "cookies", "answers", "timekeeping", "best_match", "missing")
+"""What of a record is not for Chrome's side to say, besides what is known here of each load."""
 TICKETS = 2
 """So many tickets Chrome keeps for a host, each for one connection."""
 MOST_LATE = 20
@@ -73,7 +69,7 @@ def record(evidence: Evidence) -> LoadRecord:
 
 def known(evidence: Evidence) -> dict[str, Any]:
     """Return what is known of a load whatever Chrome's side reports."""
-    lab, load, requests = evidence.lab, evidence.load, evidence.requests
+    lab, load, requests, grown = evidence.lab, evidence.load, evidence.requests, evidence.grown
     first = [request for request in requests if request.request == 1]
     return {
         "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms, "rtt_ms": lab.rtt_ms,
@@ -82,8 +78,8 @@ def known(evidence: Evidence) -> dict[str, Any]:
         "connections_with_request": len(first),
         "syn_data_connections": sum(request.syn_data for request in first),
         "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
-        "counters": evidence.counters, "delay_line_drops": evidence.delay_line_drops,
-        "buffer_drops": evidence.buffer_drops,
+        "counters": {side: grown[side] for side in ("user", "servers", "loopback") if side in grown},
+        "delay_line_drops": grown.get("delay line", {}).get("drops", 0), "buffer_drops": grown.get("buffers") or None,
         "middlebox": _middlebox(evidence), "balancer": lab.settings.balancer,
         "began_s": evidence.began_s, "environment": evidence.environment,
     }
@@ -96,15 +92,14 @@ def _middlebox(evidence: Evidence) -> MiddleboxCounts | None:
         return None
     behind = {host for server in box.servers for host in lab.web.servers[server]}
     passed = sum(request.syn_data for request in evidence.requests if request.request == 1 and request.host in behind)
-    seen, touched = evidence.syns
-    return MiddleboxCounts(box.kind.box, len(box.servers), seen, touched, passed)
+    return MiddleboxCounts(box.kind.box, len(box.servers), passed=passed, **evidence.grown["middlebox"])
 
 
 def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:
     """Return what Chrome's side reports and what is `known` here. Where both do, what is known counts."""
     base = {**known, "format": FORMAT, "valid": True, "why_not": []}
     try:
-        return LoadRecord.from_json({**{key: value for key, value in report.items() if key in REPORTED}, **base})
+        return LoadRecord.from_json({**{key: value for key, value in report.items() if key not in NOT_CHROMES}, **base})
     except ValueError as error:         # Chrome's side may have been taken over by the page
         environment_of = {**known["environment"], "versions": None, "argv": None}
         return LoadRecord.from_json({**base, "environment": environment_of,
@@ -126,7 +121,7 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step])
     waited_ms = ticks.grown_ms("waited", start_s, end_s)
     return Timekeeping(
         late=tuple(most_telling(late, record.rtt_ms, record.plt_ms, MOST_LATE)),
-        delay_line_late_ms=ticks.late_ms(start_s, end_s),
+        delay_line_late_ms=evidence.lab.delay.latest_ms(start_s, end_s),
         steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
         others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),
@@ -165,7 +160,7 @@ def _late(evidence: Evidence, record: LoadRecord, start_s: float, path: Sequence
         return []
     if lab.network == "loopback":
         return held_too_long(evidence.requests, start_s, plt_ms, path)
-    quiet = _nothing_came(lab, evidence.arrivals, _quiet(lab, evidence.report.get("silences")), start_s, plt_ms)
+    quiet = _quiet(lab, evidence.arrivals, evidence.report.get("silences"), start_s, plt_ms)
     answered = [*_answered(lab, record.page, start_s, evidence.requests)]
     allowed_ms = {name: silence_ms(rtt_ms, lab.speeds.bw_net_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
     late = late_answers(quiet, answered, allowed_ms, path, lab.web.layout)
@@ -187,26 +182,23 @@ def _answered(lab: Laboratory, page: str, start_s: float, requests: Sequence[Ser
                 yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
 
 
-def _quiet(lab: Laboratory, silences: object) -> list[Quiet]:
-    """Return the silences with the servers' names; none if Chrome's side reported something else."""
+def _quiet(lab: Laboratory, arrivals: Arrivals, silences: object, start_s: float, plt_ms: float) -> list[Silence]:
+    """Return the parts of servers' silences, by the servers' names, in which nothing reached `user`.
+
+    The whole silences if that is not known; none if Chrome's side reported something else.
+    """
     names = {host.address: name for name, host in lab.star.servers.items()}
     try:
-        found = msgspec.convert(silences or [], list[tuple[str, float, float, bool]])
+        found = [replace(silence, server=names[silence.server])
+                 for silence in msgspec.convert(silences or [], list[Silence]) if silence.server in names]
     except msgspec.ValidationError:
         return []
-    return [Quiet(names[address], start_ms, end_ms, connecting)
-            for address, start_ms, end_ms, connecting in found if address in names]
-
-
-def _nothing_came(lab: Laboratory, arrivals: Arrivals, quiet: Sequence[Quiet], start_s: float,
-                  plt_ms: float) -> list[Quiet]:
-    """Return the parts of the silences in which nothing reached `user`; the whole silences if that is not known."""
     if arrivals.lost:
-        return [*quiet]
+        return found
     came_ms = {(name, connecting): [(at_s - start_s) * 1000 + lab.delay.held_ms[host.address]
                                     for at_s in arrivals.of(host.address, connecting=connecting)]
                for name, host in lab.star.servers.items() for connecting in (False, True)}
-    return [part for silence in quiet
+    return [part for silence in found
             for part in nothing_came(silence, came_ms[silence.server, silence.connecting], plt_ms)]
 
 

@@ -1,8 +1,10 @@
 """The folder of an experiment's results: what an earlier one at the same delays left there is moved aside first."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from harness.analysis.load_tables import refresh_load_tables
@@ -85,11 +87,7 @@ def _move(results_dir: Path, paths: Sequence[Path]) -> Path | None:
 def _new_directory(results_dir: Path) -> Path:
     """Make a folder that was not there; like run.sh's, it is named by the time."""
     name = f"results-{time.strftime('%Y%m%d-%H%M%S')}"
-    for number in range(1000):
-        path = results_dir / (f"{name}-{number}" if number else name)
-        try:
-            path.mkdir()
-        except FileExistsError:
-            continue
-        return path
-    raise FileExistsError(results_dir / name)
+    paths = (results_dir / (f"{name}-{number}" if number else name) for number in count())
+    path = next(path for path in paths if not os.path.lexists(path))
+    path.mkdir()
+    return path

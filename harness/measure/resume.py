@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from harness.errors import InputError
-from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
+from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import Page, PageFiles
-from harness.files.results import LoadResult, has_loads, read_results
+from harness.files.results import has_loads, read_results
 from harness.measure.adaptive import more_loads
 from harness.measure.goal import Goal
 from harness.measure.plan import Load, draw_flips, pages_of, plan_run
@@ -27,19 +25,14 @@ LARGEST_HASHED = 2**26
 
 @dataclass(frozen=True)
 class Earlier:
-    """What has been measured of an experiment: its id, its valid loads in order, and how often each load was tried.
-
-    `busy` is what kept the machine busy before it.
-    """
+    """What has been measured of an experiment: its id, its valid loads in order, and what kept the machine `busy`."""
 
     experiment_id: str | None
-    order: Sequence[tuple[str, int, int]]
     valid: Sequence[Measured]
-    tries: Mapping[Load, int]
     busy: Sequence[str] = ()
 
 
-EMPTY = Earlier(None, (), (), {})
+EMPTY = Earlier(None, ())
 """What a new experiment begins with."""
 
 
@@ -61,37 +54,13 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
             raise InputError(f"{path}:1: --resume: {key} was {str(earlier)[:80]!r}, and is {str(value)[:80]!r} now; "
                              "leave out --resume to measure all anew")
     pages = {load.page.name: load.page for load in plan}
-    if not has_loads(clientdir):
-        return Earlier(experiment.id, (), (), {}, _busy(experiment))
-    results = read_results(clientdir)
-    mine = [load for load in (*results.loads, *results.again)
-            if load.delaynet_ms == delaynet_ms and load.page in pages and load.record
-            and load.record.experiment == experiment.id]
-    valid = {Load(pages[load.page], load.run, load.transport): load for load in mine if load.valid}
-    tries: dict[Load, int] = {}
-    for load in mine:
-        key_load = Load(pages[load.page], load.run, load.transport)
-        tries[key_load] = max(tries.get(key_load, 0), load.record.attempt if load.record else 0)
-    order = _order(path, experiment)
-    return Earlier(experiment.id, order, _in_order(valid, order), tries, _busy(experiment))
-
-
-def _order(path: Path, experiment: ExperimentRecord) -> list[tuple[str, int, int]]:
-    try:
-        return msgspec.convert(experiment.settings.get("order", []), list[tuple[str, int, int]])
-    except msgspec.ValidationError as error:
-        raise UnreadableFileError(path, f"its order is none of loads: {error}") from None
-
-
-def _busy(experiment: ExperimentRecord) -> list[str]:
-    causes = experiment.settings.get("busy")
-    return [*map(str, causes)] if isinstance(causes, list) else []
-
-
-def _in_order(valid: Mapping[Load, LoadResult], order: Sequence[tuple[str, int, int]]) -> list[Measured]:
-    places = {place: number for number, place in enumerate(order)}
-    loads = sorted(valid, key=lambda load: places.get((load.page.url, load.run, load.transport), len(places)))
-    return [Measured(load, record, []) for load in loads if (record := valid[load].record)]
+    loads = read_results(clientdir).loads if has_loads(clientdir) else []
+    valid = [Measured(Load(pages[load.page], load.run, load.transport), record, []) for load in loads
+             if load.valid and load.delaynet_ms == delaynet_ms and load.page in pages and (record := load.record)
+             and record.experiment == experiment.id]
+    busy = experiment.settings.get("busy")
+    return Earlier(experiment.id, sorted(valid, key=lambda measured: measured.record.began_s or 0.0),
+                   [*map(str, busy)] if isinstance(busy, list) else [])
 
 
 def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int,
@@ -103,23 +72,24 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
     counts beside those that are left: it is measured again at the end of the first run.
     """
     done = {measured.load for measured in earlier.valid}
-    begun = _begun_beyond(plan, earlier, seed) if goal else []
+    begun = _begun_beyond(plan, done, seed) if goal else []
     missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done]
+    judged = judge_together(earlier.valid)
     if not missing and goal:
-        missing = more_loads(judge_together(earlier.valid), goal, seed, pages_of(plan))
+        missing = more_loads(judged, goal, seed, pages_of(plan))
     pages = {load.page for load in missing}
     if missing:
-        pages |= {measured.load.page for measured in judge_together(earlier.valid) if measured.why_not}
+        pages |= {measured.load.page for measured in judged if measured.why_not}
     warm_ups = [load for load in plan if load.run == 0 and load.page in pages and load.page not in warm]
     return [*warm_ups, *missing]
 
 
-def _begun_beyond(plan: Sequence[Load], earlier: Earlier, seed: int) -> list[Load]:
+def _begun_beyond(plan: Sequence[Load], done: Collection[Load], seed: int) -> list[Load]:
     """Return the loads of the runs that a goal had asked for beyond the plan, of pages for which these had begun."""
-    pages = pages_of(plan)
-    begun = {(load.run, load.page) for load in earlier.tries} - {(load.run, load.page) for load in plan}
-    return [load for run in sorted({run for run, _ in begun}) for load in plan_run(
-        run, [page for page in pages if (run, page) in begun], (0, 1), draw_flips(pages, seed))]
+    pages, begun = pages_of(plan), {(load.run, load.page) for load in done}
+    flips = draw_flips(pages, seed)
+    return [load for run in sorted({load.run for load in done} - {load.run for load in plan})
+            for load in plan_run(run, pages, (0, 1), flips) if (run, load.page) in begun]
 
 
 def recording_digest(files: PageFiles) -> str:

@@ -65,7 +65,7 @@ class Rule:
     """
 
     kind: ReasonKind
-    section: Section
+    section: Section = Section.CONTENT
     measured: str
     words: str
     blame: Blame = Blame.ACCIDENT

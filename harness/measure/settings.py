@@ -314,10 +314,12 @@ SWEPT = frozenset(each.flag.removeprefix("--") for each in OPTIONS.values() if e
 
 Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
 """
-PAPER: dict[str, Any] = {"bw_home_mbit": 4.0, "bw_home_up_mbit": 0.256, "buffer_kb": 128.0, "bw_net_mbit": 1000.0,
-                         "http": "1.1", "predict": True}
-"""What --paper stands for: in the paper (Radhakrishnan et al., TCP Fast Open, CoNEXT 2011) the client's link was the
-only slow one, connections were kept alive, and Chrome opened some ahead of need."""
+STAND_FOR: dict[str, dict[str, Any]] = {
+    "paper": {"bw_home_mbit": 4.0, "bw_home_up_mbit": 0.256, "buffer_kb": 128.0, "bw_net_mbit": 1000.0, "http": "1.1",
+              "predict": True},
+    "compare_transports": {"http": "h2", "early": None}}
+"""What --paper and --compare-transports stand for. In the paper (Radhakrishnan et al., TCP Fast Open, CoNEXT 2011) the
+client's link was the only slow one, connections were kept alive, and Chrome opened some ahead of need."""
 
 
 def read_settings(text: str) -> Settings:
@@ -359,14 +361,11 @@ def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: An
         given["delays_ms"] = sweep_ms
         if given.get("delayhome_ms"):
             parser.error("--sweep-rtt: says what the RTTs are; leave out --delayhome")
-    if given.get("paper"):
-        for name in (name for name in PAPER if name in given and name in OPTIONS):
-            parser.error(f"--paper: says what {OPTIONS[name].flag} is; leave one of them out")
-        given |= PAPER
-    if given.get("compare_transports"):
-        for name in (name for name in ("http", "early") if name in given):
-            parser.error(f"--compare-transports: says what {OPTIONS[name].flag} is; leave one of them out")
-        given |= {"http": "h2"}
+    for name, says in STAND_FOR.items():
+        if given.get(name):
+            for said in (said for said in says if said in given and said in OPTIONS):
+                parser.error(f"{OPTIONS[name].flag}: says what {OPTIONS[said].flag} is; leave one of them out")
+            given |= says
     if given.get("rtt"):
         given.setdefault("delays_ms", ())
     if given.get("middlebox"):

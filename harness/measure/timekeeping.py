@@ -29,6 +29,7 @@ from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import LateAnswer
 from harness.files.server_log import ServerRequest
 from harness.measure.rule import Limit
+from harness.netlog.silences import Silence
 from harness.system.tcp import FRAME_BYTES
 
 LATE = Limit(ms=3.0, rtt_ratio=0.10, plt_ratio=0.02, most_ms=50.0)
@@ -57,17 +58,7 @@ class Answered:
     own_ms: float
 
 
-@dataclass(frozen=True)
-class Quiet:
-    """A server's silence in ms from the load's start (harness.netlog.silences.Silence, by the server's name)."""
-
-    server: str
-    start_ms: float
-    end_ms: float
-    connecting: bool = False
-
-
-def late_answers(quiet: Iterable[Quiet], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
+def late_answers(quiet: Iterable[Silence], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
                  path: Sequence[Step], layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
     """Return the silences that were too long, and by how much; the longest delay first.
 
@@ -115,7 +106,7 @@ def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: flo
     return sorted(late, key=lambda answer: -answer.late_ms)
 
 
-def nothing_came(silence: Quiet, came_ms: Sequence[float], plt_ms: float) -> list[Quiet]:
+def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> list[Silence]:
     """Return the parts of a silence, as Chrome saw it, in which no packet from the server arrived either.
 
     `came_ms` are the arrivals of what could end the silence, in order, in ms from the load's start. A packet that
@@ -129,7 +120,7 @@ def nothing_came(silence: Quiet, came_ms: Sequence[float], plt_ms: float) -> lis
     return [replace(silence, start_ms=earlier, end_ms=later) for earlier, later in pairwise(points_ms)]
 
 
-def _own_ms(silence: Quiet, answered: Iterable[Answered]) -> float:
+def _own_ms(silence: Silence, answered: Iterable[Answered]) -> float:
     """Return the longest that the server took for an answer which it began in the silence; `answered` are its own."""
     return max((answer.own_ms for answer in answered
                 if silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)

@@ -27,15 +27,15 @@ SHORTEST_MS = 5.0
 
 @dataclass(frozen=True)
 class Silence:
-    """Nothing came from the server at `address` (without its port), though it was asked; ms from the load's start.
+    """Nothing came from a `server`, named by its address, though it was asked; ms from the load's start.
 
     When `connecting` it was asked for a connection; otherwise for an answer, and a SYN-ACK is none.
     """
 
-    address: str
+    server: str
     start_ms: float
     end_ms: float
-    connecting: bool
+    connecting: bool = False
 
 
 def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence]:
@@ -55,7 +55,7 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     found = [Silence(address, begin - start_tick, end - start_tick, connecting) for address, host in hosts.items()
              for connecting, gaps in host.silent(start_tick, end_tick) for begin, end in gaps
              if end - begin >= SHORTEST_MS]
-    return sorted(found, key=lambda silence: (silence.start_ms, silence.address, silence.connecting))
+    return sorted(found, key=lambda silence: (silence.start_ms, silence.server, silence.connecting))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from enum import Enum
 
 from harness.errors import ExperimentError
 from harness.network.star import Host
+from harness.network.syn import FASTOPEN, tcp_options
 from harness.system.delay_queue import SO_TIMESTAMPNS
 from harness.system.netns import inside
 
@@ -28,9 +29,6 @@ BUFFER_BYTES = 2**26
 HEADERS_BYTES = 120
 """The longest IP and TCP headers together (RFC 791, RFC 9293)."""
 SYN = 0x02
-END_OF_OPTIONS, NO_OPERATION = 0, 1
-FAST_OPEN = 34
-"""The TCP option that brings a cookie (RFC 7413, section 4.1.1)."""
 NS_PER_S = 1_000_000_000
 STAMP_BYTES = 16
 """A struct timespec."""
@@ -143,15 +141,6 @@ def read_packet(headers: bytes) -> tuple[str, Said]:
         return "", Said.NOTHING
     tcp_bytes = (tcp[12] >> 4) * 4
     if tcp[13] & SYN:
-        return address, Said.COOKIE if FAST_OPEN in _options(tcp[20:tcp_bytes]) else Said.CONNECTED
+        kinds = {kind for kind, *_ in tcp_options(tcp[20:tcp_bytes])}
+        return address, Said.COOKIE if FASTOPEN in kinds else Said.CONNECTED
     return address, Said.ANSWER if packet_bytes > ip_bytes + tcp_bytes else Said.NOTHING
-
-
-def _options(options: bytes) -> Iterator[int]:
-    """Yield the kinds of a TCP header's options (RFC 9293, section 3.1); what is cut off is left out."""
-    while options and options[0] != END_OF_OPTIONS:
-        yield options[0]
-        length = 1 if options[0] == NO_OPERATION else options[1] if len(options) > 1 else 0
-        if length < 1:
-            return
-        options = options[length:]

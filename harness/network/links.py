@@ -15,12 +15,12 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, kernel_has_netem
-from harness.network.star import Host, LinkSpeeds, Star, netem_limit
+from harness.network.star import Host, LinkSpeeds, Star, netem_qdisc
 from harness.system.commands import run
 from harness.system.companions import Companion, running
-from harness.system.lateness import LatenessCounts
+from harness.system.lateness import SLOTS, latest_ms
 from harness.system.netns import inside
-from harness.system.shared_counts import counting
+from harness.system.shared_numbers import sharing
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
@@ -38,14 +38,14 @@ def delays_by_netem(longest_rtt_ms: float = math.inf) -> bool:
 
 @dataclass(frozen=True)
 class Delay:
-    """What delays the packets of a star: the delay line and its counts; neither where the links do it, or nothing.
+    """What delays the packets of a star: the delay line and what it notes; neither where the links do it, or nothing.
 
     `held_ms`: for how long the delay line holds a packet that has reached `user` already (harness.network.arrivals), by
     the address of the server that sent it: for the whole round trip, as tfo-test/delay_line.py explains.
     """
 
     line: Companion | None = None
-    counts: LatenessCounts | None = None
+    lateness: "memoryview[float] | None" = None
     held_ms: Mapping[str, float] = field(default_factory=dict)
 
     def check(self) -> None:
@@ -53,9 +53,14 @@ class Delay:
         if self.line is not None:
             self.line.check()
 
-    def mark(self) -> list[int]:
-        """Return where the counts stand, for harness.system.lateness.latest_ms at the end of an interval."""
-        return self.counts.read() if self.counts is not None else []
+    def latest_ms(self, start_s: float, end_s: float) -> float | None:
+        """Return how late the delay line let a packet go at most between two moments; None without one."""
+        return None if self.lateness is None else latest_ms(self.lateness, start_s, end_s)
+
+
+def no_delay(star: Star) -> Delay:
+    """Return that no packet is held."""
+    return Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
 
 
 @contextmanager
@@ -69,27 +74,25 @@ def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay
         _change_delays(star, speeds)
     check_qdiscs(star, speeds, netem)
     if netem or speeds.longest_rtt_ms == 0:
-        yield Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
+        yield no_delay(star)
         return
     held_ms = {star.servers[name].address: rtt_ms for name, rtt_ms in speeds.rtts_ms(star.servers).items()}
-    with counting(LatenessCounts) as (descriptor, counts):
+    with sharing(2 * SLOTS) as (descriptor, lateness):
         command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
                    "--delay-ms", f"{speeds.rtt_ms:g}", "--lateness-fd", str(descriptor)]
         if speeds.own_delays_ms:
             command += ["--delays", ",".join(f"{address}={delay_ms:g}" for address, delay_ms in held_ms.items())]
         with running(command, "ready", "the delay line", star.user.pid, [descriptor]) as line:
-            yield Delay(line, counts, held_ms)
+            yield Delay(line, lateness, held_ms)
 
 
 def _change_delays(star: Star, speeds: LinkSpeeds) -> None:
     """Give both ends of each server's link its delay. Raises ExperimentError with what tc said.
 
-    netem hangs below HTB's class 5:1 there, where Mininet puts it (mininet.link.TCIntf.delayCmds).
+    netem hangs below HTB's class 5:1 there.
     """
     def command(interface: str, name: str) -> str:
-        delay_ms = speeds.delay_of(name)
-        return f"qdisc replace dev {interface} parent 5:1 handle 10: netem delay {delay_ms:g}ms " \
-               f"limit {netem_limit(speeds.bw_net_mbit, delay_ms)}"
+        return f"qdisc replace dev {interface} {netem_qdisc(speeds.bw_net_mbit, speeds.delay_of(name))}"
 
     ports = [command(server.port, name) for name, server in star.servers.items() if server.port]
     for pid, commands in [(star.switch_pid, ports),

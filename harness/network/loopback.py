@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import ExperimentError
-from harness.network.rtt import medians_ms
+from harness.network.rtt import shortest_ms
 from harness.network.star import Host, Star
 
 NETWORK = "127.84"
@@ -45,7 +45,7 @@ def loopback_star(host_names: Sequence[str]) -> Star:
     return Star(user=Host("user", "127.0.0.1", "", INTERFACE, pid), switch_pid=pid, servers=servers)
 
 
-def measure_held_rtts(servers: Mapping[str, ServerAddress], nominal_ms: float) -> dict[str, float]:
+def measure_held_rtts(servers: Mapping[str, ServerAddress]) -> dict[str, float]:
     """Return the RTT that each server simulates, in ms: half of what the first answer on a connection takes.
 
     Sampled as harness.network.rtt does it. Over TLS that answer is the one to the ClientHello. Raises ExperimentError
@@ -54,7 +54,7 @@ def measure_held_rtts(servers: Mapping[str, ServerAddress], nominal_ms: float) -
     async def once(names: Sequence[str]) -> list[float]:
         return [time_ms / 2 for time_ms in await asyncio.gather(*(_first_answer_ms(servers[name]) for name in names))]
 
-    return medians_ms([*servers], lambda names: asyncio.run(once(names)), nominal_ms=nominal_ms)
+    return shortest_ms([*servers], lambda names: asyncio.run(once(names)))
 
 
 async def _first_answer_ms(server: ServerAddress) -> float:

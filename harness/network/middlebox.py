@@ -13,8 +13,7 @@ from harness.bootstrap import ROOT
 from harness.files.middlebox import Middlebox
 from harness.network.star import Star
 from harness.system.companions import Companion, running
-from harness.system.shared_counts import counting
-from harness.system.syn_counts import SynCounts
+from harness.system.shared_numbers import sharing
 
 PROGRAM = ROOT / "tfo-test" / "middlebox.py"
 
@@ -25,8 +24,13 @@ class StandingBox:
 
     kind: Middlebox
     servers: tuple[str, ...]
-    counts: SynCounts
+    numbers: "memoryview[float]"
     program: Companion
+
+    def counts(self) -> dict[str, int]:
+        """Return how many SYNs came to it so far, and how many of them it touched."""
+        seen, touched = self.numbers
+        return {"seen": int(seen), "touched": int(touched)}
 
 
 @contextmanager
@@ -34,8 +38,8 @@ def standing(star: Star, kind: Middlebox, seed: int) -> Iterator[StandingBox]:
     """Have a box stand before those servers that `seed` chooses while this lasts. Raises ExperimentError."""
     servers = tuple(kind.on_paths_to([*star.servers], seed))
     addresses = ",".join(star.servers[name].address for name in servers)
-    with counting(SynCounts) as (descriptor, counts):
+    with sharing(2) as (descriptor, numbers):
         command = [sys.executable, str(PROGRAM), "--interface", star.user.interface, "--box", kind.box.value,
                    "--addresses", addresses, "--counts-fd", str(descriptor)]
         with running(command, "ready", "the middlebox", star.user.pid, [descriptor]) as program:
-            yield StandingBox(kind, servers, counts, program)
+            yield StandingBox(kind, servers, numbers, program)

@@ -13,10 +13,11 @@ import re
 import socket
 import struct
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mininet.link import Link, TCIntf
+from mininet.link import Intf, Link
 from mininet.net import Mininet
 from mininet.node import Host, Node
 from mininet.nodelib import LinuxBridge
@@ -43,11 +44,6 @@ cookies are still cached. No IPv6, and that before the first interface is up: el
 No autocorking: it holds a small packet back until the network card has sent the one before. Here a card is a queue
 before a link of a few Mbit/s, and what waits there would decide how many packets are sent."""
 
-SLOW_LINK = ("qdisc add dev {name} root handle 5: htb default 1",
-             "class add dev {name} parent 5: classid 5:1 htb rate {rate_mbit:f}Mbit burst 1600 cburst 1600",
-             "qdisc add dev {name} parent 5:1 handle 10: bfifo limit {buffer_bytes}")
-"""For tc: a rate that lets one packet through at once, and before it a queue that holds so many bytes (tc-bfifo(8))."""
-
 MOST_AT_ONCE = 2
 """Packets that the kernel's TCP hands to a link at once, as it does over round trips of 10 ms and more whatever is set.
 Over shorter ones it hands over up to 64 kB, also with the card's offloads off, and HTB counts that as one packet: all
@@ -59,23 +55,12 @@ OFFLOADS = {"tso": 0x1F, "gso": 0x24, "gro": 0x2C}
 """linux/ethtool.h: ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO"""
 
 
-class PlannedInterface(TCIntf):
-    """An interface with the tc commands that shape it, of which Mininet runs none."""
+class PlannedInterface(Intf):
+    """An interface with the tc commands that shape it (harness.network.star.tc_commands)."""
 
-    def config(self, bw: float | None = None, delay: str | None = None, max_queue_size: int | None = None,
-               buffer_bytes: int | None = None, **_others: Any) -> dict[str, Any]:
-        """Note down what Mininet would run for a rate of `bw` Mbit/s and a delay such as "10ms".
-
-        Or, for a buffer of `buffer_bytes` and no delay, what makes a slow link: Mininet lets 15 kB through at once, for
-        which 256 kbit/s take half a second.
-        """
-        if buffer_bytes is not None:
-            self.tc_commands = [command.format(name=self.name, rate_mbit=bw, buffer_bytes=buffer_bytes)
-                                for command in SLOW_LINK]
-            return {}
-        rate, parent = self.bwCmds(bw=bw)
-        delays, _ = self.delayCmds(parent, delay=delay, max_queue_size=max_queue_size)
-        self.tc_commands = [" ".join((command % ("", self.name)).split()) for command in [*rate, *delays]]
+    def config(self, commands: Sequence[str] = (), **_others: Any) -> dict[str, Any]:
+        """Note them."""
+        self.tc_commands = [command.format(name=self.name) for command in commands]
         return {}
 
     def setIP(self, ipstr: str, prefixLen: int | None = None) -> None:  # noqa: ARG002, N802, N803 (Mininet's names)

@@ -1,18 +1,16 @@
 """A capture of all packets at `user`, so that one can see in Wireshark what TCP Fast Open sends: docs/wireshark.md."""
 
 import re
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from harness.errors import ExperimentError
+from harness.files.load_parts import CaptureCounts
 from harness.network.star import Host
-from harness.system.netns import inside
+from harness.system.companions import Companion, started
 from harness.system.processes import stop
 
 SNAPSHOT_BYTES = 1514
@@ -29,13 +27,7 @@ class Capture:
     """A capture in the file `path`. The counts are tcpdump's own, and known when it has ended."""
 
     path: Path
-    packets: int = 0
-    dropped: int = 0
-    problem: str | None = None
-
-    def as_record(self) -> dict[str, object]:
-        """Return what a load's record says of it."""
-        return {"packets": self.packets, "dropped": self.dropped, "problem": self.problem}
+    counts: CaptureCounts = field(default_factory=lambda: CaptureCounts(0, 0))
 
 
 @contextmanager
@@ -46,18 +38,18 @@ def captured_packets(host: Host, directory: Path) -> Iterator[Capture]:
     when this has ended. Raises ExperimentError when tcpdump does not start within 10 s, or ends by itself.
     """
     capture = Capture(directory / "packets.pcap")
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors, capture.path.open("wb") as file:
-        with inside(host.pid):
-            process = subprocess.Popen(tcpdump(host.interface), stdout=file, stderr=errors, text=True,
-                                       start_new_session=True)
-        try:
-            _wait_until_it_listens(process, errors)
-            yield capture
-            if process.poll() is not None:
-                raise ExperimentError(f"the capture of packets ended: {_last_line(_text(errors))}")
-        finally:
-            stop(process)
-        _read_counts(capture, _text(errors), process.returncode)
+    with capture.path.open("wb") as file, started(tcpdump(host.interface), "the capture of packets", host.pid,
+                                                  file) as dumping:
+        deadline_s = time.monotonic() + START_TIMEOUT_S
+        while "listening on" not in dumping.complained():
+            dumping.check()
+            if time.monotonic() > deadline_s:
+                raise ExperimentError(f"the capture of packets did not start: {dumping.last_words()}")
+            time.sleep(POLL_S)
+        yield capture
+        dumping.check()
+        stop(dumping.process)
+        capture.counts = _counts(dumping)
 
 
 def tcpdump(interface: str) -> list[str]:
@@ -70,32 +62,13 @@ def tcpdump(interface: str) -> list[str]:
             "-w", "-"]
 
 
-def _wait_until_it_listens(process: "subprocess.Popen[str]", said: IO[str]) -> None:
-    deadline_s = time.monotonic() + START_TIMEOUT_S
-    while "listening on" not in _text(said):
-        if process.poll() is not None or time.monotonic() > deadline_s:
-            raise ExperimentError(f"the capture of packets did not start: {_last_line(_text(said))}")
-        time.sleep(POLL_S)
-
-
-def _text(said: IO[str]) -> str:
-    said.seek(0)
-    return said.read()
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "tcpdump did not say why"
-
-
-def _read_counts(capture: Capture, said: str, status: int) -> None:
-    """Take over the counts tcpdump ends with (tcpdump(1)): what it wrote, and what the kernel had to drop."""
+def _counts(dumping: Companion) -> CaptureCounts:
+    """Return the counts tcpdump ends with (tcpdump(1)): what it wrote, and what the kernel had to drop."""
     counts = {words: int(number) for number, words in
-              re.findall(r"^(\d+) packets? (captured|dropped by kernel|dropped by interface)$", said, re.MULTILINE)}
-    if status != 0 or "captured" not in counts:
-        capture.problem = f"tcpdump ended with status {status}: {_last_line(said)}"
-        return
-    capture.packets = counts.pop("captured")
-    capture.dropped = sum(counts.values())
-    if capture.dropped:
-        capture.problem = f"tcpdump lost {capture.dropped} packets and wrote {capture.packets}"
+              re.findall(r"^(\d+) packets? (captured|dropped by kernel|dropped by interface)$", dumping.complained(),
+                         re.MULTILINE)}
+    if dumping.process.returncode != 0 or "captured" not in counts:
+        return CaptureCounts(0, 0, f"tcpdump ended with status {dumping.process.returncode}: {dumping.last_words()}")
+    packets = counts.pop("captured")
+    dropped = sum(counts.values())
+    return CaptureCounts(packets, dropped, f"tcpdump lost {dropped} packets and wrote {packets}" if dropped else None)

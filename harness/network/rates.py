@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from harness.errors import ExperimentError
 from harness.network.arrivals import ETH_P_IP, STAMP_BYTES, stamps_s, wait_for_stamps
 from harness.network.star import Host, LinkSpeeds, Star
+from harness.network.syn import checksum
 from harness.system.delay_queue import SO_TIMESTAMPNS
 from harness.system.netns import inside
 
@@ -120,10 +121,9 @@ def _packet(sender: Host, receiver: Host) -> bytes:
     ip_bytes, udp_bytes = PACKET_BYTES - ETHERNET_BYTES, PACKET_BYTES - ETHERNET_BYTES - IP_BYTES
     ip = struct.pack("!BxH4xBB2x4s4s", 0x45, ip_bytes, 64, socket.IPPROTO_UDP, socket.inet_aton(sender.address),
                      socket.inet_aton(receiver.address))
-    checksum = struct.pack("!H", -sum(struct.unpack("!10H", ip)) % 0xFFFF)
     ethernet = bytes.fromhex((receiver.mac + sender.mac).replace(":", "")) + struct.pack("!H", ETH_P_IP)
     udp = struct.pack("!HHHxx", PORT, PORT, udp_bytes)
-    return (ethernet + ip[:10] + checksum + ip[12:] + udp).ljust(PACKET_BYTES, b"\0")
+    return (ethernet + ip[:10] + checksum(ip) + ip[12:] + udp).ljust(PACKET_BYTES, b"\0")
 
 
 def _packets(buffer_kb: float | None) -> int:

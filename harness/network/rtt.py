@@ -1,10 +1,10 @@
 """The round-trip time as TCP sees it: how long connect() takes."""
 
 import errno
+import math
 import os
 import selectors
 import socket
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,9 +20,8 @@ TOLERANCE_LIMIT_RATIO = 0.4
 experiment. The delay line is 0.1 to 0.2 ms late, up to 0.6 ms with the first packets of many at once."""
 
 SAMPLES = 3
-MORE_SAMPLES = 10
-"""For a server whose RTT looks wrong: a moment's work of another program makes one of 3 samples late, or two, but not
-the median of 13; a wrong delay stays wrong however often it is measured."""
+"""The shortest of them counts: another program's work for a moment makes one late, or two, and nothing makes one early;
+a wrong delay stays wrong however often it is measured."""
 
 AT_ONCE = 16
 """Connects under way together: few enough that they do not queue behind each other on two cores."""
@@ -42,9 +41,8 @@ class RttError(ExperimentError):
     """The network is there, but the RTT to a server is not the one that was asked for."""
 
 
-def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: Nominal | None = None,
-                 at_once: int = AT_ONCE) -> dict[str, float]:
-    """Return the median TCP connect time from user to each server in ms, by host name, as `medians_ms` takes it.
+def measure_rtts(star: Star, port: int, samples: int = SAMPLES, at_once: int = AT_ONCE) -> dict[str, float]:
+    """Return the shortest TCP connect time from user to each server in ms, by host name.
 
     Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
     `at_once`: AT_ONCE_UP where user's link up is slow. Raises ExperimentError when a server is silent for 10 s.
@@ -53,29 +51,18 @@ def measure_rtts(star: Star, port: int, samples: int = SAMPLES, nominal_ms: Nomi
         return connect_times_ms([star.servers[name].address for name in names], port)
 
     with inside(star.user.pid):
-        return medians_ms([*star.servers], once, samples, nominal_ms, at_once)
+        return shortest_ms([*star.servers], once, samples, at_once)
 
 
-def medians_ms(names: Sequence[str], once: Callable[[Sequence[str]], Sequence[float]], samples: int = SAMPLES,
-               nominal_ms: Nominal | None = None, at_once: int = AT_ONCE) -> dict[str, float]:
-    """Return the median RTT to each of `names`; `once` measures it to `at_once` of them together, in ms.
-
-    Those that seem to be off `nominal_ms`, if given, by more than `rtt_tolerance_ms` are measured MORE_SAMPLES times
-    more.
-    """
-    times_ms: dict[str, list[float]] = {name: [] for name in names}
-
-    def sample(these: Sequence[str], number: int) -> None:
-        for first in [*range(0, len(these), at_once)] * number:
-            batch = these[first:first + at_once]
-            for name, time_ms in zip(batch, once(batch), strict=True):
-                times_ms[name].append(time_ms)
-
-    sample(names, samples)
-    if nominal_ms is not None:
-        sample([name for name in names if not is_near(statistics.median(times_ms[name]), _of(nominal_ms, name))],
-               MORE_SAMPLES)
-    return {name: statistics.median(times) for name, times in times_ms.items()}
+def shortest_ms(names: Sequence[str], once: Callable[[Sequence[str]], Sequence[float]], samples: int = SAMPLES,
+                at_once: int = AT_ONCE) -> dict[str, float]:
+    """Return the shortest RTT to each of `names`; `once` measures it to `at_once` of them together, in ms."""
+    found_ms = dict.fromkeys(names, math.inf)
+    for first in [*range(0, len(names), at_once)] * samples:
+        batch = names[first:first + at_once]
+        for name, time_ms in zip(batch, once(batch), strict=True):
+            found_ms[name] = min(found_ms[name], time_ms)
+    return found_ms
 
 
 def connect_times_ms(addresses: Sequence[str], port: int) -> list[float]:
@@ -116,17 +103,8 @@ def rtt_tolerance_ms(nominal_ms: float) -> float:
 def check_rtts(measured_ms: dict[str, float], nominal_ms: Nominal) -> None:
     """Raise RttError when any measured RTT is off the nominal one by more than `rtt_tolerance_ms`."""
     for name, rtt_ms in measured_ms.items():
-        wanted_ms = _of(nominal_ms, name)
-        if not is_near(rtt_ms, wanted_ms):
-            tolerance_ms = rtt_tolerance_ms(wanted_ms)
+        wanted_ms = nominal_ms if isinstance(nominal_ms, int | float) else nominal_ms[name]
+        tolerance_ms = rtt_tolerance_ms(wanted_ms)
+        if abs(rtt_ms - wanted_ms) > tolerance_ms:
             raise RttError(f"RTT to {name} is {rtt_ms:.1f} ms, not {wanted_ms:g} +- {tolerance_ms:.1f} ms: "
                            "nothing was measured; end other programs and try again")
-
-
-def _of(nominal_ms: Nominal, name: str) -> float:
-    return nominal_ms if isinstance(nominal_ms, int | float) else nominal_ms[name]
-
-
-def is_near(rtt_ms: float, nominal_ms: float) -> bool:
-    """Tell whether a measured RTT is what it should be, within `rtt_tolerance_ms`."""
-    return abs(rtt_ms - nominal_ms) <= rtt_tolerance_ms(nominal_ms)

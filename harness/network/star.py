@@ -128,35 +128,42 @@ class StarTopo(Topo):
     def build(self, host_names: Sequence[str], speeds: LinkSpeeds, netem: bool) -> None:
         """Called by Topo's constructor."""
         self.addSwitch("s0", inNamespace=True)
-        up, down = (link_options(rate_mbit, speeds.delay_home_ms, netem, speeds.buffer_kb)
+        up, down = (tc_commands(rate_mbit, speeds.delay_home_ms, netem, speeds.buffer_kb)
                     for rate_mbit in (speeds.up_mbit, speeds.bw_home_mbit))
-        ends: dict[str, dict[str, Any]] = {"user": {"params1": up, "params2": down}}
-        ends |= {f"server{index}": link_options(speeds.bw_net_mbit, speeds.delay_of(name), netem)
-                 for index, name in enumerate(host_names)}
-        for number, (name, options) in enumerate(ends.items(), start=1):
+        servers = [tc_commands(speeds.bw_net_mbit, speeds.delay_of(name), netem) for name in host_names]
+        ends = {"user": (up, down), **{f"server{index}": (each, each) for index, each in enumerate(servers)}}
+        for number, (name, (at_host, at_switch)) in enumerate(ends.items(), start=1):
             self.addHost(name, ip=f"{ipAdd(number)}/8")
-            self.addLink(name, "s0", addr1=macColonHex(number), **options)
+            self.addLink(name, "s0", addr1=macColonHex(number), params1={"commands": at_host},
+                         params2={"commands": at_switch})
 
 
-def link_options(bw_mbit: float, delay_ms: float, netem: bool, buffer_kb: float | None = None) -> dict[str, Any]:
-    """Return TCLink's parameters for a link of this speed, or for one end of it with a buffer.
+def tc_commands(bw_mbit: float, delay_ms: float, netem: bool, buffer_kb: float | None = None) -> list[str]:
+    """Return what tc is told for one end of a link of this speed, with {name} for the interface's name.
+
+    Without a buffer the rate is what Mininet sets (mininet.link.TCIntf.bwCmds), which lets 15 kB through at once. For
+    that 256 kbit/s take half a second: with a buffer one packet is let through at once, and before it there is a queue
+    that holds so many units of 1000 bytes (tc-bfifo(8)), and no delay.
+    """
+    burst = "15k" if buffer_kb is None else "1600 cburst 1600"
+    commands = ["qdisc add dev {name} root handle 5: htb default 1",
+                f"class add dev {{name}} parent 5: classid 5:1 htb rate {bw_mbit:f}Mbit burst {burst}"]
+    if buffer_kb is not None:
+        commands.append(f"qdisc add dev {{name}} parent 5:1 handle 10: bfifo limit {round(buffer_kb * 1000)}")
+    elif netem and delay_ms > 0:
+        commands.append(f"qdisc add dev {{name}} {netem_qdisc(bw_mbit, delay_ms)}")
+    return commands
+
+
+def netem_qdisc(bw_mbit: float, delay_ms: float) -> str:
+    """Return what tc is told of netem below a link's rate.
 
     netem counts the packets that it delays as part of its queue, of 1000 unless told otherwise: at 1000 Mbit/s that
     would be 12 ms worth. So those that can be under way are added: what can wait for the link is then what could
     without netem (1000, txqueuelen of a veth).
     """
-    options: dict[str, Any] = {"bw": bw_mbit}
-    if buffer_kb is not None:
-        options["buffer_bytes"] = round(buffer_kb * 1000)
-    if netem and delay_ms > 0:
-        options["delay"] = f"{delay_ms:g}ms"
-        options["max_queue_size"] = netem_limit(bw_mbit, delay_ms)
-    return options
-
-
-def netem_limit(bw_mbit: float, delay_ms: float) -> int:
-    """Return the packets that netem's queue needs for a link: those under way, and QUEUE_PACKETS that wait."""
-    return QUEUE_PACKETS + math.ceil(bw_mbit * 1000 * delay_ms / (8 * FRAME_BYTES))
+    limit = QUEUE_PACKETS + math.ceil(bw_mbit * 1000 * delay_ms / (8 * FRAME_BYTES))
+    return f"parent 5:1 handle 10: netem delay {delay_ms:g}ms limit {limit}"
 
 
 def check_host_count(host_names: Sequence[str]) -> None:

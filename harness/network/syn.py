@@ -1,9 +1,11 @@
 """A SYN over IPv4 as bytes, and how to take the Fast Open option or the data out of it (RFC 791, 9293, 7413)."""
 
+from collections.abc import Iterator
 from ipaddress import IPv4Address
 from struct import pack, pack_into, unpack_from
 
 END, NOTHING, FASTOPEN, EXPERIMENTAL = 0, 1, 34, 254
+"""TCP options (RFC 9293, section 3.1); FASTOPEN asks for a cookie or brings one (RFC 7413, section 4.1.1)."""
 EXPERIMENTAL_FASTOPEN = b"\xf9\x89"
 """The option before it had a number of its own: kind 254 and this (RFC 7413, appendix B; RFC 6994)."""
 TOTAL_LENGTH_AT, IP_CHECKSUM_AT, DESTINATION_AT, ADDRESSES = 2, 10, 16, slice(12, 20)
@@ -51,15 +53,10 @@ class Syn:
 
     def _fastopen_options(self) -> list[tuple[int, int]]:
         """Return where each Fast Open option begins and ends."""
-        found, place, end = [], self._ip_bytes + TCP_HEAD_BYTES, self._ip_bytes + self._tcp_bytes
-        while place < end and self._packet[place] != END:
-            kind = self._packet[place]
-            length = 1 if kind == NOTHING else max(self._packet[place + 1], 2)
-            if kind == FASTOPEN or (kind == EXPERIMENTAL
-                                    and self._packet[place + 2:place + 4] == EXPERIMENTAL_FASTOPEN):
-                found.append((place, min(place + length, end)))
-            place += length
-        return found
+        first = self._ip_bytes + TCP_HEAD_BYTES
+        options = self._packet[first:self._ip_bytes + self._tcp_bytes]
+        return [(first + start, first + end) for kind, start, end in tcp_options(options) if kind == FASTOPEN or (
+            kind == EXPERIMENTAL and options[start + 2:start + 4] == EXPERIMENTAL_FASTOPEN)]
 
     def _summed(self, packet: bytearray) -> bytes:
         """Return the packet with the checksums that its bytes ask for."""
@@ -71,11 +68,18 @@ class Syn:
         return bytes(packet)
 
 
+def tcp_options(options: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield kind, begin and end of each of a TCP header's options (RFC 9293, section 3.1); as far as they are there."""
+    place, end = 0, len(options)
+    while place < end and options[place] != END:
+        length = 1 if options[place] == NOTHING else options[place + 1] if place + 1 < end else 0
+        yield options[place], place, min(place + length, end)
+        if length < 1:
+            return
+        place += length
+
+
 def checksum(words: bytes | bytearray) -> bytes:
-    """Return the Internet checksum (RFC 1071) of these bytes."""
-    if len(words) % 2:
-        words = bytes(words) + b"\0"
-    total = sum(unpack_from(f"!{len(words) // 2}H", words))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return pack("!H", ~total & 0xFFFF)
+    """Return the Internet checksum (RFC 1071) of these bytes: of a sum in ones' complement, so modulo 0xFFFF."""
+    padded = bytes(words) + bytes(len(words) % 2)
+    return pack("!H", -sum(unpack_from(f"!{len(padded) // 2}H", padded)) % 0xFFFF)

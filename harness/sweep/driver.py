@@ -8,17 +8,18 @@ to another one, or to the one that Dask starts in its place.
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from typing import Any
 
-from harness.errors import ExperimentError, printable
+from harness.errors import ExperimentError
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Contents, NotMeasuredError, Patience, measure
 from harness.sweep.outcome import UnitOutcome, of_unit
 from harness.sweep.plan import in_words
 from harness.sweep.recordings import Job
+from harness.system.progress import Steps
 
 LOOK_S = 1.0
 """The longest turn: how long a driver waits for something to happen."""
@@ -32,20 +33,19 @@ RESULT_S = 120.0
 """How long a result may take to come. Dask waits for ever when its worker has died meanwhile."""
 LOST = (TimeoutError, asyncio.TimeoutError, CancelledError)
 """What Dask says of a result that did not come. (Two classes of timeouts before Python 3.11.)"""
-Say = Callable[[str], None]
 
 
 class Driver:
     """One run of a sweep on a cluster of Dask's."""
 
-    def __init__(self, client: Any, folder: SweepFolder, patience: Patience, *, say: Say, done: Say,
+    def __init__(self, client: Any, folder: SweepFolder, patience: Patience, progress: Steps,
                  counts: Counter[str]) -> None:
-        """Hand out nothing yet. `say` prints a line, `done` prints the line for a site that is finished.
+        """Hand out nothing yet.
 
         `counts` has the sites that were finished before by their status, and in the end all.
         """
         self._client, self._folder, self._patience = client, folder, patience
-        self._say, self._done, self._counts = say, done, counts
+        self._progress, self._counts = progress, counts
         self._waiting: deque[Job] = deque()
         self._running: dict[Any, Job] = {}      # by Dask's future
         self._unfit: set[str] = set()           # addresses of workers that were sent away
@@ -84,7 +84,7 @@ class Driver:
         limit_s = RESTART_S if self._unfit else NOBODY_S
         if self._nobody_since_s is None:
             self._nobody_since_s = time.monotonic()
-            self._say(f"no worker that can measure is there; waiting for one, {limit_s:g} s at most")
+            self._progress.say(f"no worker that can measure is there; waiting for one, {limit_s:g} s at most")
         elif time.monotonic() > self._nobody_since_s + limit_s:
             raise self._ended_by(f"no worker that can measure came within {limit_s:g} s; start or mend one")
         return count
@@ -139,7 +139,7 @@ class Driver:
     def _dismiss(self, outcome: UnitOutcome) -> None:
         """Send a worker away whose machine cannot measure, and say so."""
         self._unfit.add(outcome.worker)
-        self._say(printable(f"{outcome.machine} ({outcome.worker}) is dismissed: {outcome.why[0]}"))
+        self._progress.say(f"{outcome.machine} ({outcome.worker}) is dismissed: {outcome.why[0]}")
         self._client.retire_workers([outcome.worker], close_workers=True)
 
     def _finished(self, outcome: UnitOutcome, files: Contents) -> None:
@@ -152,4 +152,4 @@ class Driver:
         where = f" on {outcome.machine} in {outcome.took_s:.0f} s" if outcome.machine else ""
         why = f": {outcome.why[0]}" if outcome.why else ""
         failed = f"; {self._counts['failed']} failed so far" if self._counts["failed"] else ""
-        self._done(printable(f"{outcome.url}{settings}: {outcome.status}{where}{why}{failed}"))
+        self._progress.done(f"{outcome.url}{settings}: {outcome.status}{where}{why}{failed}")

@@ -1,6 +1,6 @@
 """``sweep-NAME/``: all that a sweep has. It is on disk at every moment: nothing is lost when a process dies.
 
-    sweep.json                  what was typed when it was begun
+    sweep.json                  what was asked for when it was begun or resumed
     progress.json               how far it is (--status)
     driver.lock                 held by the driver while it lives: two drivers would do everything twice
     recordings/PAGE/            a site's own recording: site.pages, site/, site.fetchlog/, or failed.json

@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,10 @@ _HOST = re.compile(r"(?!-)[A-Za-z0-9@._-]+", re.ASCII)
 class SweepSettings:
     """What a sweep is to measure: a list of pages under combinations of tfo.py's options, by programs of `versions`.
 
-    `sample_of` says what the list is a sample of, "" when nobody has said it. `where` it is measured: on hosts
-    on which the project lies in the folder `remote`, or at the address of a scheduler; empty: on this machine.
+    ``sweep.json`` holds it. `sample_of` says what the list is a sample of, "" when nobody has said it. `where` it is
+    measured: on hosts on which the project lies in the folder `remote`, or at the address of a scheduler; empty: on
+    this machine. How long, in s, a worker waits for another experiment's end, and for other programs: `wait_s`,
+    `patience_s`.
     """
 
     pages: Path
@@ -40,45 +42,37 @@ class SweepSettings:
     sample_of: str = ""
     where: str | tuple[str, ...] = ()
     remote: str = str(ROOT)
+    wait_s: float = 3600.0
+    patience_s: float = 30.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return msgspec.to_builtins(self, enc_hook=str)      # type: ignore[no-any-return]
 
 
-class Begun(msgspec.Struct):
-    """``sweep.json``: what was typed when the sweep was begun, files by their whole paths, and what measured it."""
-
-    typed: list[str]
-    versions: Versions
+LATER = ("sample_of", "where", "remote", "wait_s", "patience_s")
+"""What may be another when a sweep goes on."""
 
 
 def parse_arguments(description: str, words: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read sweep.py's command line, or `words` as one; what it does not know itself is `passed_on` to tfo.py.
-
-    A sweep that was begun is read again as it was typed; what is typed now changes where it is measured, say.
-    """
-    parser = _make_parser(description)
-    typed = [*sys.argv[1:]] if words is None else [*words]
-    options, passed_on = parser.parse_known_args(typed)
-    options.begun = None
-    if name := options.resume or options.report:
+    """Read sweep.py's command line, or `words` as one; what it does not know itself is `passed_on` to tfo.py."""
+    options, passed_on = _make_parser(description).parse_known_args(words)
+    if options.resume or options.report:
         given = [*passed_on, *(f"--{name}" for name in ("grid", "name") if getattr(options, name))]
         if given:
             raise InputError(f"sweep.py: {' '.join(given)}: not for a sweep that was begun without; leave it out, or "
                              "begin another one with --pages and --name")
-        begun = begun_before(SweepFolder(options.dir.resolve(), name))
-        options, passed_on = parser.parse_known_args(begun.typed)
-        parser.parse_known_args(typed, options)
-        options.begun, options.again = begun, "--again" in typed
-    options.dir = options.dir.resolve()
-    options.typed, options.passed_on = typed, passed_on
+    options.dir, options.passed_on = options.dir.resolve(), passed_on
     return options
 
 
-def begun_before(folder: SweepFolder) -> Begun:
-    """Return what was typed when the sweep in `folder` was begun. Raises InputError."""
+def begun_before(folder: SweepFolder) -> SweepSettings:
+    """Return what was asked for when the sweep in `folder` was begun. Raises InputError."""
     found = folder.read("sweep.json")
     if not found:
         raise InputError(f"{folder.path}: no sweep there; begin one with ./sweep.py --pages LIST")
     try:
-        return msgspec.convert(found, Begun)
+        return msgspec.convert(found, SweepSettings, dec_hook=lambda kind, value: kind(value))
     except msgspec.ValidationError as error:
         raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error}); begin it again "
                          "with ./sweep.py --pages LIST") from None
@@ -100,6 +94,7 @@ def _host_names(text: str) -> tuple[str, ...]:
 
 def _make_parser(description: str) -> argparse.ArgumentParser:
     parser = OptionParser(prog="sweep.py", description=description)
+    later: dict[str, Any] = {"default": argparse.SUPPRESS}      # what is not typed is as it was when a sweep was begun
     parser.add_argument("--version", action=ShowVersion)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
@@ -113,51 +108,46 @@ def _make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--dir", type=Path, default=ROOT, help="where sweep-NAME/ is (the project)")
     parser.add_argument("--grid", type=Path, metavar="FILE", help="TOML: several values of tfo.py's options, all "
                         'combinations of which are measured, such as http = ["1.0", "1.1"]')
-    parser.add_argument("--sample-of", default="", metavar="TEXT", help="what the list is a sample of, for the report: "
+    parser.add_argument("--sample-of", **later, metavar="TEXT", help="what the list is a sample of, for the report: "
                         "'Tranco, 2026-11-01, ranks 1 to 500'")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--hosts", type=_host_names, dest="where", default=(), metavar="HOST,HOST,...", help="measure "
-                       "there: by SSH, each with a worker, the first with Dask's scheduler, too")
-    where.add_argument("--scheduler", type=_address_of_scheduler, dest="where", metavar="ADDRESS", help="measure on "
-                       "the workers of a cluster of Dask's that runs already: tls://host:8786")
-    where.add_argument("--here", action="store_const", const=(), dest="where", help="measure on this machine (the "
-                       "default)")
-    parser.add_argument("--remote", default=str(ROOT), metavar="FOLDER", help="where the project lies on --hosts (as "
-                        "here)")
+    where.add_argument("--hosts", type=_host_names, dest="where", **later, metavar="HOST,HOST,...",
+                       help="measure there: by SSH, each with a worker, the first with Dask's scheduler, too")
+    where.add_argument("--scheduler", type=_address_of_scheduler, dest="where", **later, metavar="ADDRESS",
+                       help="measure on the workers of a cluster of Dask's that runs already: tls://host:8786")
+    where.add_argument("--here", action="store_const", const=(), dest="where", **later,
+                       help="measure on this machine (the default)")
+    parser.add_argument("--remote", **later, metavar="FOLDER", help="where the project lies on --hosts (as here)")
     parser.add_argument("--again", action="store_true", help="try again what failed before")
-    parser.add_argument("--wait", type=Decimal(0.1, 10**6, or_zero=True), default=3600.0, metavar="SECONDS",
-                        help="how long a worker waits for another experiment to end (%(default)g)")
-    parser.add_argument("--patience", type=Decimal(0.1, 3600, or_zero=True), default=30.0, metavar="SECONDS",
-                        help="how long it waits for other programs to leave its machine alone (%(default)g)")
+    parser.add_argument("--wait", type=Decimal(0.1, 10**6, or_zero=True), dest="wait_s", **later, metavar="SECONDS",
+                        help="how long a worker waits for another experiment to end (3600)")
+    parser.add_argument("--patience", type=Decimal(0.1, 3600, or_zero=True), dest="patience_s", **later,
+                        metavar="SECONDS",
+                        help="how long it waits for other programs to leave its machine alone (30)")
     return parser
 
 
 def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     """Return what is to be measured, and the folder of its results. Raises InputError."""
-    begun, own = options.begun, own_versions()
+    own, later = own_versions(), {name: value for name, value in vars(options).items() if name in LATER}
+    if name := options.resume or options.report:
+        folder = SweepFolder(options.dir, name)
+        asked = replace(begun_before(folder), **later)
+        if options.resume and asked.versions != own:
+            raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own}; measure all anew "
+                             f"with --pages {asked.pages}, or only --report {name}")
+        return asked, folder
     pages = options.pages if _is_there(options.pages) else ROOT / options.pages
     read_pages(pages)
-    name = options.resume or options.report or options.name or pages.stem
+    name = options.name or pages.stem
     try:
         page_list_name(name)
     except argparse.ArgumentTypeError as error:
         raise InputError(f"{pages}: {error}; give a --name") from None
-    folder = SweepFolder(options.dir, name)
-    if options.resume and begun.versions != own:
-        raise InputError(f"{folder.path}: was measured by {begun.versions}, and here is {own}; measure all anew with "
-                         f"--pages {pages}, or only --report {name}")
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
     different = dict.fromkeys(check_options([*DELAYS, *options.passed_on, *combination])
                               for combination in combinations)      # a grid's "1.1" and 1.1 are one
-    return SweepSettings(pages.resolve(), tuple(different), begun.versions if begun else own, options.sample_of,
-                         options.where, options.remote), folder
-
-
-def to_begin(options: argparse.Namespace, asked: SweepSettings) -> dict[str, Any]:
-    """Return what sweep.json is to hold: what was typed when the sweep was begun."""
-    typed = [*options.typed, "--pages", str(asked.pages)]
-    typed += ["--grid", str(options.grid.resolve())] if options.grid else []
-    return msgspec.to_builtins(options.begun or Begun(typed, asked.versions))       # type: ignore[no-any-return]
+    return SweepSettings(pages.resolve(), tuple(different), own, **later), SweepFolder(options.dir, name)
 
 
 def _is_there(path: Path) -> bool:

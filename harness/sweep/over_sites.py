@@ -21,6 +21,8 @@ FEWEST = 5
 """Sites. Fewer tell the bootstrap too little of how sites differ (harness.analysis.intervals.ENOUGH_PAIRS)."""
 MOST_POINTS = 400
 """Points that a curve and its band are drawn through."""
+SEED = 1
+"""Of the draws: the same sites give the same intervals."""
 Floats = npt.NDArray[np.float64]
 
 
@@ -48,9 +50,9 @@ class Distribution:
     sites: int
 
 
-def median_improvement(found: Sequence[AtRtt], seed: int = 1) -> Estimate:
+def median_improvement(found: Sequence[AtRtt]) -> Estimate:
     """Return the median of the sites' improvements at one RTT, in percent."""
-    return _estimate(_percents(found), lambda sample: float(np.median(sample)), seed)
+    return _estimate(_percents(found), lambda sample: float(np.median(sample)))
 
 
 def share_faster(found: Sequence[AtRtt]) -> Estimate | None:
@@ -70,7 +72,7 @@ def share_faster(found: Sequence[AtRtt]) -> Estimate | None:
     return Estimate(count / sites, float(interval.low), float(interval.high), sites)
 
 
-def distribution(found: Sequence[AtRtt], seed: int = 1) -> Distribution:
+def distribution(found: Sequence[AtRtt]) -> Distribution:
     """Return how the improvement at one RTT is distributed over sites."""
     values = np.sort(_percents(found))
     x = values if values.size <= MOST_POINTS else np.asarray(np.quantile(values, np.linspace(0, 1, MOST_POINTS)), float)
@@ -78,12 +80,12 @@ def distribution(found: Sequence[AtRtt], seed: int = 1) -> Distribution:
     def shares(sample: Floats) -> Floats:
         return np.asarray(np.searchsorted(np.sort(sample), x, side="right") / sample.size, float)
 
-    low, high = np.quantile([shares(draw) for draw in _draws(values, seed)], LIMITS, axis=0) \
+    low, high = np.quantile([shares(draw) for draw in _draws(values)], LIMITS, axis=0) \
         if values.size >= FEWEST else (np.array([]), np.array([]))
     return Distribution(x, shares(values), low, high, values.size)
 
 
-def theory_slope(found: Sequence[AtRtt], seed: int = 1) -> Estimate | None:
+def theory_slope(found: Sequence[AtRtt]) -> Estimate | None:
     """Return the slope of the line through the origin of improvement against handshakes x RTT / PLT (least squares).
 
     Theory says 1: each handshake on the critical path that is saved makes the load event come one RTT earlier. None
@@ -92,24 +94,24 @@ def theory_slope(found: Sequence[AtRtt], seed: int = 1) -> Estimate | None:
     pairs = np.array([(at.theory_percent, at.percent) for at in found if at.theory_percent], float)
     if not pairs.size:
         return None
-    return _estimate(pairs, lambda sample: float((sample[:, 0] * sample[:, 1]).sum() / (sample[:, 0] ** 2).sum()), seed)
+    return _estimate(pairs, lambda sample: float((sample[:, 0] * sample[:, 1]).sum() / (sample[:, 0] ** 2).sum()))
 
 
 def _percents(found: Sequence[AtRtt]) -> Floats:
     return np.array([at.percent for at in found], float)
 
 
-def _draws(values: Floats, seed: int) -> Iterator[Floats]:
+def _draws(values: Floats) -> Iterator[Floats]:
     """Give RESAMPLES draws, with replacement, of as many sites as there are; each row of `values` is a site."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     for _ in range(RESAMPLES):
         yield values[rng.integers(0, len(values), len(values))]
 
 
-def _estimate(values: Floats, statistic: Callable[[Floats], float], seed: int) -> Estimate:
+def _estimate(values: Floats, statistic: Callable[[Floats], float]) -> Estimate:
     """Return a statistic of sites with its percentile interval."""
     value = float(statistic(values))
     if len(values) < FEWEST:
         return Estimate(value, None, None, len(values))
-    low, high = np.quantile([statistic(draw) for draw in _draws(values, seed)], LIMITS)
+    low, high = np.quantile([statistic(draw) for draw in _draws(values)], LIMITS)
     return Estimate(value, float(low), float(high), len(values))

@@ -31,31 +31,49 @@ class Companion:
         status = self.process.poll()
         if status is not None:
             how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-            raise ExperimentError(f"{self.what} ended ({how}): {_last_line(self.complaints)}")
+            raise ExperimentError(f"{self.what} ended ({how}): {self.last_words()}")
+
+    def complained(self) -> str:
+        """Return what it has written to its standard error."""
+        self.complaints.seek(0)
+        return self.complaints.read()
+
+    def last_words(self) -> str:
+        """Return the last line of that."""
+        return self.complained().strip().rpartition("\n")[2] or "it did not say why"
+
+
+@contextmanager
+def started(command: Sequence[str], what: str, namespace_pid: int | None = None,
+            stdout: int | IO[bytes] = subprocess.PIPE, pass_fds: Sequence[int] = ()) -> Iterator[Companion]:
+    """Run `command`, as root, while this lasts, in the network namespace of `namespace_pid` if one is given.
+
+    Its errors go to a file, so that no full pipe can stop it. It inherits the descriptors `pass_fds`.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
+        with inside(namespace_pid or os.getpid()):
+            process = subprocess.Popen(bound_to_us(command), stdout=stdout, stderr=complaints, text=True,
+                                       start_new_session=True, pass_fds=pass_fds)
+        try:
+            yield Companion(what, process, complaints)
+        finally:
+            stop(process)
 
 
 @contextmanager
 def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | None = None,
             pass_fds: Sequence[int] = ()) -> Iterator[Companion]:
-    """Run `command`, as root, while this lasts, in the network namespace of `namespace_pid` if one is given.
+    """Run `command`, as `started` does, while this lasts; it is running when it has printed the line `ready`.
 
-    It is running when it has printed the line `ready`. Its errors go to a file, so that no full pipe can stop it. It
-    inherits the descriptors `pass_fds`.
     Raises InputError or ExperimentError with the last thing it said, as its exit status 2 or other tells, when it does
     not get ready within 30 s.
     """
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complaints:
-        with inside(namespace_pid or os.getpid()):
-            process = subprocess.Popen(bound_to_us(command), stdout=subprocess.PIPE, stderr=complaints, text=True,
-                                       start_new_session=True, pass_fds=pass_fds)
-        try:
-            if _first_line(process) != ready:
-                stop(process)
-                error = InputError if process.returncode == BAD_INPUT else ExperimentError
-                raise error(f"{what} did not start: {_last_line(complaints)}")
-            yield Companion(what, process, complaints)
-        finally:
-            stop(process)
+    with started(command, what, namespace_pid, pass_fds=pass_fds) as companion:
+        if _first_line(companion.process) != ready:
+            stop(companion.process)
+            error = InputError if companion.process.returncode == BAD_INPUT else ExperimentError
+            raise error(f"{what} did not start: {companion.last_words()}")
+        yield companion
 
 
 def _first_line(process: subprocess.Popen[str]) -> str:
@@ -63,9 +81,3 @@ def _first_line(process: subprocess.Popen[str]) -> str:
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         return process.stdout.readline().strip() if selector.select(START_TIMEOUT_S) else ""
-
-
-def _last_line(complaints: IO[str]) -> str:
-    complaints.seek(0)
-    lines = complaints.read().strip().splitlines()
-    return lines[-1] if lines else "it did not say why"

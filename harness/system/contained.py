@@ -8,7 +8,6 @@ Whichever of them is killed, by SIGKILL too, the kernel ends the rest (pid_names
 rules go with their processes. The experiment's /proc shows its own processes; `machines_proc()` is the machine's.
 """
 
-import ctypes
 import os
 import select
 import signal
@@ -18,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from harness.system.libc import call
 from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
 from harness.system.privileges import act_as, invoking_user, passable_temp_root, require_root
 from harness.system.processes import PR_SET_PDEATHSIG
@@ -117,7 +117,7 @@ def _keep(program: int, alive: int, status: int) -> NoReturn:
     for number in PASSED_ON:
         signal.signal(number, lambda number, _frame: _send(program, number))
     signal.signal(STARTED_AS_DIED, end_all)
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, STARTED_AS_DIED, 0, 0, 0)
+    call("prctl", PR_SET_PDEATHSIG, STARTED_AS_DIED, 0, 0, 0)
     if select.select([alive], [], [], 0)[0]:        # it had ended before
         os._exit(1)
     _show_title()

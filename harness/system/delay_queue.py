@@ -6,7 +6,6 @@ tfo-test/delay_line.py gives all packets one delay, connie/lab/paths.py each add
 killed, packets are dropped, not passed on undelayed: an experiment without its delay must fail, not look fast.
 """
 
-import ctypes
 import gc
 import heapq
 import os
@@ -19,7 +18,8 @@ from typing import Protocol
 
 from harness.errors import ExperimentError
 from harness.system.commands import run
-from harness.system.lateness import LatenessCounts
+from harness.system.lateness import note_lateness
+from harness.system.libc import call
 from harness.system.processes import HIGHEST_PRIORITY, terminate_as_interrupt
 
 QUEUE_NUMBER = 1
@@ -64,8 +64,8 @@ class KernelQueue(Protocol):
 class DelayQueue:
     """Packets under way, the one due first on top; of equal ones, the one that came first."""
 
-    def __init__(self, lateness: LatenessCounts | None = None) -> None:
-        """Count how late each packet was let go in `lateness`."""
+    def __init__(self, lateness: "memoryview[float] | None" = None) -> None:
+        """Note how late packets are let go in `lateness` (harness.system.lateness)."""
         self._lateness = lateness
         self._held: list[tuple[float, int, float, Packet]] = []
         self._count = 0
@@ -103,7 +103,7 @@ class DelayQueue:
             _, _, unread_s, packet = heapq.heappop(held)
             packet.accept()
             if self._lateness is not None:
-                self._lateness.count(late_s + unread_s)
+                note_lateness(self._lateness, late_s + unread_s)
         return None
 
 
@@ -150,21 +150,22 @@ def forward(kernel_queue: KernelQueue, held: DelayQueue) -> None:
 
 
 def delay_packets(hold: Callable[[Packet], None], held: DelayQueue, rules: Iterable[Sequence[str]],
-                  programs: Sequence[str] = ("iptables",), head_bytes: int = 0) -> None:
+                  programs: Sequence[str] = ("iptables",), *, head_bytes: int = 0,
+                  queue_number: int = QUEUE_NUMBER) -> None:
     """Be a delay: have `hold` put every packet that matches `rules` into `held`, and let it go when it is due.
 
-    `hold` can read the first `head_bytes` of a packet. Prints `ready` when packets are being delayed. Lasts until
-    SIGTERM or Ctrl-C, and takes its rules with it. Raises ExperimentError.
+    `hold` can read the first `head_bytes` of a packet, and may let it go or drop it itself. Prints `ready` when packets
+    are being delayed. Lasts until SIGTERM or Ctrl-C, and takes its rules with it. Raises ExperimentError.
     """
     from netfilterqueue import COPY_META, COPY_PACKET, NetfilterQueue
 
     terminate_as_interrupt()
     queue = NetfilterQueue()
-    queue.bind(QUEUE_NUMBER, hold, max_len=QUEUE_LENGTH, mode=COPY_PACKET if head_bytes else COPY_META,
+    queue.bind(queue_number, hold, max_len=QUEUE_LENGTH, mode=COPY_PACKET if head_bytes else COPY_META,
                range=head_bytes, sock_len=SOCKET_BUFFER_BYTES)
     try:
         be_punctual()
-        with queued_packets(rules, programs):
+        with queued_packets(rules, programs, queue_number):
             print("ready", flush=True)
             forward(queue, held)
     except KeyboardInterrupt:
@@ -215,4 +216,4 @@ def be_punctual() -> None:
         except PermissionError:
             raise ExperimentError("no priority over other programs here, and without it packets would be late; "
                                   "give the container --privileged: docs/install.md") from None
-    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    call("prctl", PR_SET_TIMERSLACK, 1, 0, 0, 0)

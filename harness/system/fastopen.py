@@ -1,6 +1,7 @@
 """TCP Fast Open in the kernel: the switch in each network namespace, and the counters that prove what happened."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -96,8 +97,7 @@ def difference(after: dict[str, int], before: dict[str, int]) -> dict[str, int]:
 
 def total(counters: Iterable[dict[str, int]]) -> dict[str, int]:
     """Add counters of several hosts up."""
-    sums = dict.fromkeys(KEPT, 0)
+    sums = Counter(dict.fromkeys(KEPT, 0))
     for host in counters:
-        for name, value in host.items():
-            sums[name] += value
-    return sums
+        sums.update(host)
+    return dict(sums)

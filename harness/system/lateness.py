@@ -1,48 +1,28 @@
-"""How late a delay queue let its packets go: counted by itself in shared memory, read by whoever measures a load.
+"""How late a delay queue let its packets go: noted by itself in shared memory, read by whoever measures a load.
 
-The counts only ever grow, each in eight bytes of its own, so nothing has to be asked or locked: read them at two
-moments, and the difference is of what lies between (harness.system.ticker does so all the while). Bucket 0 holds what
-was under 10 us late, each next one ends 2% later, the last holds everything from about 72 s: a percentile or a largest
-value is at most 2% more than the true one.
+Time is cut into slots, and of each slot only the latest packet is kept, in a pair of numbers (harness.system.
+shared_numbers): which slot it is, counted since 1970, and how late that packet was in ms.
 """
 
-import math
-from collections.abc import Sequence
+import time
 
-from harness.system.shared_counts import SharedCounts
-
-FIRST_S = 1e-5
-STEP = 1.02
-BUCKETS = 799
-_LOG_STEP = math.log(STEP)
+SLOT_S = 0.1
+SLOTS = 2**17
+"""So many pairs there are, for 3.6 hours; no load takes that long."""
 
 
-def bucket_of(late_s: float) -> int:
-    """Return the bucket of a lateness in seconds."""
-    if late_s < FIRST_S:
-        return 0
-    return min(BUCKETS - 1, 1 + int(math.log(late_s / FIRST_S) / _LOG_STEP))
+def note_lateness(pairs: "memoryview[float]", late_s: float) -> None:
+    """Note a packet that was let go now, `late_s` seconds after it was due."""
+    slot = int(time.time() / SLOT_S)
+    place = slot % SLOTS * 2
+    pairs[place + 1] = max(late_s * 1000, pairs[place + 1]) if pairs[place] == slot else late_s * 1000
+    pairs[place] = slot
 
 
-def end_ms(bucket: int) -> float:
-    """Return where a bucket ends, in ms."""
-    return FIRST_S * STEP ** bucket * 1000
+def latest_ms(pairs: "memoryview[float]", start_s: float, end_s: float) -> float:
+    """Return how late the latest of the packets was that were let go between two moments, in s since 1970.
 
-
-class LatenessCounts(SharedCounts):
-    """How many packets were let go so late, by bucket: counted by the one process that delays, read by others."""
-
-    number = BUCKETS
-
-    def count(self, late_s: float) -> None:
-        """Count a packet that was let go `late_s` seconds after it was due."""
-        self._counts[bucket_of(late_s)] += 1
-
-
-def latest_ms(before: Sequence[int], after: Sequence[int]) -> float:
-    """Return how late the latest of the packets was that were counted after `before` was read, and until `after` was.
-
-    0.0 without any.
+    To SLOT_S; 0.0 without any.
     """
-    return max((end_ms(bucket) for bucket, (earlier, later) in enumerate(zip(before, after, strict=True))
-                if later > earlier), default=0.0)
+    slots = range(int(start_s / SLOT_S), int(end_s / SLOT_S) + 1)
+    return max((pairs[slot % SLOTS * 2 + 1] for slot in slots if pairs[slot % SLOTS * 2] == slot), default=0.0)

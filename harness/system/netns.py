@@ -1,6 +1,5 @@
 """Enter another process's network namespace for a few statements (setns(2))."""
 
-import ctypes
 import inspect
 import os
 from collections.abc import Iterator
@@ -8,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType
 
+from harness.system.libc import call
 from harness.system.privileges import as_root
 
 CLONE_NEWNET = 0x40000000
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextmanager
@@ -29,14 +28,14 @@ def inside(pid: int) -> Iterator[None]:
             try:
                 elsewhere = not os.path.sameopenfile(home, target)
                 if elsewhere:
-                    _enter(target)
+                    call("setns", target, CLONE_NEWNET)
             finally:
                 os.close(target)
             try:
                 yield
             finally:
                 if elsewhere:
-                    _enter(home)
+                    call("setns", home, CLONE_NEWNET)
         finally:
             os.close(home)
 
@@ -45,16 +44,10 @@ def enter(namespace: Path) -> None:
     """Put the calling thread into the network namespace whose file is `namespace`, for good. Raises OSError."""
     descriptor = os.open(namespace, os.O_RDONLY)
     try:
-        _enter(descriptor)
+        call("setns", descriptor, CLONE_NEWNET)
     finally:
         os.close(descriptor)
 
 
-def _enter(namespace_fd: int) -> None:
-    if _libc.setns(namespace_fd, CLONE_NEWNET) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, f"setns: {os.strerror(error)}")
-
-
-WAY_THERE_AND_BACK: frozenset[CodeType] = frozenset((inspect.unwrap(inside).__code__, _enter.__code__))
+WAY_THERE_AND_BACK: frozenset[CodeType] = frozenset((inspect.unwrap(inside).__code__, call.__code__))
 """What no signal may interrupt (harness.system.signals): the thread would stay in the other namespace."""

@@ -4,12 +4,12 @@ In a user namespace of one's own (user_namespaces(7)) an ordinary user may make 
 net.ipv4.tcp_fastopen, which is root's otherwise. Not everywhere: a container, or Ubuntu's AppArmor, may forbid it.
 """
 
-import ctypes
 import os
 import subprocess
 import sys
 
 from harness.system.fastopen import ON, SYSCTL
+from harness.system.libc import call
 
 INSIDE = "TFO_LAB_OWN_NETWORK"
 """Environment variable: this program runs in a network namespace of its own already."""
@@ -46,4 +46,4 @@ def _keep_rights_to_ourselves() -> None:
 
     (capabilities(7): the ambient set is what an ordinary user's programs inherit.)
     """
-    ctypes.CDLL(None, use_errno=True).prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    call("prctl", PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)

@@ -4,10 +4,11 @@ import ctypes
 import os
 from functools import cache
 
+from harness.system.libc import call
+
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
 MS_NOSUID_NODEV_NOEXEC, MS_REC, MS_PRIVATE = 0xE, 0x4000, 0x40000
 """Of linux/sched.h and linux/mount.h; Python knows unshare(2) from 3.12 on."""
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def fork_into_namespace() -> int:
@@ -17,11 +18,11 @@ def fork_into_namespace() -> int:
     """
     ours = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _check(_libc.setns(ours, CLONE_NEWPID), "setns")        # who may not come back, as in a user namespace, stays
-        _check(_libc.unshare(CLONE_NEWPID), "unshare")
+        call("setns", ours, CLONE_NEWPID)        # who may not come back, as in a user namespace, stays
+        call("unshare", CLONE_NEWPID)
         pid = os.fork()
         if pid:
-            _check(_libc.setns(ours, CLONE_NEWPID), "setns")    # what else is forked belongs to us again
+            call("setns", ours, CLONE_NEWPID)    # what else is forked belongs to us again
     finally:
         os.close(ours)
     return pid
@@ -29,9 +30,9 @@ def fork_into_namespace() -> int:
 
 def see_own_processes() -> None:
     """Mount a /proc that shows the processes of this PID namespace, in a mount namespace of our own. Raises OSError."""
-    _check(_libc.unshare(CLONE_NEWNS), "unshare")
-    _check(_libc.mount(None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None), "mount")
-    _check(_libc.mount(b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID_NODEV_NOEXEC), None), "mount /proc")
+    call("unshare", CLONE_NEWNS)
+    call("mount", None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
+    call("mount", b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID_NODEV_NOEXEC), None)
 
 
 @cache
@@ -57,9 +58,3 @@ def why_none() -> str:
     finally:
         os.close(read)
         os.close(write)
-
-
-def _check(result: int, what: str) -> None:
-    if result != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, os.strerror(error), what)

@@ -4,7 +4,6 @@ A program that was started by sudo acts as who called it (`act_as`), also among 
 there: root's rights are taken for a few statements (`as_root`). What it starts outside of these is the user's for good.
 """
 
-import ctypes
 import inspect
 import os
 import pwd
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import CodeType
 
 from harness.errors import InputError
+from harness.system.libc import call
 from harness.system.options import Whole, number_in_environment
 
 UNPRIVILEGED_ACCOUNT = "nobody"
@@ -27,7 +27,6 @@ _CALLS = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
 OF_THIS_THREAD = _CALLS.get(os.uname().machine)
 """The numbers of setresuid(2) and setresgid(2) on this machine. The C library's functions change all threads: also one
 that is root just now, or should not be."""
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
@@ -139,10 +138,8 @@ def _set_ids(uids: tuple[int, int, int], gids: tuple[int, int, int]) -> None:
         os.setresuid(*uids)
         return
     set_uids, set_gids = OF_THIS_THREAD
-    for call, ids in ((set_uids, (0, 0, 0)), (set_gids, gids), (set_uids, uids)):
-        if _libc.syscall(call, *ids) != 0:
-            problem = ctypes.get_errno()
-            raise OSError(problem, f"cannot change the user: {os.strerror(problem)}")
+    for number, ids in ((set_uids, (0, 0, 0)), (set_gids, gids), (set_uids, uids)):
+        call("syscall", number, *ids)
 
 
 TO_ROOT_AND_BACK: frozenset[CodeType] = frozenset((inspect.unwrap(as_root).__code__, _set_ids.__code__))
@@ -180,7 +177,8 @@ def _give_entry(parent: int, name: str, user: User) -> None:
         status = os.fstat(entry)
         is_directory = stat.S_ISDIR(status.st_mode)
         if is_directory or status.st_nlink == 1:
-            _own_descriptor(entry, user)
+            # What is open only as a path, os.fchown does not take (fchownat(2), AT_EMPTY_PATH).
+            call("fchownat", entry, b"", user.uid, user.gid, AT_EMPTY_PATH)
         if is_directory:
             inside = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=entry)
             try:
@@ -190,13 +188,6 @@ def _give_entry(parent: int, name: str, user: User) -> None:
                 os.close(inside)
     finally:
         os.close(entry)
-
-
-def _own_descriptor(descriptor: int, user: User) -> None:
-    """Change the owner of what is open, even if only as a path (fchownat(2), AT_EMPTY_PATH), which os.fchown cannot."""
-    if _libc.fchownat(descriptor, b"", user.uid, user.gid, AT_EMPTY_PATH) != 0:
-        problem = ctypes.get_errno()
-        raise OSError(problem, os.strerror(problem))
 
 
 def temp_root() -> Path:

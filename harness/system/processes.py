@@ -1,6 +1,5 @@
 """Processes: end one of ours by its own pid, see which there are below one, and have one end with its parent."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -8,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from harness.system.libc import call
 from harness.system.privileges import as_root
 
 PR_SET_PDEATHSIG = 1
@@ -18,7 +18,6 @@ KILLED_S = 3.0
 STAT_BYTES = 512
 """More than /proc/PID/stat has up to the number of the parent (proc(5))."""
 PROC = Path("/proc")
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def bound_to_us(command: Sequence[str]) -> list[str]:
@@ -32,7 +31,7 @@ def bound_to_us(command: Sequence[str]) -> list[str]:
 
 def die_with_parent(parent: int | None = None) -> None:
     """Have the kernel kill this process when its parent dies (prctl(2), PR_SET_PDEATHSIG); end if `parent` is gone."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if parent is not None and os.getppid() != parent:
         os._exit(1)
 

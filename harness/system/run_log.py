@@ -11,9 +11,6 @@ from typing import IO, Any, TextIO
 
 from harness.errors import InputError, printable
 
-_logs: list[IO[str]] = []
-"""The logs that are being written, the last one last."""
-
 
 class Copied:
     """A stream, all of whose text goes into a file as well. Everything else about it is the stream's."""
@@ -42,7 +39,6 @@ def run_log(path: Path) -> Iterator[None]:
         usual = sys.stdout, sys.stderr
         terminals = [stream for stream in usual if stream.isatty()]
         sys.stdout, sys.stderr = Copied(sys.stdout, log), Copied(sys.stderr, log)
-        _logs.append(log)
         try:
             yield
         except BaseException as error:
@@ -51,14 +47,13 @@ def run_log(path: Path) -> Iterator[None]:
                   printable(f"ended by {type(error).__name__}: {error}"), file=log)
             raise
         finally:
-            _logs.pop()
             sys.stdout, sys.stderr = usual
 
 
 def note(text: str) -> None:
     """Write a line that was printed past sys.stdout, as a bar does, into the log, if there is one."""
-    if _logs:
-        _logs[-1].write(f"{text}\n")
+    if isinstance(sys.stdout, Copied):
+        sys.stdout.log.write(f"{text}\n")
 
 
 def uncopied() -> TextIO:

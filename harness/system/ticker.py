@@ -17,7 +17,6 @@ from operator import itemgetter
 from pathlib import Path
 
 from harness.system.beside import beside
-from harness.system.lateness import latest_ms
 from harness.system.pressure import MS_PER_TICK, read_pressure
 from harness.system.privileges import as_root
 from harness.system.processes import descendants
@@ -40,15 +39,8 @@ REALTIME_PRIORITY = 1
 """The lowest there is: below the delay line's."""
 STOPPED = (b"T", b"t")
 """States of proc(5): stopped by a signal, stopped by a debugger."""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """A process that was seen stopped from `start_s` to `end_s`, in s since the epoch."""
-
-    name: str
-    start_s: float
-    end_s: float
+Duty = tuple[float, Callable[[float], object]]
+"""How often in s, and what then is done; it is told the time in s since the epoch."""
 
 
 @dataclass
@@ -57,15 +49,13 @@ class Ticks:
 
     `gaps` are (when it should have ticked, ms it was late). `counts` have for each count in ms how far it was when: of
     the machine (harness.system.pressure) as process 0, "worked" of each process of the experiment (it had a processor),
-    and "waited" of those of the load (its main thread waited for one), whose `names` say what they are. `late` are
-    (when, how many packets the delay line had let go how late until then), see harness.system.lateness.
+    and, of those of the load, "waited" (the main thread waited for one) and "stopped". `names` say what the load's
+    processes are.
     """
 
     gaps: list[tuple[float, float]] = field(default_factory=list)
-    stops: list[Stop] = field(default_factory=list)
     counts: dict[tuple[str, int], list[tuple[float, float]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
-    late: list[tuple[float, list[int]]] = field(default_factory=list)
 
     def note(self, now_s: float, pid: int, **counts_ms: float) -> None:
         """Note how far counts of a process are."""
@@ -79,23 +69,16 @@ class Ticks:
 
     def largest_gap_ms(self, start_s: float, end_s: float) -> float:
         """Return by how much it was late at most, between two moments."""
-        return max((_overlap_ms(at, at + late_ms / 1000, start_s, end_s) for at, late_ms in self.gaps), default=0.0)
+        return max((max(0.0, min(at + late_ms / 1000, end_s) - max(at, start_s)) * 1000 for at, late_ms in self.gaps),
+                   default=0.0)
 
     def stopped_ms(self, start_s: float, end_s: float) -> dict[str, float]:
         """Return for how long the processes of each name stood stopped between two moments, those that did at all.
 
-        Of several of a name, the longest stop.
+        Of several of a name, the one that stood longest.
         """
-        lengths_ms = sorted((_overlap_ms(stop.start_s, stop.end_s, start_s, end_s), stop.name) for stop in self.stops)
-        return {name: length_ms for length_ms, name in lengths_ms if length_ms > 0}
-
-    def late_ms(self, start_s: float, end_s: float) -> float | None:
-        """Return how late a packet was let go at most between two moments, to SAMPLE_S; None where nobody counts."""
-        if not any(counts for _, counts in self.late):
-            return None
-        _, before = next((noted for noted in reversed(self.late) if noted[0] <= start_s), self.late[0])
-        _, after = next((noted for noted in self.late if noted[0] >= end_s), self.late[-1])
-        return latest_ms(before, after)
+        stopped = sorted((ms, self.names[pid]) for pid, ms in self.grown_ms("stopped", start_s, end_s).items())
+        return {name: ms for ms, name in stopped if ms > 0}
 
 
 def _count_at(counts: Sequence[tuple[float, float]], at_s: float) -> float:
@@ -106,78 +89,67 @@ def _count_at(counts: Sequence[tuple[float, float]], at_s: float) -> float:
     return before + (after - before) * (at_s - before_s) / (after_s - before_s)
 
 
-def _overlap_ms(start_s: float, end_s: float, lower_s: float, upper_s: float) -> float:
-    return max(0.0, min(end_s, upper_s) - max(start_s, lower_s)) * 1000
-
-
 class _Watched:
     """The processes that are looked at: those of the load run below this one and did not when the ticker started."""
 
     def __init__(self, ticks: Ticks) -> None:
-        self._ticks = ticks
-        self._known = descendants(os.getpid()) | {os.getpid()}
-        self._beside: dict[int, int] = {}
+        self._ticks, self._looked_s = ticks, time.time()
         self._files: dict[int, int] = {}
-        self._since: dict[int, tuple[str, float]] = {}
-        for pid in self._known:
-            with suppress(OSError):
-                self._beside[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        self._stopped_ms: dict[int, float] = {}
+        self._beside = descendants(os.getpid()) | {os.getpid()}
+        self.find()
 
     @property
     def pause_s(self) -> float:
-        """How long to wait between two readings of the times of all processes besides the load's own."""
+        """How long to wait between two readings of the times of all processes."""
         return max(SAMPLE_S, READ_S * len(self._beside))
 
-    def find(self) -> None:
+    def find(self, _now_s: float = 0.0) -> None:
         """Take up the processes that are new, and learn names: a process of Chrome gets its own after its fork."""
-        for pid in descendants(os.getpid()) - self._known - self._files.keys():
+        for pid in (descendants(os.getpid()) | {os.getpid()}) - self._files.keys():
             with suppress(OSError):
                 self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-        for pid in self._files:     # not all: to read a command line may take long, of a process that has no processor
+        for pid in self._of_load():     # to read a command line may take long, of a process that has no processor
             if self._ticks.names.get(pid, BEFORE_ITS_NAME).endswith(BEFORE_ITS_NAME):
                 self._ticks.names[pid] = process_name(pid)
 
     def look(self, now_s: float) -> None:
-        """Note which of them stand stopped."""
-        for pid, file in list(self._files.items()):
-            try:
-                line = os.pread(file, 512, 0)
-            except OSError:     # it has ended
-                os.close(self._files.pop(pid))
-                line = b""
-            if is_stopped(line):
-                self._since.setdefault(pid, (process_name(pid), now_s))
-            elif pid in self._since:
-                self._note(pid, now_s)
+        """Note which processes of the load stand stopped: since the last look."""
+        for pid in self._of_load():
+            if is_stopped(self._stat(pid)):
+                so_far_ms = self._stopped_ms.get(pid, 0.0)
+                self._ticks.note(self._looked_s, pid, stopped=so_far_ms)
+                self._stopped_ms[pid] = so_far_ms + (now_s - self._looked_s) * 1000
+                self._ticks.note(now_s, pid, stopped=self._stopped_ms[pid])
+        self._looked_s = now_s
 
     def read_times(self, now_s: float) -> None:
-        """Note how long each process of the load has worked, and waited for a processor, so far; it began with 0."""
-        for pid, file in self._files.items():
+        """Note how long each process has worked so far, those of the load also how long they waited for a processor.
+
+        These began with 0.
+        """
+        for pid in self._files:
             with suppress(OSError, IndexError, ValueError):     # it may end at any moment
-                so_far_ms = worked_ms(os.pread(file, 512, 0))
-                waited_ms = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
-                if ("worked", pid) not in self._ticks.counts:
-                    self._ticks.note(now_s - SEARCH_S, pid, worked=0.0, waited=0.0)
-                self._ticks.note(now_s, pid, worked=so_far_ms, waited=waited_ms)
+                so_far_ms = {"worked": worked_ms(self._stat(pid))}
+                if pid not in self._beside:
+                    so_far_ms["waited"] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
+                    if ("worked", pid) not in self._ticks.counts:
+                        self._ticks.note(now_s - SEARCH_S, pid, worked=0.0, waited=0.0)
+                self._ticks.note(now_s, pid, **so_far_ms)
 
-    def read_times_beside(self, now_s: float) -> None:
-        """Note how long each of the others of the experiment has worked so far."""
-        for pid, file in self._beside.items():
-            with suppress(OSError, IndexError, ValueError):
-                self._ticks.note(now_s, pid, worked=worked_ms(os.pread(file, 512, 0)))
-
-    def close(self, now_s: float) -> None:
-        """Note the stops that last still, and close all files."""
-        for pid in list(self._since):
-            self._note(pid, now_s)
-        for file in (*self._files.values(), *self._beside.values()):
+    def close(self) -> None:
+        """Close all files."""
+        for file in self._files.values():
             os.close(file)
-        self._files.clear()
-        self._beside.clear()
 
-    def _note(self, pid: int, now_s: float) -> None:
-        name, since_s = self._since.pop(pid)
-        self._ticks.stops.append(Stop(name, since_s, now_s))
+    def _of_load(self) -> Sequence[int]:
+        return [pid for pid in self._files if pid not in self._beside]
+
+    def _stat(self, pid: int) -> bytes:
+        """Return /proc/PID/stat of a process; nothing when it has ended."""
+        with suppress(OSError):
+            return os.pread(self._files[pid], 512, 0)
+        return b""
 
 
 def is_stopped(stat_line: bytes) -> bool:
@@ -210,46 +182,33 @@ def process_name(pid: int) -> str:
 
 
 @contextmanager
-def ticking(late: Callable[[], list[int]] = list) -> Iterator[Ticks]:
+def ticking() -> Iterator[Ticks]:
     """Tick beside whatever happens while this lasts; at its end the ticks are complete.
 
-    `late` tells how many packets were let go how late so far (harness.system.lateness), [] where nothing counts them.
     Raises OSError at its end when they are not, since nothing could be read any more.
     """
     ticks = Ticks()
-    with beside(partial(_tick, ticks, _Watched(ticks), late), "ticker"):
+    with beside(partial(_tick, ticks, _Watched(ticks)), "ticker"):
         yield ticks
 
 
-class _Duty:
-    """Something to `do` every so often, whatever the rest takes; it is told the time in s since the epoch."""
-
-    def __init__(self, every_s: float, what: Callable[[float], object]) -> None:
-        self._every_s, self.do, self._next_s = every_s, what, 0.0
-
-    def do_if_due(self) -> None:
-        """Do it if its time has come."""
-        now_s = time.monotonic()
-        if now_s >= self._next_s:
-            self._next_s = now_s + self._every_s
-            self.do(time.time())
-
-
-def _tick(ticks: Ticks, watched: _Watched, late: Callable[[], list[int]], ended: threading.Event) -> None:
+def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
     with suppress(PermissionError), as_root():      # no CAP_SYS_NICE: then its gaps also tell of programs that compute
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
-    duties = [_Duty(SAMPLE_S, lambda now_s: ticks.note(now_s, 0, **read_pressure())),
-              _Duty(SAMPLE_S, lambda now_s: ticks.late.append((now_s, late()))),
-              _Duty(SAMPLE_S, watched.read_times), _Duty(watched.pause_s, watched.read_times_beside),
-              _Duty(SEARCH_S, lambda _: watched.find()), _Duty(LOOK_S, watched.look)]
+    counts: list[Duty] = [(SAMPLE_S, lambda now_s: ticks.note(now_s, 0, **read_pressure())),
+                          (watched.pause_s, watched.read_times)]
+    duties = [*counts, (SEARCH_S, watched.find), (LOOK_S, watched.look)]
+    next_s = [0.0] * len(duties)
     while not ended.is_set():
         due_s = time.monotonic() + TICK_S - time.thread_time()
-        for duty in duties:         # here, too, the machine may stand still; only the duties' own work is no gap
-            duty.do_if_due()
+        for place, (every_s, do) in enumerate(duties):  # here, too, the machine may stand still: their work is no gap
+            if time.monotonic() >= next_s[place]:
+                next_s[place] = time.monotonic() + every_s
+                do(time.time())
         ended.wait(TICK_S)
         late_ms = (time.monotonic() - due_s - time.thread_time()) * 1000
         if late_ms >= LEAST_GAP_MS:
             ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
-    for duty in duties[:4]:     # the counts, once more
-        duty.do(time.time())
-    watched.close(time.time())
+    for _, do in counts:     # once more
+        do(time.time())
+    watched.close()

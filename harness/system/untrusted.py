@@ -23,6 +23,7 @@ LARGEST_FILE = 64 * 2**20
 ANY_SIZE = 2**62
 DEEPEST = 60
 """Levels of JSON. A HAR has 8; Python's own limit of recursion is 1000 for all callers together."""
+TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 MOST_DIGITS = 18
 """Of a whole number: what 64 bits hold. Times in ns since 1970 have 19, so none of our formats has such."""
 NO_FILE = "it is no regular file"
@@ -102,18 +103,17 @@ def read_untrusted_json(path: Path, *, limit: int = LARGEST_FILE, owner: int | N
         raise UnreadableFileError(path, str(error)) from None
 
 
-def parse_json(text: str | bytes, levels: int = DEEPEST) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Return what the JSON in `text` holds; ValueError for anything else.
 
-    Stricter than json.loads: no NaN and no infinity (1e999), no whole number beyond 64 bits, at most so many levels.
+    Stricter than json.loads: no NaN and no infinity (1e999), no whole number beyond 64 bits, at most DEEPEST levels.
     Half of a surrogate pair, which Python takes but cannot print or write, is replaced by U+FFFD.
     """
-    too_deep = f"nested deeper than {levels} levels"
     try:
         found = json.loads(text, parse_int=_whole_number, parse_float=_finite_number, parse_constant=_finite_number)
     except RecursionError:
-        raise ValueError(too_deep) from None
-    return _checked(found, levels, too_deep)
+        raise ValueError(TOO_DEEP) from None
+    return _checked(found, DEEPEST)
 
 
 def _open(path: Path) -> int:
@@ -158,14 +158,14 @@ def _finite_number(digits: str) -> float:
     return value
 
 
-def _checked(value: Any, levels: int, too_deep: str) -> Any:
+def _checked(value: Any, levels: int) -> Any:
     """Return `value` with each text made encodable. Recursive, but never deeper than `levels`."""
     if isinstance(value, str):
         return SURROGATES.sub("\ufffd", value)
     if not isinstance(value, dict | list):
         return value
     if levels == 0:
-        raise ValueError(too_deep)
+        raise ValueError(TOO_DEEP)
     if isinstance(value, list):
-        return [_checked(item, levels - 1, too_deep) for item in value]
-    return {_checked(key, levels, too_deep): _checked(item, levels - 1, too_deep) for key, item in value.items()}
+        return [_checked(item, levels - 1) for item in value]
+    return {_checked(key, levels): _checked(item, levels - 1) for key, item in value.items()}

@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser.program import find_browser, require_shim
+from harness.browser.chrome import ChromeSettings
+from harness.browser.program import Browser, find_browser, require_shim
+from harness.files.hack_dns import Remap, resolver_rules
 from harness.files.text_log import read_log
 from harness.measure.page_load import PageLoad
 from harness.measure.settings import Settings
@@ -124,17 +126,16 @@ def start() -> Iterator[Callable[..., Load]]:
         Path(name).chmod(0o755)
         if os.geteuid() == 0:
             os.chown(work_dir, user.uid, user.gid)
-        (Path(name) / "hack_dns").write_text(f"www.a.test 127.0.0.1 {server.listener.getsockname()[1]}\n")
-
         def starter(**documents: bytes) -> Load:
             server.documents.update({f"/{name.removeprefix('index')}": body for name, body in documents.items()})
-            wanted = PageLoad(url=URL, hack_dns=f"{name}/hack_dns", work_dir=str(work_dir), interface="lo",
-                              uid=user.uid, gid=user.gid, settings=Settings(timeout_s=300))
+            rules = resolver_rules([Remap("www.a.test", "127.0.0.1", server.listener.getsockname()[1])])
+            wanted = PageLoad(url=URL, interface="lo", user=user, browser=find_browser(),
+                              chrome=ChromeSettings(work_dir, rules, require_shim()),
+                              settings=Settings(timeout_s=300))
             process = subprocess.Popen([sys.executable, LOAD_PAGE, wanted.to_json()], stderr=subprocess.PIPE, text=True)
             loads.append(Load(work_dir, server, process))
             return loads[-1]
 
-        require_shim()
         try:
             yield starter
         finally:
@@ -236,15 +237,14 @@ def test_a_chrome_that_cannot_start_says_why(chrome: str, words: str) -> None:
     """
     user = browsing_user()
     with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
-        work_dir, remap, binary = (Path(name) / part for part in ("work", "hack_dns", "no-chrome"))
+        work_dir, binary = (Path(name) / part for part in ("work", "no-chrome"))
         Path(name).chmod(0o755)
         work_dir.mkdir()
         os.chown(work_dir, user.uid, user.gid)
-        remap.write_text("www.a.test 127.0.0.1 8000\n")
         binary.write_text(f"#!/bin/sh\n{chrome}\n")
         binary.chmod(0o755)
-        wanted = PageLoad(url=URL, hack_dns=str(remap), work_dir=str(work_dir), interface="lo", uid=user.uid,
-                          gid=user.gid, binary=str(binary), driver=find_browser().driver)
+        wanted = PageLoad(url=URL, interface="lo", user=user, browser=Browser(str(binary), find_browser().driver),
+                          chrome=ChromeSettings(work_dir))
         done = ran(sys.executable, LOAD_PAGE, wanted.to_json(),
                    env={**os.environ, "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "intra.net"})
     assert done.returncode == 1

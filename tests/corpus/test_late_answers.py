@@ -13,7 +13,8 @@ import pytest
 
 from harness.analysis.critical_path import Step
 from harness.files.layout import EACH_ITS_OWN, Layout
-from harness.measure.timekeeping import Answered, Quiet, late_answers, nothing_came
+from harness.measure.timekeeping import Answered, late_answers, nothing_came
+from harness.netlog.silences import Silence
 
 PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http://b.test/x.js"),
         Step("receive", 1000, 2000, "http://b.test/y.js")]
@@ -22,7 +23,7 @@ CASES = [json.loads(line) for line in (Path(__file__).parent / "late_answers.jso
 
 
 def found(case: dict[str, Any]) -> list[list[Any]]:
-    quiet = [Quiet(*silence) for silence in case["quiet"]]
+    quiet = [Silence(*silence) for silence in case["quiet"]]
     if "came" in case:
         quiet = [part for silence in quiet for part in nothing_came(silence, case["came"], case.get("plt_ms", 2000))]
     layout = Layout("one", case["layout"]) if "layout" in case else EACH_ITS_OWN

@@ -19,6 +19,7 @@ from harness.measure.record import (
 from harness.measure.settings import Settings
 from harness.measure.timekeeping import is_too_late
 from harness.network.arrivals import Arrivals, Said
+from harness.network.links import Delay
 from harness.network.star import Host, LinkSpeeds
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
@@ -37,7 +38,7 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
     monkeypatch.setattr("harness.measure.record.late_answers", lambda *_: [*others, waited_for])
-    lab = MadeLab(star=SimpleNamespace(servers={}), recorded={}, speeds=LinkSpeeds(),
+    lab = MadeLab(star=SimpleNamespace(servers={}), recorded={}, speeds=LinkSpeeds(), delay=Delay(),
                   settings=Settings(), network="star", measured_rtt_ms={}, web=SimpleNamespace(layout=EACH_ITS_OWN))
     evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab,
                                ticks=IDLE,
@@ -59,12 +60,12 @@ def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_client
         star=SimpleNamespace(servers=servers), recorded={}, speeds=LinkSpeeds(bw_home_mbit=home_mbit),
         settings=Settings(),
         network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
-        delay=SimpleNamespace(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
+        delay=Delay(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
     arrivals = Arrivals()
     arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
     evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab, arrivals=arrivals,
                                ticks=IDLE)
-    evidence.report = {"silences": [["10.0.0.4", 100.0, 500.0, False]]}
+    evidence.report = {"silences": [{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]}
     record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
     kept = timekeeping_of(cast(Evidence, evidence), record, ())
     assert kept is not None

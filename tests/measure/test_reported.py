@@ -29,6 +29,12 @@ def test_any_report_gives_a_record_that_says_what_is_known_here(report: dict[str
     assert LoadRecord.from_json({**record.to_json(), "valid": True}) == record
 
 
+def test_what_chrome_painted_when_is_in_the_record() -> None:
+    """FCP and LCP were told by Chrome, and not taken over: no record had them."""
+    record = _reported({"fcp_ms": 12.5, "lcp_ms": 40.0, "plt_ms": 100.0}, KNOWN)
+    assert (record.fcp_ms, record.lcp_ms) == (12.5, 40.0)
+
+
 def test_a_report_that_is_none_is_an_error_of_the_load() -> None:
     record = _reported({"plt_ms": "fast", "errors": []}, KNOWN)
     assert record.errors == ("the report of load_page.py is not one: plt_ms: expected float or null, got str",)

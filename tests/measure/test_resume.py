@@ -43,7 +43,6 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
     earlier = earlier_of(first)
     to_do = loads_to_do(PLAN, earlier, None, 1)
     assert to_do == [load for load in PLAN if load == lost or (load.page == FIRST and load.run == 0)]
-    assert earlier.tries[lost] == 3
 
     second = Bench(tmp_path)
     series = second.run(monkeypatch, to_do=to_do, earlier=earlier)
@@ -52,7 +51,6 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
     assert not any(measured.why_not for measured in last_tries(series))
     whole = earlier_of(second)
     assert loads_to_do(PLAN, whole, None, 1) == []
-    assert list(whole.order) == [*earlier.order, *((load.page.url, load.run, load.tfo) for load in to_do)]
     assert next(done for done in whole.valid if done.load == lost).attempt == 4
 
 

@@ -14,7 +14,6 @@ from harness.errors import ExperimentError
 from harness.network.links import Delay, delay_line_drops, delayed_links
 from harness.network.needs import kernel_has_netem
 from harness.network.star import LinkSpeeds, Star, running_star
-from harness.system.lateness import latest_ms
 from harness.system.netns import inside
 
 STOPPED_S = 0.3
@@ -98,20 +97,20 @@ def test_it_counts_how_late_it_was() -> None:
     with delay_line(one_way_ms) as (star, delay, line):
         address = star.user.address
         with inside(star.servers["one.test"].pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-            mark = delay.mark()
+            began_s = time.time()
             sender.sendto(b"undisturbed", (address, 9))
             time.sleep(0.1)
-            undisturbed = latest_ms(mark, delay.mark())
-            mark = delay.mark()
+            undisturbed = delay.latest_ms(began_s, time.time()) or 0.0
+            began_s = time.time()
             sender.sendto(b"held while it is stopped", (address, 9))
             time.sleep(0.005)
             held_ms = stopped(line.pid, STOPPED_S)
             time.sleep(0.1)
-            held = latest_ms(mark, delay.mark())
-            mark = delay.mark()
+            held = delay.latest_ms(began_s, time.time()) or 0.0
+            began_s = time.time()
             unread_ms = stopped(line.pid, STOPPED_S, lambda: sender.sendto(b"sent while it is stopped", (address, 9)))
             time.sleep(0.1)
-            unread = latest_ms(mark, delay.mark())
+            unread = delay.latest_ms(began_s, time.time()) or 0.0
     assert 0 < undisturbed < STOPPED_S * 1000 / 2, "three times what a busy machine was seen to take"
     for late_ms, stopped_ms in ((held, held_ms), (unread, unread_ms)):
         assert STOPPED_S * 1000 - 2 * one_way_ms <= late_ms <= stopped_ms + 2 * one_way_ms

@@ -151,7 +151,7 @@ def test_a_box_costs_what_theory_says(box: Box | None) -> None:
                 if box and box.drops and name == "behind.test":
                     assert {*seen} == {SEEN[box]}, "always: the second is waited for"
             again = fastopen.difference(fastopen.read_counters(star.user.pid), before)["TCPSynRetrans"]
-            _, touched = stands.counts.read()
+            touched = stands.counts()["touched"]
         assert stands.servers == ("behind.test",)
         assert (touched > 0) == bool(box)
         if box and box.drops:

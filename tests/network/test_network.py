@@ -21,7 +21,7 @@ from harness.network.links import delayed_links
 from harness.network.needs import kernel_has_netem
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
-from harness.network.servers import ServerSettings, running_servers
+from harness.network.servers import running_servers
 from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system import fastopen
 from harness.system.netns import inside
@@ -57,7 +57,7 @@ def running_network(hosts: list[str], speeds: LinkSpeeds, network: str) -> Itera
 
 def test_rtt_to_every_server_is_the_nominal_one(star: Star) -> None:
     """The delays of both links, there and back: 2 * (20 + 80) ms, within the program's own tolerance."""
-    measured_ms = measure_rtts(star, PORT, samples=9, nominal_ms=SPEEDS.rtt_ms)
+    measured_ms = measure_rtts(star, PORT, samples=9)
     assert set(measured_ms) == set(HOSTS)
     check_rtts(measured_ms, 200)
 
@@ -68,7 +68,7 @@ def test_every_server_has_its_own_rtt(network: str) -> None:
     rtts_ms = {"near.test": 10.0, "far.test": 120.0, "here.test": 0.0, "other.test": 40.0}
     speeds = LinkSpeeds(delay_net_ms=20, own_delays_ms=own_ms)
     with running_network([*own_ms, "other.test"], speeds, network) as star:
-        check_rtts(measure_rtts(star, PORT, samples=9, nominal_ms=rtts_ms), rtts_ms)
+        check_rtts(measure_rtts(star, PORT, samples=9), rtts_ms)
 
 
 def test_rate_is_within_five_percent(star: Star) -> None:
@@ -118,11 +118,8 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path, d
     for name in HOSTS:
         mirror.add(f"http://{name}/", f"<!doctype html><title>one</title>{document}")
     mirror.finish(f"http://{HOSTS[0]}/")
-    settings = ServerSettings(
-        mirror=tmp_path / "small", fetchlog=tmp_path / "small.fetchlog", port=PORT, tls_port=PORT + 1,
-        http="1.0", server="threaded", logdir=tmp_path / "serverlogs", delays_ms=(SPEEDS.delay_net_ms,),
-        user=invoking_user())
-    with running_servers(star, settings, tmp_path):
+    with running_servers(star, tmp_path / "small", tmp_path / "small.fetchlog", {"port": PORT}, tmp_path,
+                         logdir=tmp_path / "serverlogs", delays_ms=[SPEEDS.delay_net_ms], user=invoking_user()):
         times_ms, counters = interleaved_fetches(star, rounds=7)
     saving_ms = statistics.median(times_ms[0]) - statistics.median(times_ms[1])
     print(f"off {times_ms[0]}, on {times_ms[1]}, saving {saving_ms:.2f} ms")

@@ -42,7 +42,7 @@ def test_wrong_input_is_one_line(folder: Path, words: list[str], names: str) -> 
 def test_a_sweep_of_another_version_is_not_gone_on_with(folder: Path) -> None:
     sweep = folder / "sweep-List"
     sweep.mkdir()
-    begun = {"typed": ["--pages", str(folder / "List.pages")],
+    begun = {"pages": str(folder / "List.pages"), "combinations": [[]],
              "versions": {"tfo_lab": "older", "browser": "Chrome 1"}}
     (sweep / "sweep.json").write_text(json.dumps(begun))
     done = typed(SWEEP, "--resume", "List", "--dir", str(folder))

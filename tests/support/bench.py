@@ -21,7 +21,7 @@ from harness.measure.resume import EMPTY, Earlier
 from harness.measure.series import Measured
 from harness.measure.settings import Settings
 from harness.system.privileges import User
-from harness.system.progress import counted
+from harness.system.progress import Steps
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_answers, made_record
 
@@ -76,4 +76,4 @@ class Bench:
         to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
         self.settings = replace(self.settings, retries=retries)
         return Experiment(lab=self, earlier=earlier, to_do=to_do,  # type: ignore[arg-type]
-                          description=description).measure(counted(len(to_do)))
+                          description=description).measure(Steps(len(to_do)))

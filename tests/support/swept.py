@@ -14,12 +14,12 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import dask
 from distributed import Client, LocalCluster, Security
+from rich.console import Console
 
 from harness.errors import ExperimentError
 from harness.files.pages import Page
@@ -31,6 +31,7 @@ from harness.sweep.measuring import Contents, NotMeasuredError, Patience, _own_a
 from harness.sweep.outcome import UnitOutcome, of_unit
 from harness.sweep.plan import Unit
 from harness.sweep.recordings import Job, SiteRecording
+from harness.system.progress import Steps
 from tests.support.made_units import unit
 
 Measured = tuple[UnitOutcome, Contents]
@@ -100,8 +101,7 @@ def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
     jobs = [Job(made, MarkedRecording(Page(made.url, "p"), folder.path)) for made in map(unit, range(count))]
     counts: Counter[str] = Counter()
     try:
-        Driver(client, folder, Patience(0, 0), say=partial(print, file=sys.stderr),
-               done=partial(print, file=sys.stderr), counts=counts).run(jobs)
+        Driver(client, folder, Patience(0, 0), Steps(count, console=Console(file=sys.stderr)), counts).run(jobs)
     except ExperimentError as error:
         print(error, file=sys.stderr)
         return type(error).__name__

@@ -8,7 +8,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.sweep import options
 from harness.sweep.folder import SweepFolder
-from harness.sweep.options import SweepSettings, asked_for, parse_arguments, to_begin
+from harness.sweep.options import SweepSettings, asked_for, parse_arguments
 from tests.support.made_units import VERSIONS
 
 
@@ -26,7 +26,7 @@ def begun(pages: Path, *words: str) -> SweepSettings:
     typed = parse_arguments("", ["--pages", pages.name, "--dir", str(pages.parent), *words])
     asked, folder = asked_for(typed)
     folder.make()
-    folder.write("sweep.json", to_begin(typed, asked))
+    folder.write("sweep.json", asked.to_json())
     return asked
 
 
@@ -69,7 +69,7 @@ def test_it_goes_on_where_it_measured_unless_another_place_is_said(
     assert not parse_arguments("", ["--resume", "list", "--dir", str(pages.parent)]).again
 
 
-@pytest.mark.parametrize("content", [{"typed": 3}, {"typed": ["--pages"]}, {"typed": [], "versions": {}}])
+@pytest.mark.parametrize("content", [{"pages": 3}, {"pages": "x"}, {"pages": "x", "versions": {}, "combinations": []}])
 def test_a_spoiled_file_is_one_line(pages: Path, content: dict[str, object]) -> None:
     folder = SweepFolder(pages.parent, "list")
     folder.make()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError, printable, run_main
-from harness.system.progress import counted
+from harness.system.progress import Steps
 
 
 @pytest.mark.parametrize(("text", "shown"), [
@@ -31,7 +31,7 @@ def test_errors_and_progress_are_printed_so(capsys: pytest.CaptureFixture[str]) 
 
     with pytest.raises(SystemExit, match="2"):
         run_main(fails)
-    with counted(1) as steps:
+    with Steps(1) as steps:
         steps.done("http://a.test/\x1b]0;owned\x07")
     captured = capsys.readouterr()
     assert captured.err == "x\\x1b[2J.pages:1: no such file\n"

@@ -73,10 +73,10 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, int, int]]:
     """Record every change of owner instead of making it: so this needs no root, and misses nothing."""
     calls: list[tuple[Path, int, int]] = []
 
-    def record(descriptor: int, user: User) -> None:
-        calls.append((Path(f"/proc/self/fd/{descriptor}").readlink(), user.uid, user.gid))
+    def record(_name: str, descriptor: int, _path: bytes, uid: int, gid: int, _flags: int) -> None:
+        calls.append((Path(f"/proc/self/fd/{descriptor}").readlink(), uid, gid))
 
-    monkeypatch.setattr(privileges, "_own_descriptor", record)
+    monkeypatch.setattr(privileges, "call", record)
     for following in ("chown", "lchown", "fchown"):
         monkeypatch.setattr(os, following, lambda *_: pytest.fail("goes by name"))
     return calls

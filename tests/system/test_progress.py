@@ -18,9 +18,9 @@ from tests.support.ran import ran
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = """
 import sys, time
-from harness.system.progress import counted
+from harness.system.progress import Steps
 steps = sys.argv[2:]
-with counted(len(steps), "sites") as progress:
+with Steps(len(steps), "sites") as progress:
     for what in steps:
         time.sleep(float(sys.argv[1]))
         progress.done(what)
@@ -68,7 +68,7 @@ def test_the_time_left_is_that_of_the_steps_left_at_the_pace_so_far(monkeypatch:
     clock_s = iter([1000.0, 1010.0, 1040.0, 1300.0, 1304.0])  # the beginning, and the end of each of four steps
     monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
     written = io.StringIO()
-    steps = Steps(Console(file=written), None, 4)
+    steps = Steps(4, console=Console(file=written))
     for what in "abcd":
         steps.done(what)
     assert written.getvalue().splitlines() == [
@@ -79,7 +79,7 @@ def test_how_many_are_left_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
     clock_s = iter([0.0, 10.0, 20.0, 30.0])
     monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
     written = io.StringIO()
-    steps = Steps(Console(file=written), None, 2)
+    steps = Steps(2, console=Console(file=written))
     steps.done("a fails", 2)
     steps.done("b", 5, is_most=True)
     steps.done("a", 0, is_most=True)

@@ -9,9 +9,8 @@ import time
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.lateness import BUCKETS, bucket_of
 from harness.system.pressure import MS_PER_TICK, parse_stat
-from harness.system.ticker import Stop, Ticks, is_stopped, ticking, worked_ms
+from harness.system.ticker import Ticks, is_stopped, ticking, worked_ms
 from tests.support.ran import ran
 from tests.support.waiting import wait_until
 
@@ -34,7 +33,7 @@ def test_a_stopped_process_is_seen_and_a_sleeping_one_is_not() -> None:
         for process in (stopped, sleeping):
             process.kill()
             process.wait()
-    assert {stop.name for stop in ticks.stops} == {"sleep"}
+    assert ticks.stopped_ms(0, ended_s + 10).keys() == {"sleep"}
     assert ticks.stopped_ms(began_s - 1, ended_s + 1)["sleep"] == pytest.approx(really_ms, rel=0.5)
     assert ticks.stopped_ms(began_s - 10, began_s - 5) == {}
 
@@ -63,7 +62,9 @@ def test_a_gap_of_the_whole_program_is_noted() -> None:
 
 
 def test_only_what_overlaps_counts() -> None:
-    ticks = Ticks(gaps=[(100.0, 50.0), (200.0, 20.0)], stops=[Stop("a", 1.0, 2.0), Stop("a", 3.0, 4.0)])
+    ticks = Ticks(gaps=[(100.0, 50.0), (200.0, 20.0)], names={1: "a", 2: "a"})
+    for pid, at_s, so_far_ms in ((1, 1.0, 0), (1, 2.0, 1000), (2, 3.0, 0), (2, 4.0, 1000)):
+        ticks.note(at_s, pid, stopped=so_far_ms)
     assert ticks.largest_gap_ms(100.02, 300.0) == pytest.approx(30)
     assert ticks.largest_gap_ms(150.0, 160.0) == 0
     assert ticks.stopped_ms(1.5, 3.25) == {"a": pytest.approx(500)}
@@ -99,20 +100,6 @@ def test_how_long_a_process_waited_for_a_processor_is_counted() -> None:
     worked_ms = ticks.grown_ms("worked", began_s, ended_s)
     assert 100 < sum(worked_ms.values()) < 1300 * (ended_s - began_s) * (os.cpu_count() or 1)
     assert os.getpid() in worked_ms.keys() - waited_ms.keys()
-
-
-def test_what_is_let_go_late_after_the_load_event_is_not_the_loads() -> None:
-    """Ten packets in time and one 100 ms late, while the page goes on loading, or Chrome ends."""
-    def counted(in_time: int, late: int) -> list[int]:
-        counts = [0] * BUCKETS
-        counts[0], counts[bucket_of(0.1)] = in_time, late
-        return counts
-
-    ticks = Ticks(late=[(at, counted(*of)) for at, of in (
-        (9.9, (0, 0)), (10.0, (1, 0)), (10.9, (8, 0)), (11.1, (9, 0)), (12.0, (10, 1)))])
-    assert 0 < (ticks.late_ms(10.05, 11.0) or 0.0) < 1
-    assert ticks.late_ms(11.0, 13.0) == pytest.approx(100, rel=0.03)
-    assert Ticks().late_ms(10.0, 11.0) is None
 
 
 def test_a_file_of_a_process_that_has_ended_is_no_end_of_the_ticker(monkeypatch: pytest.MonkeyPatch) -> None:
