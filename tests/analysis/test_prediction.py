@@ -1,20 +1,17 @@
-"""What is predicted of a row, its table, and the figure of the breakdown, from made loads."""
+"""What is predicted of a row, and its table, from made loads."""
 
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from harness.analysis.selection import Selection
-from harness.show.breakdown import STYLES, draw_breakdown
-from harness.show.prediction import OF_LOAD_EVENT, UNPREDICTED, prediction_section
+from harness.show.breakdown import STYLES
+from harness.show.prediction import OF_LOAD_EVENT, prediction_section
 from harness.show.section import section_lines
 from tests.support.client_folder import selected
-from tests.support.made_har import PAGE, MadeLoad, chain
+from tests.support.made_har import PAGE, chain
 
-OLD = Path(__file__).parent.parent / "data" / "2013"
 NAME = "httppage.test"
 
 
@@ -54,27 +51,6 @@ def test_the_table(tmp_path: Path) -> None:
     assert "\t3 to 5\t" in list(section_lines(prediction_section(selected(tmp_path))))[2]
 
 
-def test_nothing_to_predict_from() -> None:
-    assert list(section_lines(prediction_section(selected(OLD)))) == [UNPREDICTED]
-    assert draw_breakdown(selected(OLD).rows) is None
-
-
-def stacks_of(figure: Figure) -> list[list[Rectangle]]:
-    return [[patch for patch in container if isinstance(patch, Rectangle)] for container in figure.axes[0].containers]
-
-
-def test_the_figure_stacks_the_breakdown_of_the_median_loads(tmp_path: Path) -> None:
-    measured(tmp_path, rtt_ms=20)
-    figure = draw_breakdown(measured(tmp_path).of_page(NAME))
-    assert figure is not None
-    stacks = stacks_of(figure)
-    assert {len(stack) for stack in stacks} == {4}, "two RTTs, without and with TFO"
-    assert [round(sum(stack[place].get_width() for stack in stacks)) for place in range(4)] == [386, 328, 626, 328]
-    words = [text.get_text().strip() for text in figure.axes[0].texts]
-    assert words[2:] == ["0.626 s, 3 handshakes", "0.328 s, 0 handshakes"]
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()][2:] == ["100 ms, TFO off", "100 ms, TFO on"]
-
-
 def test_the_parts_of_a_bar_can_be_told_apart_without_colour() -> None:
     """Neighbours in a stack differ in lightness by 20 of 100 (CIE L*) or in hatching."""
     shown = [style for kind, style in STYLES.items() if kind != "queue"]
@@ -88,13 +64,3 @@ def lightness(colour: str) -> float:
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return float(116 * luminance ** (1 / 3) - 16)
-
-
-def test_a_queue_is_drawn_when_there_is_one(tmp_path: Path) -> None:
-    load = MadeLoad(0.0)
-    load.add(PAGE, 0, "document", referer="")
-    load.plt_ms = load.add(f"{PAGE}1.gif", 202, "image", queue=300)
-    load.write(tmp_path)
-    figure = draw_breakdown(selected(tmp_path).rows)
-    assert figure is not None
-    assert STYLES["queue"].label in figure.axes[0].get_legend_handles_labels()[1]

@@ -126,31 +126,9 @@ def test_what_handshakes_do_not_explain(hosts: int, rtt_ms: float, on_ms: float,
     assert ("UNEXPLAINED" in {note.kind.name for note in notes_on(row)}) == bool(unexplained)
 
 
-def test_without_a_critical_path_nothing_is_said(tmp_path: Path) -> None:
-    assert unexplained_saving(row_of(add_pairs(tmp_path, [9000], [1000]))) is None
-
-
 @pytest.mark.parametrize(("off_ms", "on_ms", "kinds"), [
     ([1000, 1001, 1002, 1003, 1004], [1100, 1101, 1102, 1103, 1104], []),       # a slow-down may be as sure as a gain
     ([1000, 1100, 1200, 1000, 1100, 1200], [1050, 1051, 1052, 1053, 1054, 1055], ["WIDE_SPREAD", "NOT_SIGNIFICANT"]),
     ([1000, 1001, 1002], [900], ["SINGLE_LOAD"])])
 def test_kinds_of_notes(tmp_path: Path, off_ms: list[float], on_ms: list[float], kinds: list[str]) -> None:
     assert [note.kind.name for note in notes_on(row_of(add_pairs(tmp_path, off_ms, on_ms)))] == kinds
-
-
-def test_loads_that_do_not_count_are_a_note_where_others_do(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=7)
-    for run, tfo in ((2, 0), (3, 1), (4, 1)):
-        add_load(client, NEWS, 10, run, tfo, 31000, valid=False, why_not=["SYN retransmitted: 2"])
-    [off, on] = notes_on(row_of(client))
-    assert [(note.kind.name, note.words[:6]) for note in (off, on)] == [("LEFT_OUT", "5 of 6"), ("LEFT_OUT", "4 of 6")]
-    for run in range(1, 7):
-        add_load(client, NEWS, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
-    assert [note.words[:6] for note in notes_on(row_of(client))] == ["5 of 6"]
-
-
-def test_two_loads_of_2013_are_cold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path(__file__).parents[2])
-    rows = selected(Path("tests/data/2013")).rows
-    assert {note.kind.name for row in rows for note in notes_on(row)} == {"COLD"}
-    assert all(row.interval is None for row in rows)

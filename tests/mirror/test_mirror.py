@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.files.urls import split_url
 from harness.mirror.paths import hosts, list_files, lookups, md5_name, mirror_file, open_file, write_file
 from tests.support.nested import nested
 
@@ -39,12 +38,6 @@ def test_md5_is_of_the_path_with_its_slash() -> None:
     assert md5_name(LONG) == "0c0f32cba354829aae394f5332466664"    # printf %s /aaa...a | md5sum
 
 
-@pytest.mark.parametrize("bare", ["?", "#", "?#"])
-def test_a_bare_end_is_dropped_before_hashing(bare: str) -> None:
-    assert md5_name(LONG + bare) == md5_name(LONG)
-    assert md5_name(LONG + "?b" + bare) != md5_name(LONG)
-
-
 def test_reading_order_is_plain_then_md5_then_decoded() -> None:
     assert names("/a%20b?c") == ["a%20b?c", md5_name("/a%20b?c"), "a b?c", md5_name("/a b?c"),
                                   "a%20b_c"]
@@ -52,14 +45,6 @@ def test_reading_order_is_plain_then_md5_then_decoded() -> None:
 
 def test_collapsed_slashes_of_2013_come_last() -> None:
     assert names("/a//b") == [md5_name("/a//b"), "a/b"]
-
-
-def test_split_url_keeps_the_path_as_written() -> None:
-    assert split_url("http://WWW.Example.org:8080/a/../b?c#d") == ("www.example.org", "/a/../b?c#d")
-    assert split_url("http://www.example.org?x") == ("www.example.org", "/?x")
-    assert split_url("http://www.example.org") == ("www.example.org", "/")
-    with pytest.raises(ValueError, match="not a URL"):
-        split_url("about:blank")
 
 
 @given(HOSTILE)
@@ -103,15 +88,6 @@ def test_opening_never_leaves_the_host(fortress: Path, name: str) -> None:
         os.close(directory)
 
 
-def test_opening_finds_what_is_there(fortress: Path) -> None:
-    directory = os.open(fortress, os.O_PATH)
-    for name in ("file", "deep/file"):
-        file = open_file(directory, name)
-        assert os.read(file, 10) == b"public"
-        os.close(file)
-    os.close(directory)
-
-
 def test_listing_leaves_links_and_pipes_out(fortress: Path) -> None:
     assert list_files(fortress) == {"file", "deep/file"}
     assert list_files(fortress / "nothing") == frozenset()
@@ -141,14 +117,6 @@ def test_a_directory_of_the_name_gives_way_to_md5(tmp_path: Path) -> None:
     assert write_file(tmp_path, "http://h/a", b"2").name == md5_name("/a")
     assert write_file(tmp_path, "http://h/c", b"3").name == "c"
     assert write_file(tmp_path, "http://h/c/d", b"4") == tmp_path / "h" / md5_name("/c/d")
-
-
-def test_hosts(tmp_path: Path) -> None:
-    for name in ("b.test", "a.test", ".git", "http%3A", "https%3A"):        # old scrapers named some after schemes
-        (tmp_path / name).mkdir()
-    (tmp_path / "file").touch()
-    (tmp_path / "link").symlink_to("/etc")
-    assert hosts(tmp_path) == ["a.test", "b.test"]
 
 
 def test_no_mirror_is_an_input_error(tmp_path: Path) -> None:

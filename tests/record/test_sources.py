@@ -13,7 +13,6 @@ from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
 from harness.record.sources.brought import same_name
-from harness.record.sources.listing import list_pages
 from tests.support.foreign_hars import entry, har
 from tests.support.made_warc import write_warc
 from tests.support.read_source import FETCHES, NAVIGATES, read_source
@@ -40,15 +39,6 @@ def test_each_origin_gets_what_it_may_read(tmp_path: Path, kind: str) -> None:
     source = read_source(path)
     assert [source.answer_body(api, headers={**FETCHES, "origin": origin})
             for origin in (origins[1], origins[0], origins[0])] == [b"1", b"0", b"2"]
-
-
-def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
-    records = [record for text in (b"one", b"two") for record in (
-        ("request", f"{PAGE}api", "POST /api HTTP/1.1", [("Host", "a.test")], text),
-        ("response", f"{PAGE}api", OK, [], b"answer to " + text))]
-    source = read_source(write_warc(tmp_path / "x.warc", *records))
-    for sent in (b"two", b"one"):
-        assert source.answer_body(f"{PAGE}api", "POST", sent) == b"answer to " + sent
 
 
 def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
@@ -112,27 +102,6 @@ def test_a_redirect_to_another_scheme_does_not_answer_there(location: str, tmp_p
         "response", f"{here}://a.test/x", "HTTP/1.1 301 Moved", [("Location", location)], b"")))
     found = [source.answered(f"{scheme}://a.test/x") for scheme in (here, there)]
     assert [each and each.answer.status for each in found] == [301, None]
-
-
-def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
-    inner = write_warc(tmp_path / "data.warc.gz", ("response", PAGE, OK, [], b"page"))
-    path = tmp_path / "site.wacz"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.write(inner, "archive/data.warc.gz")
-        archive.writestr("pages/pages.jsonl", '{"format": "json-pages-1.0"}\n{"url": "http://a.test/"}\nnonsense\n')
-    brought = read_source(path).brought
-    assert brought.pages == [PAGE]
-    list_pages(tmp_path / "A.pages", brought)
-    assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
-
-
-def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) -> None:
-    answers = [("response", f"{PAGE}{name}", OK, [("Content-Type", kind)], b"x")
-               for name, kind in (("x.css", "text/css"), ("1", "text/html"), ("2", "text/html; charset=x"))]
-    brought = read_source(write_warc(tmp_path / "x.warc.gz", *answers)).brought
-    assert brought.documents == [f"{PAGE}1", f"{PAGE}2"]
-    with pytest.raises(InputError, match="one URL per line"):
-        list_pages(tmp_path / "A.pages", brought)
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

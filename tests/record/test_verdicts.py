@@ -167,16 +167,6 @@ def test_what_a_document_asked_for_that_was_replaced_is_told_apart(log: MadeNetL
     assert not any(entry.get("_beforeDocument") for entry in alone.har()["log"]["entries"])
 
 
-def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
-    """Nor the preflight for one: no replay asks for reports, so no load would get what they were answered."""
-    for url, method, sent in (("http://b.test/reports", "OPTIONS", ()), ("http://b.test/other", "OPTIONS", ()),
-                              ("http://b.test/reports", "POST", ("Content-Type: application/reports+json",))):
-        log.begin(url, method, sent=sent)
-        log.head("204 No Content")
-        log.end()
-    assert [each.url for each in seen(log, tmp_path).requests] == [PAGE, "http://b.test/other"]
-
-
 def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
     """Whatever its status: frames of a page that take a script by way of one redirect, say."""
     log.request("http://a.test/gone", "404 Not Found", b"no", "Content-Type: text/plain")

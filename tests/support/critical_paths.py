@@ -34,7 +34,3 @@ def assert_whole(steps: list[Step], plt_ms: float) -> None:
 def saving(load: MadeLoad, **settings: Any) -> float:
     found = timeline(load)
     return saved_ms(found, dependencies(found), RTT_MS, **settings)
-
-
-def connects(steps: list[Step]) -> list[str]:
-    return [step.url for step in steps if step.kind == "connect" and step.length_ms >= RTT_MS / 2]
