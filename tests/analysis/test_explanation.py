@@ -18,20 +18,6 @@ def explained(load: LoadResult) -> Explanation:
     return found
 
 
-def test_a_handshake_is_counted_when_half_a_round_trip_of_it_is_on_the_path(tmp_path: Path) -> None:
-    for connect, counted in ((0, 0), (49, 0), (51, 1), (100, 1)):
-        assert explained(chain(1, connect=connect).write(tmp_path)).handshakes == counted
-
-
-def test_a_long_request_has_a_handshake_that_tfo_cannot_save(tmp_path: Path) -> None:
-    load = MadeLoad(0.0)
-    end = load.add(PAGE, 0, "document", referer="")
-    load.plt_ms = load.add(f"{PAGE}?{'x' * 9}", end, "script", request_bytes=SYN_BYTES + 1) + 1
-    explanation = explained(load.write(tmp_path))
-    assert (explanation.handshakes, explanation.savable_handshakes) == (2, 1)
-    assert explanation.predicted_plt_ms == load.plt_ms - 100
-
-
 def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) -> None:
     """As a long POST and a short one to one address: since the short one fits into a SYN, both were called savable."""
     load = MadeLoad(0.0)

@@ -3,16 +3,12 @@
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from harness.analysis.selection import Selection
 from harness.show.breakdown import STYLES
 from harness.show.prediction import OF_LOAD_EVENT, prediction_section
 from harness.show.section import section_lines
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
-
-NAME = "httppage.test"
 
 
 def measured(clientdir: Path, rtt_ms: float = 100) -> Selection:
@@ -23,21 +19,6 @@ def measured(clientdir: Path, rtt_ms: float = 100) -> Selection:
             load.plt_ms += run * (1 + tfo) if run else 5000
             load.write(clientdir, rtt_ms=rtt_ms, run=run, tfo=tfo)
     return selected(clientdir)
-
-
-def test_the_prediction_comes_from_loads_without_tfo_alone(tmp_path: Path) -> None:
-    prediction = measured(tmp_path).row(NAME, 100).prediction
-    assert prediction is not None
-    assert (prediction.loads, prediction.handshakes) == (3, (3, 3))
-    assert prediction.off_ms == pytest.approx(3 + 3 * 207 + 2)
-    assert prediction.predicted_ms == prediction.simple_ms == pytest.approx(prediction.off_ms - 300)
-    assert prediction.measured_ms == pytest.approx(3 + 3 * 107 + 4)
-    assert prediction.difference_percent(prediction.predicted_ms) == pytest.approx(-2 / 328 * 100)
-    for path in tmp_path.glob("*-tfo-1/*"):
-        path.unlink()
-    alone = selected(tmp_path).row(NAME, 100).prediction
-    assert alone is not None
-    assert (alone.predicted_ms, alone.measured_ms) == (prediction.predicted_ms, None)
 
 
 def test_the_table(tmp_path: Path) -> None:
