@@ -15,16 +15,15 @@ from before to after each situation.
 """
 
 import argparse
-import http.client
+import os
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
@@ -44,6 +43,7 @@ from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
+from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
 from harness.network.star import Host
 from harness.system.contained import begin_experiment
@@ -58,6 +58,10 @@ from harness.system.signals import run_interruptible
 CONNECT_TIMES = ROOT / "benchmarks" / "connect_times.py"
 CLOSED_PORT = 9
 NS_PER_US = 1000
+MANY_TIMES = "#[1-1000000]"
+"""curl(1) asks for a URL once for each number; what stands behind # it does not send."""
+TIME_IS_OVER = 124
+"""The exit status of timeout(1) then."""
 
 
 @dataclass(frozen=True)
@@ -186,48 +190,18 @@ def usage(user: Host, line_pid: int | None) -> Usage:
 
 def fetch_for(seconds: float, lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> None:
     """Have --fetchers servers send their largest files again and again for `seconds`, each over new connections."""
-    files = {host: largest_file(page_set.files.mirror / host) for host in page_set.hosts
-             if host != arguments.probe and (page_set.files.mirror / host).is_dir()}
-    hosts = sorted(files, key=lambda host: files[host].stat().st_size, reverse=True)[:arguments.fetchers]
-    deadline_s = time.monotonic() + seconds
-    failures: list[Exception] = []
-    work = [fetching(lab, host, f"/{quote(str(files[host].relative_to(page_set.files.mirror / host)))}", deadline_s)
-            for host in hosts]
-    threads = [threading.Thread(target=keep_failure, args=(fetch, failures)) for fetch in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise ExperimentError(f"a fetch failed: {failures[0]}")
-
-
-def largest_file(directory: Path) -> Path:
-    """Return the largest file below a directory."""
-    return max((path for path in directory.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
-
-
-def fetching(lab: Laboratory, host: str, target: str, deadline_s: float) -> Callable[[], None]:
-    """Return a function for a thread: fetch `target` from `host` until the clock is at `deadline_s`."""
-    def fetch() -> None:
-        with inside(lab.star.user.pid):
-            while time.monotonic() < deadline_s:
-                connection = http.client.HTTPConnection(lab.star.servers[host].address, Settings.port, timeout=30)
-                connection.request("GET", target, headers={"Host": host})
-                answer = connection.getresponse()
-                answer.read()
-                connection.close()
-                if answer.status != 200:
-                    raise ExperimentError(f"http://{host}{target}: {answer.status}")
-    return fetch
-
-
-def keep_failure(work: Callable[[], None], failures: list[Exception]) -> None:
-    """Run `work` and remember an expected failure: a thread's exception is otherwise lost."""
-    try:
-        work()
-    except (OSError, http.client.HTTPException, ExperimentError) as failure:
-        failures.append(failure)
+    largest: dict[str, Recorded] = {}
+    for answer in sorted(page_set.recording.each, key=lambda answer: answer.answer.body_bytes):
+        if answer.answer.status == HTTPStatus.OK and answer.place.host != arguments.probe:
+            largest[answer.place.host] = answer
+    found = sorted(largest.values(), key=lambda answer: answer.answer.body_bytes, reverse=True)[:arguments.fetchers]
+    with inside(lab.star.user.pid):
+        fetches = [subprocess.Popen(
+            ["timeout", f"{seconds:g}", "curl", "--silent", "--show-error", "--fail", "--fail-early",
+             "--output", os.devnull, "--connect-to", f"::{lab.star.servers[answer.place.host].address}:{Settings.port}",
+             f"{answer.url}{MANY_TIMES}"]) for answer in found]
+    if {fetch.wait() for fetch in fetches} != {TIME_IS_OVER}:
+        raise ExperimentError("a fetch failed")
 
 
 if __name__ == "__main__":

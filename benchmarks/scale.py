@@ -25,7 +25,6 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -61,29 +60,23 @@ from harness.system.signals import run_interruptible
 SIZES = (84, 250, 500, 1000)
 FREED_WITHIN_S = 30.0
 
-TIMES = ("star up", "delayed", "servers up", "servers gone", "star gone")
-MEMORIES = ("servers' memory", "star memory")
+VALUES = ("star up, s", "delayed, s", "servers up, s", "servers gone, s", "star gone, s", "servers' memory, MB",
+          "star memory, MB")
 
 
 @dataclass
 class Round:
-    """What one round measured: times in seconds, memory in units of 10^6 bytes, each server's RTT error in ms."""
+    """What one round measured: VALUES by name, in s and units of 10^6 bytes, and each server's RTT error in ms."""
 
-    times_s: dict[str, float] = field(default_factory=dict)
-    memory_mb: dict[str, float] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
     rtt_errors_ms: list[float] = field(default_factory=list)
 
-    def in_words(self) -> str:
-        """Return the times and memories in one line."""
-        return ", ".join(f"{name} {value:.2f}" for name, value in (self.times_s | self.memory_mb).items())
-
-
-@contextmanager
-def timed(times_s: dict[str, float], step: str) -> Iterator[None]:
-    """Write down how long `step` takes, in s."""
-    began_s = time.perf_counter()
-    yield
-    times_s[step] = time.perf_counter() - began_s
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Write down how long `step` takes."""
+        began_s = time.perf_counter()
+        yield
+        self.values[f"{step}, s"] = time.perf_counter() - began_s
 
 
 def main() -> int:
@@ -103,17 +96,19 @@ def main() -> int:
         for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
             for hosts in arguments.hosts:
                 results.setdefault(hosts, []).append(one_round(page_set, hosts, arguments.delaynet, netem))
-                print(f"# {hosts}: {results[hosts][-1].in_words()}", file=sys.stderr, flush=True)
+                print(f"# {hosts}: {results[hosts][-1].values}", file=sys.stderr, flush=True)
     print(f"stars of {', '.join(map(str, results))} servers, medians of {arguments.rounds} rounds, "
           f"{2 * arguments.delaynet:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
-    print_results(results, 2 * arguments.delaynet)
+    columns = {str(hosts): column(hosts, rounds, 2 * arguments.delaynet) for hosts, rounds in results.items()}
+    names = next(iter(columns.values()))
+    print_table(["servers", *columns], [[name, *(found[name] for found in columns.values())] for name in names])
     return 0
 
 
 def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Round:
     """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off or is left."""
     measured = Round()
-    step = partial(timed, measured.times_s)
+    step = measured.timed
     with temporary_directory() as work_dir, ExitStack() as serving, ExitStack() as laboratory:
         names = widen_mirror(page_set, hosts, work_dir / "mirror")
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
@@ -126,10 +121,10 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
         rtts_ms = measure_rtts(star, Settings.port)
         measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
         in_star = descendants(os.getpid())
-        measured.memory_mb["star memory"] = pss_bytes(in_star - before) / 1e6
+        measured.values["star memory, MB"] = pss_bytes(in_star - before) / 1e6
         with step("servers up"):
             serving.enter_context(running_servers(star, settings(page_set, work_dir, delaynet_ms), work_dir))
-        measured.memory_mb["servers' memory"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
+        measured.values["servers' memory, MB"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
         with step("servers gone"):
             serving.close()
         with step("star gone"):
@@ -167,39 +162,15 @@ def await_freed(before: int) -> None:
         time.sleep(0.05)
 
 
-def medians(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
-    """Return the median of each time (s) and memory (MB) by the number of hosts."""
-    return {hosts: {name: statistics.median((measured.times_s | measured.memory_mb)[name] for measured in rounds)
-                    for name in (*TIMES, *MEMORIES)} for hosts, rounds in results.items()}
-
-
-def rtt_errors_ms(results: dict[int, list[Round]]) -> dict[int, dict[str, float]]:
-    """Return the median, 99th percentile and maximum of all servers' RTT errors by the number of hosts."""
-    errors = {hosts: [error for measured in rounds for error in measured.rtt_errors_ms]
-              for hosts, rounds in results.items()}
-    return {hosts: {"p50": float(np.percentile(of, 50)), "p99": float(np.percentile(of, 99)), "largest": max(of)}
-            for hosts, of in errors.items()}
-
-
-def share_within(results: list[Round], nominal_ms: float) -> float:
-    """Return which share of the RTTs an experiment would have gone on with at once (harness.network.rtt)."""
-    errors = [error for measured in results for error in measured.rtt_errors_ms]
-    return sum(abs(error) <= rtt_tolerance_ms(nominal_ms) for error in errors) / len(errors)
-
-
-def print_results(results: dict[int, list[Round]], rtt_ms: float) -> None:
-    """Print a column for each number of hosts, and how the times of a host grow."""
-    middle, errors = medians(results), rtt_errors_ms(results)
-    rows = [[f"{name}, s", *(f"{middle[hosts][name]:.2f}" for hosts in middle)] for name in TIMES]
-    rows += [[f"{name}, MB", *(f"{middle[hosts][name]:.0f}" for hosts in middle)] for name in MEMORIES]
-    rows += [[f"RTT error {name}, ms", *(f"{errors[hosts][name]:.2f}" for hosts in errors)]
-             for name in ("p50", "p99", "largest")]
-    rows.append(["RTTs within tolerance", *(f"{share_within(rounds, rtt_ms):.2%}" for rounds in results.values())])
-    build_ms = {hosts: 1000 * of["star up"] / hosts for hosts, of in middle.items()}
-    rows.append(["star up, ms a server", *(f"{per_host:.2f}" for per_host in build_ms.values())])
-    fewest = min(build_ms)
-    rows.append([f"against that of {fewest}", *(f"{each / build_ms[fewest]:.2f}" for each in build_ms.values())])
-    print_table(["servers", *map(str, middle)], rows)
+def column(hosts: int, rounds: list[Round], rtt_ms: float) -> dict[str, str]:
+    """Return what is printed of one number of servers: medians of the rounds, and RTT errors of all servers in all."""
+    middle = {name: statistics.median(each.values[name] for each in rounds) for name in VALUES}
+    errors_ms = [error for each in rounds for error in each.rtt_errors_ms]
+    within = statistics.fmean(abs(error) <= rtt_tolerance_ms(rtt_ms) for error in errors_ms)    # harness.network.rtt
+    return {**{name: f"{value:.2f}" for name, value in middle.items()},
+            **{f"RTT error {name}, ms": f"{np.percentile(errors_ms, percent):.2f}"
+               for name, percent in (("p50", 50), ("p99", 99), ("largest", 100))},
+            "RTTs within tolerance": f"{within:.2%}", "star up, ms a server": f"{1000 * middle[VALUES[0]] / hosts:.2f}"}
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""What differs between the set-ups of two experiments, from all that was recorded with them."""
+"""What was recorded of an experiment's set-up, in words; and what differs between those of two."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from harness.analysis.stats import median
 from harness.files.results import Results
 
 NOT_SETTINGS = ("format", "id", "pages", "order", "measured_rtt_ms", "busy", "delaynet_ms", "rtt_ms",
@@ -12,13 +13,9 @@ NOT_SETTINGS = ("format", "id", "pages", "order", "measured_rtt_ms", "busy", "de
 `layout` says in one line."""
 OF_LOADS = ("chrome", "chromedriver", "selenium")
 """Versions that stand with each load, since Chrome may be updated between two."""
-OWN_RTTS = "server_rtts_ms"
-"""A table of the servers: told in one line."""
+NOT_KNOWN = "-"
 NOT_RECORDED = "not recorded"
 OLD_TOOL = "the tool of 2013, which recorded no settings"
-
-Settings = dict[str, list[str]]
-"""Each setting's values; more than one when the delays of a folder were measured with different ones."""
 
 
 def differing_settings(a: Results, b: Results) -> Iterator[str]:
@@ -34,14 +31,15 @@ def differing_settings(a: Results, b: Results) -> Iterator[str]:
             yield f"{name}: {value_a} | {value_b}"
 
 
-def settings(results: Results) -> Settings:
+def settings(results: Results) -> dict[str, list[str]]:
     """Return all settings recorded in the experiments' files, and the versions of Chrome and its driver.
 
-    A file that cannot be read has no settings; harness.files.results reports it.
+    A setting has several values when the delays of a folder were measured with different ones. A file that cannot be
+    read has no settings; harness.files.results reports it.
     """
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for experiment in results.experiments:
-        for name, value in _flat(experiment.settings):
+        for name, value in in_words(experiment.settings, NOT_SETTINGS):
             found[name][value] = None
     for load in results.loads:
         versions = (load.record and load.record.environment and load.record.environment.versions) or {}
@@ -51,14 +49,36 @@ def settings(results: Results) -> Settings:
     return {name: sorted(values) for name, values in found.items()}
 
 
-def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Give a file's settings by name, with those of an inner object (sysctls) by their own names."""
+def in_words(record: Mapping[str, Any], left_out: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Give a file's settings by name but those `left_out`, and the kernel's by theirs, which are an object in it.
+
+    Of a table of the servers it is told how many there are, and their numbers from the least to the largest.
+    """
     for name, value in record.items():
-        if name == OWN_RTTS and isinstance(value, dict) and value:
-            times = [float(rtt_ms) for rtt_ms in value.values()]
-            mean_ms = sum(times) / len(times)
-            yield name, f"{len(times)} servers, {min(times):g} to {max(times):g}, {mean_ms:.3f} on average"
-        elif isinstance(value, dict) and name not in NOT_SETTINGS:
-            yield from _flat(value)
-        elif name not in NOT_SETTINGS:
-            yield name, str(value)
+        if name in left_out:
+            continue
+        if isinstance(value, dict) and value:
+            numbers = [number for number in value.values() if isinstance(number, int | float)]
+            yield from [(name, spread(numbers, " servers"))] if numbers else in_words(value, left_out)
+        else:
+            yield name, _word(value)
+
+
+def spread(numbers: Collection[float], what: str) -> str:
+    """Return what numbers range over, their median, and of how many of `what` they are."""
+    if not numbers:
+        return NOT_KNOWN
+    return f"{min(numbers):.2f} to {max(numbers):.2f}, median {median([*numbers]):.2f} ({len(numbers)}{what})"
+
+
+def one_of(values: Iterable[object]) -> str:
+    """Return what is known of `values`, each once."""
+    return ", ".join(dict.fromkeys(str(value) for value in values if value)) or NOT_KNOWN
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_word, value)) or NOT_KNOWN
+    return NOT_KNOWN if value in (None, "", {}) else f"{value:g}" if isinstance(value, float) else str(value)

@@ -6,15 +6,17 @@
 A name ends in the unit of its value. A new column is a line in VALUES; tables name theirs by title (`Columns`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
 from harness.analysis.cell import Cell
 from harness.analysis.row import Row
 from harness.analysis.stats import median_confidence
+from harness.analysis.transports import early_counts, predicted_ms
+from harness.files.transport import Transport
 from harness.show.labels import NOT_KNOWN, percent, seconds, span
 from harness.show.notes import notes_on
-from harness.show.section import Table, columns
+from harness.show.section import Column, Table
 
 MARK = "*"
 """Behind a row's improvement when the critical path of one of its loads has a stand-in, or what was not recorded."""
@@ -48,6 +50,26 @@ def _of_prediction(name: str) -> Callable[[Row], float | None]:
     return lambda row: getattr(row.prediction, name, None)
 
 
+def _interval(row: Row) -> str | None:
+    return " to ".join(map(percent, row.limits_percent)) if row.interval else None
+
+
+def _over(row: Row) -> Transport:
+    """Return what the connections of a row's second cell went over."""
+    return Transport(row.on.transport)
+
+
+def _early(name: str) -> Callable[[Row], int]:
+    return lambda row: int(getattr(early_counts(row), name))
+
+
+def _early_data(row: Row) -> str | None:
+    """Say how many connections brought their request in early data, of those that could; and how many with the SYN."""
+    counts = early_counts(row)
+    with_syn = f" ({counts.in_syn} with the SYN)" if _over(row).tfo and counts.sent else ""
+    return f"{counts.sent} of {counts.possible}{with_syn}" if counts.possible else None
+
+
 def _difference(row: Row) -> str | None:
     difference = row.prediction.difference_percent(row.prediction.predicted_ms) if row.prediction else None
     return None if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"        # + 0.0: no "-0.0%"
@@ -73,6 +95,9 @@ VALUES: dict[str, Callable[[Row], object]] = {
     "predicted_ms": _of_prediction("predicted_ms"), "difference": _difference,
     "servers": lambda row: row.servers, "connections": lambda row: row.connections,
     "handshakes": lambda row: span(*row.prediction.handshakes) if row.prediction else None,
+    "95% interval": _interval, "transport": lambda row: _over(row).words,
+    "round_trips": lambda row: _over(row).round_trips, "replayed_ms": predicted_ms, "early data": _early_data,
+    **{f"early_{name}": _early(name) for name in ("possible", "sent", "in_syn", "too_late")},
     "notes": lambda row: [note.kind.name.lower() for note in notes_on(row)],
 }
 
@@ -92,8 +117,9 @@ def texts(row: Row, chosen: Columns) -> list[str]:
     return [text_of(row, name) for name in chosen.values()]
 
 
-def table_of(caption: str, rows: Iterable[Row], chosen: Columns) -> Table:
-    """Return a table of rows, each page's under its URL."""
-    return Table(caption, columns(*chosen), [
+def table_of(caption: str, rows: Iterable[Row], chosen: Columns, in_words: Collection[str] = ()) -> Table:
+    """Return a table of rows, each page's under its URL; columns `in_words` are no numbers."""
+    head = tuple(Column(title, numeric=place > 0 and title not in in_words) for place, title in enumerate(chosen))
+    return Table(caption, head, [
         (url, [texts(row, chosen) for row in of_page])
         for (_, url), of_page in groupby(rows, key=lambda row: (row.page, row.url))])

@@ -3,34 +3,30 @@
 Where transports were compared each has a row of its own.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.row import Row
 from harness.analysis.selection import Selection
-from harness.analysis.transports import early_counts, is_compared, predicted_ms, transport_rows
+from harness.analysis.transports import is_compared, transport_rows
 from harness.errors import InputError
 from harness.files.table_files import write_table
-from harness.files.transport import Transport
 from harness.show.columns import VALUES
 
 ENDINGS = (".csv", ".json", ".md")
 DIGITS = 3
 """Decimals of times in ms and of percents."""
-KEYS = ("page", "url", "rtt_ms", "rtt", "metric", "n_off", "n_on", "left_out_off", "left_out_on", "median_off_ms",
-        "median_on_ms", "improvement_percent", "low_percent", "high_percent", "pairs", "significant", "predicted_on_ms",
-        "notes")
-"""Of harness.show.columns.VALUES."""
-OF_TRANSPORTS: dict[str, Callable[[Row], Any]] = {
-    **{key: VALUES[key] for key in ("page", "url", "rtt_ms", "rtt", "metric")},
-    "transport": lambda row: Transport(row.on.transport).words,
-    "round_trips": lambda row: Transport(row.on.transport).round_trips,
-    "n": VALUES["n_on"], "left_out": VALUES["left_out_on"], "median_ms": VALUES["median_on_ms"],
-    "saved_ms": VALUES["saved_ms"], "saved_percent": VALUES["improvement_percent"],
-    **{key: VALUES[key] for key in ("low_percent", "high_percent", "pairs")}, "predicted_ms": predicted_ms,
-    "early_possible": lambda row: early_counts(row).possible, "early": lambda row: early_counts(row).sent,
-    "early_in_syn": lambda row: early_counts(row).in_syn, "early_too_late": lambda row: early_counts(row).too_late}
+KEYS = {name: name for name in (
+    "page", "url", "rtt_ms", "rtt", "metric", "n_off", "n_on", "left_out_off", "left_out_on", "median_off_ms",
+    "median_on_ms", "improvement_percent", "low_percent", "high_percent", "pairs", "significant", "predicted_on_ms",
+    "notes")}
+"""What stands under each key: one of harness.show.columns.VALUES."""
+OF_TRANSPORTS = {
+    "page": "page", "url": "url", "rtt_ms": "rtt_ms", "rtt": "rtt", "metric": "metric", "transport": "transport",
+    "round_trips": "round_trips", "n": "n_on", "left_out": "left_out_on", "median_ms": "median_on_ms",
+    "saved_ms": "saved_ms", "saved_percent": "improvement_percent", "low_percent": "low_percent",
+    "high_percent": "high_percent", "pairs": "pairs", "predicted_ms": "replayed_ms",
+    "early_possible": "early_possible", "early": "early_sent", "early_in_syn": "early_in_syn",
+    "early_too_late": "early_too_late"}
 
 
 def check_export_name(path: Path) -> None:
@@ -41,21 +37,17 @@ def check_export_name(path: Path) -> None:
 
 def export(selection: Selection, path: Path) -> None:
     """Write a row for each page and RTT, or for each transport of these, to `path`. Raises InputError otherwise."""
-    rows = compared_rows if is_compared(selection.results) else export_rows
     try:
-        write_table(path, rows(selection))
+        write_table(path, export_rows(selection))
     except OSError as error:
         raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --export") from None
 
 
 def export_rows(selection: Selection) -> list[dict[str, Any]]:
-    """Return a row for each page and RTT, in the table's order; None for what is not known."""
-    return [{key: _rounded(VALUES[key](row)) for key in KEYS} for row in selection.rows]
-
-
-def compared_rows(selection: Selection) -> list[dict[str, Any]]:
-    """Return a row for each page, RTT and transport, in the table's order; None for what is not known."""
-    return [{key: _rounded(value(row)) for key, value in OF_TRANSPORTS.items()} for row in transport_rows(selection)]
+    """Return a row for each page and RTT, in the table's order, or for each transport; None for what is not known."""
+    rows, keys = (transport_rows(selection), OF_TRANSPORTS) if is_compared(selection.results) else (
+        selection.rows, KEYS)
+    return [{key: _rounded(VALUES[name](row)) for key, name in keys.items()} for row in rows]
 
 
 def _rounded(value: Any) -> Any:

@@ -77,9 +77,9 @@ def chart_of(figure: Figure, key: str, label: str, table: Table) -> Chart:
     return Chart(Markup(inline_svg(figure, key, label)), table)
 
 
-def table_lines(table: Table, first: str = "Page") -> Iterator[str]:
-    """Give a table tab-separated: its titles behind `first`, then each group's rows under its name."""
-    yield "\t".join([first, *(head.title for head in table.columns)])
+def table_lines(table: Table) -> Iterator[str]:
+    """Give a table tab-separated: its titles behind "Page", then each group's rows under its name."""
+    yield "\t".join(["Page", *(head.title for head in table.columns)])
     for heading, rows in table.groups:
         if heading is not None:
             yield printable(heading)

@@ -1,7 +1,6 @@
 """TCP, TFO, early data and QUIC side by side (tfo.py --compare-transports): a table, and a figure of PLT by RTT."""
 
-from collections.abc import Callable, Iterator
-from itertools import groupby
+from collections.abc import Iterator
 
 from matplotlib.figure import Figure
 
@@ -11,49 +10,25 @@ from harness.analysis.row import Row
 from harness.analysis.selection import Selection
 from harness.analysis.transports import early_counts, most_work_ms, predicted_ms, transport_rows
 from harness.files.transport import Transport
-from harness.show.columns import text_of
+from harness.show.columns import table_of
 from harness.show.figures import Curve, Point, draw_curves, framed
-from harness.show.labels import NOT_KNOWN, seconds, short_names, synthetic_words
-from harness.show.section import Column, Section, Table, chart_of
+from harness.show.labels import short_names, synthetic_words
+from harness.show.section import Section, chart_of
 
 NAME = "transports"
 """What the figure's file is called."""
 MUCH_WORK = 0.1
 """More than this part of the page load time is said, if servers over QUIC can have worked for so long."""
+COLUMNS = {"RTT(ms)": "rtt", "Transport": "transport", "Round trips": "round_trips", "PLT (s)": "median_on_ms",
+           "Saved (s)": "saved_ms", "Saved": "improvement_percent", "95% interval": "95% interval",
+           "Predicted (s)": "replayed_ms", "Early data": "early data"}
 IN_WORDS = ("Transport", "95% interval", "Early data")
-
-
-def _interval(row: Row) -> str:
-    return " to ".join(text_of(row, name) for name in ("low_percent", "high_percent")) if row.interval else NOT_KNOWN
-
-
-def early_data(row: Row) -> str:
-    """Say how many connections brought their request in early data, of those that could; and how many with the SYN."""
-    counts = early_counts(row)
-    with_syn = f" ({counts.in_syn} with the SYN)" if Transport(row.on.transport).tfo and counts.sent else ""
-    return f"{counts.sent} of {counts.possible}{with_syn}" if counts.possible else NOT_KNOWN
-
-
-COLUMNS: dict[str, Callable[[Row], str]] = {
-    "RTT(ms)": lambda row: row.rtt_name,
-    "Transport": lambda row: Transport(row.on.transport).words,
-    "Round trips": lambda row: str(Transport(row.on.transport).round_trips),
-    "PLT (s)": lambda row: text_of(row, "median_on_ms"),
-    "Saved (s)": lambda row: text_of(row, "saved_ms"),
-    "Saved": lambda row: text_of(row, "improvement_percent"),
-    "95% interval": _interval,
-    "Predicted (s)": lambda row: seconds(predicted_ms(row)),
-    "Early data": early_data,
-}
 
 
 def transports_section(selection: Selection) -> Section:
     """Return the section that compares how connections begin."""
     rows = transport_rows(selection)
-    groups = [(url, [[cell(row) for cell in COLUMNS.values()] for row in of_page])
-              for url, of_page in groupby(rows, key=lambda row: row.url)]
-    table = Table("Page load time (PLT) by how connections begin",
-                  tuple(Column(title, numeric=title not in IN_WORDS) for title in COLUMNS), groups)
+    table = table_of("Page load time (PLT) by how connections begin", rows, COLUMNS, IN_WORDS)
     label = "Page load time in seconds against RTT in ms, a line for each way in which connections begin."
     return Section("What replaced TFO", [*_words(selection, rows)], [
         chart_of(draw_transports(selection), NAME, label, table)])

@@ -10,13 +10,10 @@ import pytest
 
 from benchmarks import disturbed, stall
 from harness.bootstrap import ROOT
-from harness.files.pages import PageFiles
-from harness.mirror.small import MadeResource, write_small_recording
 from tests.support.client_folder import make_client
 from tests.support.forked import typed
 from tests.support.internet.server import NGINX
 from tests.support.made_record import made_record
-from tests.support.project_copy import ANY_TIME
 from tests.support.ran import assert_refused
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -62,20 +59,6 @@ def test_each_server_is_measured_in_each_protocol_that_it_speaks() -> None:
         *([("replay", "HTTP/3"), ("replay", "HTTP/3, resumed")] if sys.version_info >= (3, 11) else []),
         *([("nginx", "HTTP/1.0"), ("nginx", "HTTP/2")] if NGINX else [])}
     assert all(float(figure) > 0 for _, _, *figures in rows for figure in figures)
-
-
-@pytest.mark.root
-@pytest.mark.chrome
-@pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")
-def test_a_page_is_loaded_from_the_replay_and_from_nginx(open_to_all: Path) -> None:
-    write_small_recording(PageFiles(open_to_all, "one"), {
-        "https://www.one.test/": MadeResource("text/html", b"<!doctype html><script src=/1.js></script>"),
-        "https://www.one.test/1.js": MadeResource("text/javascript", b"document.title = 'one'")})
-    done = subprocess.run([*ANY_TIME, BENCHMARKS / "against_nginx.py", "--dir", open_to_all, "--name", "one", "--page",
-                           "one", "--loads", "1"], capture_output=True, text=True, timeout=100, check=False)
-    assert done.returncode == 0, done.stderr
-    rows = [line.split("\t") for line in done.stdout.splitlines()[-2:]]
-    assert [(server, float(plt_ms) > 400) for server, plt_ms, *_ in rows] == [("replay", True), ("nginx", True)]
 
 
 @pytest.mark.parametrize("name", ["alike.py", "sameness.py"])

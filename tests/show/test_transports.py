@@ -10,10 +10,11 @@ from harness.analysis.transports import is_compared, most_work_ms, transport_row
 from harness.files.experiment import write_experiment
 from harness.files.results import read_results
 from harness.files.transport import Transport
+from harness.show.columns import text_of
 from harness.show.export import OF_TRANSPORTS, export
 from harness.show.report import write_report
 from harness.show.section import Chart, section_lines
-from harness.show.transports import COLUMNS, draw_transports, early_data, transports_section
+from harness.show.transports import COLUMNS, draw_transports, transports_section
 from tests.support.client_folder import add_load
 
 URL, PAGE = "https://www.news.example", "httpswww.news.example"
@@ -50,7 +51,7 @@ def test_each_row_says_what_it_saves_against_tcp(tmp_path: Path) -> None:
         first = over is Transport.TCP
         assert row.saved_ms == (None if first else pytest.approx(3 * row.rtt_ms * (3 - over.round_trips)))
         assert (row.interval is None) == first
-        assert early_data(row).startswith(f"{12 * over.early} of 12")
+        assert text_of(row, "early data").startswith(f"{12 * over.early} of 12")
     assert not selection.missing
     [chart] = transports_section(selection).parts
     assert isinstance(chart, Chart)

@@ -39,7 +39,7 @@ const [text, done] = arguments;
   const requests = har.Importer.Importer.requestsFromHARLog(new har.HARFormat.HARRoot(JSON.parse(text)).log);
   return requests.map(request => ({
     url: request.url(), method: request.requestMethod, status: request.statusCode, protocol: request.protocol,
-    cached: request.cached(),
+    cached: request.cached(), size: request.resourceSize, transfer_size: request.transferSize,
     duration_ms: request.duration * 1000, mime_type: request.mimeType, connection: request.connectionId,
     kind: request.resourceType().name()}));
 })().then(done, problem => done(String(problem)));

@@ -1,19 +1,17 @@
 """Where and how the loads were measured, from experiment-<delaynet>.json and the loads' own records: one table."""
 
-import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import Any
 
 from harness.analysis.cell import TFO_NAMES
+from harness.analysis.setups import NOT_KNOWN, OF_LOADS, in_words, one_of, spread
 from harness.files.load_parts import Environment
 from harness.files.load_record import LoadRecord
 from harness.files.results import Results
-from harness.show.labels import NOT_KNOWN
 from harness.show.section import Section, columns, plain_table
 
-NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers")
+NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers", "live_left_out")
 OF_NAMES = "Settings have the names of experiment-<delaynet>.json; ./tfo.py --help says what each option does."
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
 TCP_FASTOPEN = "net.ipv4.tcp_fastopen"
@@ -27,7 +25,7 @@ def environment_section(results: Results) -> Section:
         if load.record:
             records[load.rtt_ms].append(load.record)
     settings = {experiment.rtt_ms: experiment.settings for experiment in results.experiments}
-    facts = {rtt_ms: {**_in_words(settings.get(rtt_ms, {})), **_of_loads(records[rtt_ms])}
+    facts = {rtt_ms: {**dict(in_words(settings.get(rtt_ms, {}), NOT_SHOWN)), **_of_loads(records[rtt_ms])}
              for rtt_ms in {**settings, **records}}
     names = dict.fromkeys(name for known in facts.values() for name in known)
     rows = [[name, _per_rtt({rtt_ms: known.get(name, NOT_KNOWN) for rtt_ms, known in sorted(facts.items())})]
@@ -47,56 +45,18 @@ def _per_rtt(values: Mapping[float, str]) -> str:
     return "\n".join(f"RTT {rtt_ms:g} ms: {value}" for rtt_ms, value in values.items())
 
 
-def _in_words(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return what an experiment's file says by its own names, and the kernel's settings by theirs."""
-    found = {key: value for key, value in settings.items() if key not in NOT_SHOWN}
-    sysctls = found.pop("sysctls", None)
-    measured = found.pop("measured_rtt_ms", None)
-    values = [float(value) for value in _items(measured).values() if isinstance(value, int | float)]
-    return {key: _words(value) for key, value in found.items()} \
-        | {"measured_rtt_ms": _span(values, " servers")} \
-        | {str(name): str(value) for name, value in _items(sysctls).items()}
-
-
 def _of_loads(records: Sequence[LoadRecord]) -> dict[str, str]:
     """Return what the loads' own records say."""
     found = [record.environment or Environment() for record in records]
     if not found:
         return {}
-    versions = {name: _one_of((each.versions or {}).get(name) for each in found)
-                for name in ("chrome", "chromedriver", "selenium")}
-    fastopen = {f"{TCP_FASTOPEN} in loads with {name}": _one_of(
+    fastopen = {f"{TCP_FASTOPEN} in loads with {name}": one_of(
         (record.environment or Environment()).sysctls.get(TCP_FASTOPEN) for record in records if record.tfo == tfo)
         for tfo, name in enumerate(TFO_NAMES)}
     averages = [each.load_average for each in found if each.load_average is not None]
-    return {**versions, "git of the loads": _one_of(each.git for each in found), **fastopen,
-            "load average before a load": _span(averages, " loads")}
-
-
-def _items(value: object) -> Mapping[Any, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _one_of(values: Iterable[object]) -> str:
-    return ", ".join(dict.fromkeys(str(value) for value in values if value)) or NOT_KNOWN
-
-
-def _span(values: Sequence[float], what: str) -> str:
-    if not values:
-        return NOT_KNOWN
-    return f"{min(values):.2f} to {max(values):.2f}, median {statistics.median(values):.2f} ({len(values)}{what})"
-
-
-def _words(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_words(each)}" for name, each in value.items()) or NOT_KNOWN
-    if isinstance(value, list):
-        return ", ".join(map(_words, value)) or NOT_KNOWN
-    return NOT_KNOWN if value is None or value == "" else str(value)
+    return {**{name: one_of((each.versions or {}).get(name) for each in found) for name in OF_LOADS},
+            "git of the loads": one_of(each.git for each in found), **fastopen,
+            "load average before a load": spread(averages, " loads")}
 
 
 def when_measured(results: Results) -> Iterator[str]:
