@@ -11,13 +11,13 @@ from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
 
 
-def measured(clientdir: Path, rtt_ms: float = 100) -> Selection:
+def measured(clientdir: Path) -> Selection:
     """Write loads of a chain of 3 hosts: run r without TFO is r ms slower, with TFO r x 2 ms; run 0 is the warm-up."""
     for run in range(4):
         for tfo in (0, 1):
-            load = chain(3, connect=0 if tfo else rtt_ms)
+            load = chain(3, connect=0 if tfo else 100)
             load.plt_ms += run * (1 + tfo) if run else 5000
-            load.write(clientdir, rtt_ms=rtt_ms, run=run, tfo=tfo)
+            load.write(clientdir, run=run, tfo=tfo)
     return selected(clientdir)
 
 

@@ -2,7 +2,6 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,11 +25,11 @@ def row_of(client: Path) -> Row:
     return row
 
 
-def add_pairs(client: Path, off_ms: list[float], on_ms: list[float], delaynet_ms: float = 10, **off: Any) -> Path:
-    """Add a load for each time; those without TFO with what `off` says of them."""
+def add_pairs(client: Path, off_ms: list[float], on_ms: list[float]) -> Path:
+    """Add a load for each time."""
     for tfo, plts_ms in enumerate((off_ms, on_ms)):
         for run, plt_ms in enumerate(plts_ms, start=1):
-            add_load(client, NEWS, delaynet_ms, run, tfo, plt_ms, **({} if tfo else off))
+            add_load(client, NEWS, 10, run, tfo, plt_ms)
     return client
 
 
@@ -132,3 +131,14 @@ def test_what_handshakes_do_not_explain(hosts: int, rtt_ms: float, on_ms: float,
     ([1000, 1001, 1002], [900], ["SINGLE_LOAD"])])
 def test_kinds_of_notes(tmp_path: Path, off_ms: list[float], on_ms: list[float], kinds: list[str]) -> None:
     assert [note.kind.name for note in notes_on(row_of(add_pairs(tmp_path, off_ms, on_ms)))] == kinds
+
+
+def test_loads_that_do_not_count_are_a_note_where_others_do(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=7)
+    for run, tfo in ((2, 0), (3, 1), (4, 1)):
+        add_load(client, NEWS, 10, run, tfo, 31000, valid=False, why_not=["SYN retransmitted: 2"])
+    [off, on] = notes_on(row_of(client))
+    assert [(note.kind.name, note.words[:6]) for note in (off, on)] == [("LEFT_OUT", "5 of 6"), ("LEFT_OUT", "4 of 6")]
+    for run in range(1, 7):
+        add_load(client, NEWS, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
+    assert [note.words[:6] for note in notes_on(row_of(client))] == ["5 of 6"]

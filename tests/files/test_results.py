@@ -149,6 +149,24 @@ def test_what_an_editor_leaves_is_no_load(name: str, tmp_path: Path) -> None:
     assert list(read_results(client).urls) == [NEWS_PAGE]
 
 
+def test_old_logs(tmp_path: Path) -> None:
+    results = read_results(OLD)
+    assert results.old
+    assert list(results.urls.values()) == ["http://blog.example/2013/post.html", "http://www.news.example/",
+                                           "http://www.shop.example/"]
+    selection = select(results, "load")
+    assert selection.metric == "last"
+    reasons = {str(load.log.relative_to(OLD)): reason for load, reason in selection.left_out}
+    assert reasons == {
+        "50-1-tfo-1/httpwww.news.example": "truncated: <transactions> has no end",
+        "10-0-tfo-0/httpwww.shop.example": 'the page itself was answered "file not found"; '
+                                           "only 1 request: nothing but the document was loaded",
+        "50-0-tfo-0/httpwww.shop.example": "no <transactions>: the browser crashed"}
+    assert len(results.problems) == 5
+    assert all(any(known in problem for known in ("no row of", "has no end", "not UTF-8"))
+               for problem in results.problems)
+
+
 def test_old_cells_use_run_0_only_when_there_is_no_other(tmp_path: Path) -> None:
     log = (OLD / "10-1-tfo-1" / NEWS_PAGE).read_bytes()
     for name in ("10-0-tfo-0", "10-0-tfo-1", "10-1-tfo-1"):

@@ -35,10 +35,10 @@ def plt_ms(load: Load) -> float | None:
     return (800 if load.tfo else 1000) * (1 + noise)
 
 
-def experiment(pages: Sequence[Page], goal: Goal, testruns: int = 4,
+def experiment(pages: Sequence[Page], goal: Goal,
                load_page: Callable[[Load], float | None] = plt_ms) -> list[list[Measured]]:
     """Do what tfo.py does; return the series as it was at the end of each round."""
-    loads = plan_loads(pages, testruns, (0, 1), SEED)
+    loads = plan_loads(pages, 4, (0, 1), SEED)
     series: list[Measured] = []
     rounds: list[list[Measured]] = []
     while loads:

@@ -13,9 +13,9 @@ from harness.mirror.live import LONGEST_MS, arrivals_of, live_left_out, read_liv
 INFINITE = float("inf")
 
 
-def messages(*said: dict[str, Any], url: str = "wss://a.test/x", **entry: Any) -> list[tuple[float, int, bytes]]:
+def messages(*said: dict[str, Any], **entry: Any) -> list[tuple[float, int, bytes]]:
     """Return what is read of a WebSocket in a HAR."""
-    opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": url},
+    opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": "wss://a.test/x"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": list(said)} | entry
     found = read_live(exchanges_of([opened]), INFINITE)
     return [(message.after_ms, message.opcode, message.data) for connection in found for message in connection.messages]
@@ -34,6 +34,10 @@ def test_a_handshake_was_over_when_the_first_message_came() -> None:
     """What DevTools write as the time of a WebSocket's entry lasts until its end."""
     assert messages(received("a"), received("b", time=1_790_000_000.3), time=60_000) == [
         (0, 1, b"a"), (pytest.approx(200, abs=1), 1, b"b")]
+
+
+def test_nothing_follows_a_close() -> None:
+    assert messages(received("1000", 8), received("x"))[-1][1:] == (8, b"1000")
 
 
 @pytest.mark.parametrize("said", [

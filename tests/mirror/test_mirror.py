@@ -119,6 +119,14 @@ def test_a_directory_of_the_name_gives_way_to_md5(tmp_path: Path) -> None:
     assert write_file(tmp_path, "http://h/c/d", b"4") == tmp_path / "h" / md5_name("/c/d")
 
 
+def test_hosts(tmp_path: Path) -> None:
+    for name in ("b.test", "a.test", ".git", "http%3A", "https%3A"):        # old scrapers named some after schemes
+        (tmp_path / name).mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("/etc")
+    assert hosts(tmp_path) == ["a.test", "b.test"]
+
+
 def test_no_mirror_is_an_input_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no mirror can be read here"):
         hosts(tmp_path / "nothing")

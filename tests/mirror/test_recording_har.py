@@ -27,10 +27,10 @@ def read(recorded: HttpsRecording) -> Recording:
     return read_recording(directory / recorded.name, directory / f"{recorded.name}.fetchlog")
 
 
-def found(recording: Recording, url: str, method: str = "GET") -> Recorded:
+def found(recording: Recording, url: str) -> Recorded:
     scheme, _, rest = url.partition("://")
     host, _, path = rest.partition("/")
-    recorded = lookup(recording, host, f"/{path}", scheme, method)
+    recorded = lookup(recording, host, f"/{path}", scheme)
     assert recorded is not None
     return recorded
 
@@ -109,6 +109,29 @@ def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
     if hangs:
         answer = found(recording, "https://push.test/poll")
         assert (answer.hangs, answer.found) == (True, "unanswered")
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"log": {"entries": 7}}', "\x00"])
+def test_a_broken_har_is_reported(tmp_path: Path, content: str) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("http://a.test/", b"page", HTML)
+    directory = recorded.finish("http://a.test/")
+    (directory / "Web.fetchlog" / "httpa.test.har").write_text(content)
+    recording = read_recording(directory / "Web", directory / "Web.fetchlog")
+    assert len(recording.problems) == 1
+    assert "httpa.test.har:" in recording.problems[0]
+
+
+def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
+    entries: list[dict[str, Any]] = [
+        {"request": {"method": "GET", "url": url}, "response": {"status": 200}} for url in (
+            "data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    problems: list[str] = []
+    page = read_page(tmp_path / "x.har", problems)
+    assert page is not None
+    assert [exchange.request.url for exchange in page.exchanges] == ["http://a.test:80/"]
+    assert [problem.rpartition(": ")[2] for problem in problems] == ["'https://a.test:8443/'", "'https://['"]
 
 
 ODD = st.one_of(st.none(), st.booleans(), st.integers(-10**17, 10**17), st.just(0.5),

@@ -27,6 +27,18 @@ def rtts(recorded: HttpsRecording, written: str | None = None) -> RecordedRtts:
     return recorded_rtts(files, read_recording(files.mirror, files.fetchlog))
 
 
+def test_the_shortest_handshake_counts_and_tls_does_not(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    for number, time_ms in enumerate((41, 35, 900)):
+        recorded.add(f"http://a.test/{number}", b"x", version="http/1.1", timings=connecting(time_ms))
+    recorded.add("https://b.test/", b"x", timings=connecting(70, ssl=50))
+    recorded.add("https://b.test/again", b"x", timings=connecting(UNKNOWN))
+    recorded.add("https://quic.test/", b"x", version="h3", timings=connecting(30, ssl=30))
+    found = rtts(recorded)
+    assert found == RecordedRtts({"a.test": 35, "b.test": 20, "quic.test": 30}, ())
+    assert found.median_ms == 30
+
+
 def test_what_the_request_waited_for_is_only_a_part_of_the_handshake(tmp_path: Path) -> None:
     """Chrome had begun to connect before: fetch.py says how long all of it took."""
     recorded = HttpsRecording(tmp_path)
@@ -45,6 +57,14 @@ def test_a_server_whose_rtt_is_not_known_has_the_median_of_the_others(tmp_path: 
     found = rtts(recorded)
     assert found.rtts_ms == {"a.test": 10, "b.test": 20, "c.test": 90, "x.test": 20}
     assert found.assumed == ("x.test",)
+
+
+def test_what_is_written_goes_before_the_har(tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    recorded.add("http://a.test/", b"x", version="http/1.1", timings=connecting(10))
+    recorded.add("http://b.test/", b"x", version="http/1.1", timings=connecting(20))
+    found = rtts(recorded, "# by hand\n\n  b.test   180.5 \n")
+    assert found == RecordedRtts({"a.test": 10, "b.test": 180.5}, ())
 
 
 def test_a_text_log_knows_none(tmp_path: Path) -> None:

@@ -21,6 +21,17 @@ def tree(directory: Path) -> dict[str, str]:
     return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
 
 
+def test_another_body_of_a_url_gets_a_file_of_its_own(store: Store) -> None:
+    first = store.put("https://a.test/x", "GET", b"1").file
+    others = {store.put("http://a.test/x", "GET", b"2").file, store.put("https://a.test/x", "POST", b"3").file,
+              store.put("https://a.test/x", "GET", b"4").file}
+    assert len(others | {first}) == 4
+    assert (store.mirror / first).read_bytes() == b"1"
+    assert sorted((store.mirror / name).read_bytes() for name in others) == [b"2", b"3", b"4"]
+    assert all(len(name.removeprefix("a.test/")) == 32 for name in others)
+    assert store.put("http://a.test/x", "GET", b"2").file in others      # and always the same one
+
+
 def test_a_file_where_a_directory_has_to_be(store: Store) -> None:
     assert store.put("http://a.test/dir", "GET", b"1").file == "a.test/dir"
     below = store.put("http://a.test/dir/below", "GET", b"2").file

@@ -64,6 +64,13 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
     assert [each.exchange.request.body for each in posts] == [b"first", b"", b"second"]
 
 
+@pytest.mark.parametrize(("content_range", "whole"), [
+    ("bytes 0-4/5", True), ("bytes 0-4/9", False), ("bytes 4-8/9", False), ("bytes 0-4/*", False), ("", False)])
+def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content_range: str, whole: bool) -> None:
+    log.request("http://a.test/film", "206 Partial Content", b"12345", f"Content-Range: {content_range}")
+    assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
+
+
 def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
     statuses = {200: "OK", 201: "Created", 404: "Nope", 418: "Short and Stout", 500: "", 301: "Gone", 307: "Internal"}
     for code, words in statuses.items():

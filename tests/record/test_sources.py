@@ -88,10 +88,10 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
-def record(kind: str, url: str, head: str, body: bytes = b"", more: str = "") -> bytes:
+def record(kind: str, url: str, head: str, body: bytes = b"") -> bytes:
     """Return a record of a WARC."""
-    http = head.encode() + b"\r\n\r\n" + body if head.startswith(("GET", "POST", "HTTP/1.1 ")) else head.encode()
-    names = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{more}"
+    http = head.encode() + b"\r\n\r\n" + body
+    names = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
     return f"{names}Content-Type: application/http\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n"
 
 

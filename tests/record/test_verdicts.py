@@ -155,3 +155,13 @@ def test_what_a_document_asked_for_that_was_replaced_is_told_apart(log: MadeNetL
     alone = seen(log, tmp_path, time_origin_ms=1000.0)
     assert not any("another document" in remark for remark in judge(alone).remarks)
     assert not any(entry.get("_beforeDocument") for entry in alone.har()["log"]["entries"])
+
+
+def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Path) -> None:
+    """Nor the preflight for one: no replay asks for reports, so no load would get what they were answered."""
+    for url, method, sent in (("http://b.test/reports", "OPTIONS", ()), ("http://b.test/other", "OPTIONS", ()),
+                              ("http://b.test/reports", "POST", ("Content-Type: application/reports+json",))):
+        log.begin(url, method, sent=sent)
+        log.head("204 No Content")
+        log.end()
+    assert [each.url for each in seen(log, tmp_path).requests] == [PAGE, "http://b.test/other"]

@@ -53,6 +53,29 @@ def add_pairs(client: Path, url: str, off_ms: list[float], on_ms: list[float], d
     return client
 
 
+@pytest.mark.parametrize(("off_ms", "on_ms", "row"), [
+    ([1704, 1709, 1714], [1679, 1670, 1661], "1.709\t1.670\t2.28%"), ([1000], [], "1.000\t-\t-"),
+    ([1000], [1250], "1.000\t1.250\t-25.00%"),          # a slow-down keeps its sign
+    ([1000], [1000.01], "1.000\t1.000\t0.00%"),         # and nothing is not "-0.00%"
+    ([0.4], [0.2], "0.000\t0.000\t50.00%"),             # computed before rounding
+    ([123456.7], [61728.35], "123.457\t61.728\t50.00%")])
+def test_a_row_has_medians_in_seconds_and_the_sign(tmp_path: Path, off_ms: list[float], on_ms: list[float],
+                                                   row: str) -> None:
+    assert rows(add_pairs(tmp_path, NEWS, off_ms, on_ms)) == ["httpwww.news.example", f"\t20\t{row}"]
+
+
+def test_rows_are_in_pages_order_then_by_rtt_by_the_metric_asked_for(tmp_path: Path) -> None:
+    client = make_client(tmp_path / "known", delays_ms=[100, 10, 50], urls=[POST, NEWS], runs=2)
+    assert [line.split("\t")[:2] for line in rows(client)] == [
+        ["httpblog.example2013post"], ["", "20"], ["", "100"], ["", "200"],
+        ["httpwww.news.example"], ["", "20"], ["", "100"], ["", "200"]]
+    assert [rows(client, metric)[1] for metric in ("load", "last")] == [
+        "\t20\t1.061\t1.041\t1.89%", "\t20\t1.161\t1.141\t1.72%"]
+    for url in ("http://b.org", "http://a.org", "http://c.org"):
+        add_load(tmp_path / "unknown", url, 10, 1, 0, 1000)
+    assert list(read_results(tmp_path / "unknown").urls) == ["httpa.org", "httpb.org", "httpc.org"]
+
+
 def test_paints_are_metrics_of_their_own(tmp_path: Path) -> None:
     """A load that Chrome gave no paint of does not count by that metric, and no other time stands for it."""
     for tfo in (0, 1):

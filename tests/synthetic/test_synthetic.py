@@ -101,6 +101,14 @@ def test_every_url_stands_in_one_resource_its_parent_or_its_parents_loader(pages
                 assert holders[0] == ancestors[0]
 
 
+def test_documents_say_that_they_are_synthetic_and_ask_for_no_icon(pages: list[SyntheticPage]) -> None:
+    for page in pages:
+        document = page.bodies[page.plan.nodes[0].final].decode("ascii")
+        assert "<h1>Synthetic page</h1>" in document
+        assert f"stands in for {page.shape.url} as it was in March 2013" in document, page.shape.month
+        assert '<link rel="icon" href="data:,">' in document
+
+
 def test_a_replay_finds_every_answer(pages: list[SyntheticPage], paper: Path) -> None:
     recording = read_recording(paper / "Paper", paper / "Paper.fetchlog")
     assert recording.problems == []
