@@ -32,20 +32,20 @@ use_project_python()
 
 import numpy
 
-from benchmarks.laboratory import laboratory, read_page_set
 from benchmarks.report import print_table
+from harness.browser.completion import packets
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
-from harness.files.pages import BUNDLED
-from harness.measure.laboratory import Laboratory
+from harness.files.pages import BUNDLED, PageFiles
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
-from harness.measure.preflight import PageSet
+from harness.measure.preflight import PageSet, check_browser, check_pages
 from harness.measure.settings import Settings
 from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
-from harness.network.star import Host
+from harness.network.star import Host, LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lateness import latest_ms
@@ -64,35 +64,25 @@ TIME_IS_OVER = 124
 """The exit status of timeout(1) then."""
 
 
-@dataclass(frozen=True)
-class Usage:
-    """The delay line's CPU time and the packets it held, both since it began, at a time in seconds."""
-
-    time_s: float
-    cpu_us: float
-    packets: int
-
-
 @dataclass
 class Sampling:
-    """What was sampled while it lasted: connects as (epoch seconds, ms), the line's use before and after, and how late
-    it let a packet go at most by its own count, in ms (0.0 without a delay).
+    """What was sampled for so many seconds: connects as (epoch seconds, ms), the CPU time that the delay line took,
+    the packets it held, and how late it let one go at most by its own count, in ms (0.0 without a delay).
     """
 
-    before: Usage
-    after: Usage
+    seconds: float = 0.0
+    cpu_us: float = 0.0
+    packets: float = 0.0
     latest_ms: float = 0.0
     connects: list[tuple[float, float]] = field(default_factory=list)
 
     def row(self, name: str, rtt_ms: float, times_ms: list[float]) -> list[str]:
         """Return the table's row; `times_ms` are those of the connect times that count."""
-        packets = self.after.packets - self.before.packets
-        cpu_us, seconds = self.after.cpu_us - self.before.cpu_us, self.after.time_s - self.before.time_s
         p50, p99 = (float(value) for value in numpy.percentile(times_ms, [50, 99]))
+        cpu = [f"{self.cpu_us / self.packets:.1f}", f"{self.cpu_us / self.seconds / 1e4:.1f}"] if rtt_ms else ["", ""]
         return [f"{rtt_ms:g} ms {name}", f"{len(times_ms)}", f"{p50 - rtt_ms:+.2f}", f"{p99 - rtt_ms:+.2f}",
-                f"{(p50 / rtt_ms - 1) * 100:+.2f}" if rtt_ms else "", f"{packets}", f"{packets / seconds:.0f}",
-                *([f"{cpu_us / packets:.1f}", f"{cpu_us / seconds / 1e4:.1f}"] if rtt_ms else ["", ""]),
-                f"{self.latest_ms:.2f}"]
+                f"{(p50 / rtt_ms - 1) * 100:+.2f}" if rtt_ms else "", f"{self.packets:.0f}",
+                f"{self.packets / self.seconds:.0f}", *cpu, f"{self.latest_ms:.2f}"]
 
 
 HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 error %", "packets", "packets/s",
@@ -104,12 +94,13 @@ def main() -> int:
     arguments = parse_arguments()
     begin_experiment("benchmarks/delay_line.py")
     check_programs()
-    page_set = read_page_set(BUNDLED)
+    page_set = check_pages(PageFiles(ROOT, BUNDLED))
     rows = []
     with only_experiment():
         print_machine()
         for rtt_ms in [0.0, *arguments.rtts]:
-            with laboratory(page_set, rtt_ms / 2, netem=False) as lab:
+            with running_laboratory(LinkSpeeds(delay_net_ms=rtt_ms / 2), ReplayedWeb(page_set=page_set),
+                                    check_browser(), netem=False) as lab:
                 rows += measure_rtt(lab, page_set, arguments)
     print_table(HEADER, rows)
     return 0
@@ -166,10 +157,11 @@ def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
         sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
-        before, mark = usage(user, line_pid), lab.delay.mark()
-        found = Sampling(before, before)
+        before, mark, found = used(user, line_pid), lab.delay.mark(), Sampling()
         yield found
-        found.after, found.latest_ms = usage(user, line_pid), latest_ms(mark, lab.delay.mark())
+        found.seconds, found.cpu_us, found.packets = (
+            now - then for now, then in zip(used(user, line_pid), before, strict=True))
+        found.latest_ms = latest_ms(mark, lab.delay.mark())
         printed, _ = sampler.communicate(timeout=30)
         if sampler.returncode != 0:
             raise ExperimentError("connect_times.py failed")
@@ -179,13 +171,11 @@ def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
         stop(sampler)
 
 
-def usage(user: Host, line_pid: int | None) -> Usage:
-    """Read the CPU time of the delay line (0 without one) and the packets of user's interface."""
+def used(user: Host, line_pid: int | None) -> tuple[float, float, float]:
+    """Read the time in s, the CPU time of the delay line in us (0 without one) and the packets of user's interface."""
     cpu_ns = int(Path(f"/proc/{line_pid}/schedstat").read_text().split()[0]) if line_pid else 0
     with inside(user.pid):
-        lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
-    counts = next(line.partition(":")[2].split() for line in lines if line.strip().startswith(f"{user.interface}:"))
-    return Usage(time.monotonic(), cpu_ns / NS_PER_US, int(counts[1]) + int(counts[9]))
+        return time.monotonic(), cpu_ns / NS_PER_US, packets(user.interface)
 
 
 def fetch_for(seconds: float, lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> None:

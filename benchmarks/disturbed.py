@@ -18,7 +18,6 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -26,9 +25,8 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from benchmarks.apart import run_apart
 from benchmarks.report import print_table
-from benchmarks.stalled_parts import PARTS
+from benchmarks.stall import PARTS
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
@@ -45,6 +43,7 @@ from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
+from harness.system.signals import run_interruptible
 
 STALL = Path(__file__).with_name("stall.py")
 OF_TIME = [rule.kind for rule in TIME]
@@ -54,14 +53,11 @@ COST = 0.5
 
 @dataclass(frozen=True)
 class Disturbed:
-    """One load: what was stopped ("" for nothing), after how many ms, its page load time and the reasons against it."""
+    """One load: what was stopped ("" for nothing), its record, and the reasons against it."""
 
     part: str
-    after_ms: float
-    stall_ms: float
-    plt_ms: float | None
-    why_not: list[str]
     record: LoadRecord
+    why_not: list[str]
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -85,9 +81,10 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main() -> int:
     """Print the table; the exit status is 1 when a stall that cost time was not found, or a load rejected without."""
-    begin_experiment("benchmarks/disturbed.py")
+    arguments = parse_arguments()
+    begin_experiment("benchmarks/disturbed.py")     # what stops "everything" of it does not stop what it was started as
     page_set = check_pages(PageFiles(arguments.dir, arguments.name))
     page = page_set.page(arguments.page)
     netem = kernel_has_netem()
@@ -117,7 +114,7 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
         verdict = alone(record)
         why_not = texts(verdict)
         if run:
-            done.append(Disturbed(part, after_ms, arguments.stall_ms if part else 0.0, record.plt_ms, why_not, record))
+            done.append(Disturbed(part, record, why_not))
             print(f"{part or 'nothing'} {after_ms:.0f} ms: PLT {record.plt_ms or 0:.0f} ms {'; '.join(why_not)}",
                   flush=True)
         if not part and record.plt_ms:
@@ -147,20 +144,21 @@ def one_load(lab: Laboratory, load: Load, part: str, after_ms: float, stall_ms: 
 def report(done: list[Disturbed], stall_ms: float) -> int:
     """Print how many stalls of each part were found, and what the others cost; return the exit status."""
     alone = [load for load in done if not load.part]
-    plts_ms = [load.plt_ms for load in alone if load.plt_ms and not load.why_not]
+    plts_ms = [load.record.plt_ms for load in alone if load.record.plt_ms and not load.why_not]
     median_ms = statistics.median(plts_ms) if plts_ms else None
     rows = [["nothing", f"{len(alone)}", f"{sum(bool(load.why_not) for load in alone)}", "-"]]
     for part in dict.fromkeys(load.part for load in done if load.part):
         loads = [load for load in done if load.part == part]
         missed = [load for load in loads if not load.why_not]
-        cost = " ".join("?" if median_ms is None else f"{(load.plt_ms or 0) - median_ms:+.0f}" for load in missed)
+        cost = " ".join("?" if median_ms is None else f"{(load.record.plt_ms or 0) - median_ms:+.0f}"
+                        for load in missed)
         rows.append([part, f"{len(loads)}", f"{len(loads) - len(missed)}", cost or "-"])
     print(f"\nmedian of the undisturbed: {'not known' if median_ms is None else f'{median_ms:.0f} ms'}")
     print_table(["stopped", "loads", "rejected", "ms more than the median in those not rejected"], rows)
     costly = [load for load in done if load.part and not load.why_not
-              and (median_ms is None or (load.plt_ms or math.inf) > median_ms + stall_ms * COST)]
+              and (median_ms is None or (load.record.plt_ms or math.inf) > median_ms + stall_ms * COST)]
     return 1 if costly or any(load.why_not for load in alone) else 0
 
 
 if __name__ == "__main__":
-    run_apart(partial(main, parse_arguments()))
+    run_interruptible(main)

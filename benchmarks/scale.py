@@ -13,34 +13,32 @@ Measured:
     RTT error    of each server: median of 3 TCP connect times less the nominal RTT; shown are the median, the 99th
                  percentile and the largest over all servers
     star memory  PSS of the hosts' shells, and of the delay line
-    star gone    from the end of the star until the kernel shows nothing of it any more, and has freed all of its
-                 network namespaces (/proc/slabinfo)
+    star gone    from the end of the star until the kernel has freed all of its network namespaces (/proc/slabinfo);
+                 then no process is left in them, and no interface
 """
 
 import os
 import re
+import shutil
 import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness.bootstrap import use_project_python
+from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
 import numpy as np
 
-from benchmarks.laboratory import read_page_set, widen_mirror
-from benchmarks.leftovers import check_nothing_left, namespaces_of
-from benchmarks.memory import pss_bytes
 from benchmarks.report import print_table
 from harness.errors import ExperimentError
-from harness.files.pages import BUNDLED
-from harness.measure.preflight import PageSet
+from harness.files.pages import BUNDLED, PageFiles
+from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings
 from harness.network.links import delayed_links
 from harness.network.needs import check_programs, kernel_has_netem
@@ -59,6 +57,8 @@ from harness.system.signals import run_interruptible
 
 SIZES = (84, 250, 500, 1000)
 FREED_WITHIN_S = 30.0
+FILE_BYTES = 9500
+"""Of the one file of a host that no page has."""
 
 VALUES = ("star up, s", "delayed, s", "servers up, s", "servers gone, s", "star gone, s", "servers' memory, MB",
           "star memory, MB")
@@ -89,7 +89,7 @@ def main() -> int:
     arguments = parser.parse_args()
     begin_experiment("benchmarks/scale.py")
     check_programs()
-    page_set, netem = read_page_set(BUNDLED), kernel_has_netem()
+    page_set, netem = check_pages(PageFiles(ROOT, BUNDLED)), kernel_has_netem()
     results: dict[int, list[Round]] = {}
     with only_experiment():
         print_machine()
@@ -115,7 +115,6 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
         before, freed = descendants(os.getpid()), kernel_namespaces()
         with step("star up"):
             star = laboratory.enter_context(running_star(names, speeds, netem))
-        namespaces = namespaces_of(star)
         with step("delayed"):
             laboratory.enter_context(delayed_links(star, speeds, netem))
         rtts_ms = measure_rtts(star, Settings.port)
@@ -129,7 +128,6 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
             serving.close()
         with step("star gone"):
             laboratory.close()
-            check_nothing_left(before, namespaces)
             await_freed(freed)
     return measured
 
@@ -140,6 +138,25 @@ def settings(page_set: PageSet, work_dir: Path, delaynet_ms: float) -> ServerSet
         mirror=work_dir / "mirror", fetchlog=page_set.files.fetchlog, port=Settings.port,
         tls_port=Settings().https_port,
         http="1.0", server="threaded", logdir=work_dir / "serverlogs", delays_ms=(delaynet_ms,), user=invoking_user())
+
+
+def widen_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
+    """Copy the pages' mirror, add hosts to make `count`, and return the names of `count` hosts."""
+    shutil.copytree(page_set.files.mirror, mirror)
+    more = [f"host{number}.example.test" for number in range(count - len(page_set.hosts))]
+    for name in more:
+        (mirror / name).mkdir()
+        (mirror / name / "file.bin").write_bytes(b"x" * FILE_BYTES)
+    return [*page_set.hosts, *more][:count]
+
+
+def pss_bytes(pids: Iterable[int]) -> int:
+    """Return the proportional set size of these processes together (proc(5), smaps_rollup).
+
+    That of one is its own memory, and its share of what it shares with others.
+    """
+    lines = (line for pid in pids for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines())
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def kernel_namespaces() -> int:

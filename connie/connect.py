@@ -15,7 +15,7 @@ from typing import Any
 from connie.addresses import Address, Host, Port, Preference, SourceAddress, interleave
 from connie.attempt import Attempt, Setup, SocketOption, begin, close_all, places
 from connie.cache import CACHE, DnsCache, Lookup, Question
-from connie.errors import ConnectError, failed_again
+from connie.errors import ConnectError, connect_error
 from connie.options import RaceOptions
 from connie.race import SHORTAGES, Race
 
@@ -129,7 +129,7 @@ def connecting(host: Host, port: Port, timeout: float | None, setup: Setup, opti
         try:
             attempt = yield from _racing(untried, question, setup, options, deadline)
         except ConnectError as again:
-            raise failed_again(error, again) from None
+            raise connect_error(again.message, (*error.attempts, *again.attempts), again.timed_out) from None
     return (yield from _sending(attempt, setup.data, deadline))
 
 

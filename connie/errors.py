@@ -1,7 +1,7 @@
 """What is raised when no address of a host could be connected to."""
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from connie.addresses import Address
@@ -45,19 +45,6 @@ class ConnectError(OSError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return connect_error, (self.message, self.attempts, self.timed_out)
-
-
-def all_failed(name: str, addresses: Sequence[Address], failed: Mapping[Address, OSError],
-               timed_out: bool = False) -> ConnectError:
-    """Return the error of a race to `addresses` of `name`; those not among the `failed` ran out of time."""
-    late = TimeoutError(errno.ETIMEDOUT, "timed out")
-    attempts = [FailedAttempt(address, failed.get(address, late)) for address in addresses]
-    return connect_error(f"no connection to {name}", attempts, timed_out)
-
-
-def failed_again(first: ConnectError, second: ConnectError) -> ConnectError:
-    """Return the error of a `second` race, to other addresses of the name, with the attempts of the `first` in it."""
-    return connect_error(second.message, (*first.attempts, *second.attempts), second.timed_out)
 
 
 def connect_error(message: str, attempts: Sequence[FailedAttempt], timed_out: bool = False) -> ConnectError:

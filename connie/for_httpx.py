@@ -24,30 +24,27 @@ from httpcore._backends.sync import SyncStream
 from connie import aio
 from connie.attempt import Setup
 from connie.connect import connect_as
-from connie.options import RaceOptions
+from connie.options import Racing
 
 
-class ConnieTransport(httpx.HTTPTransport):
+class ConnieTransport(Racing, httpx.HTTPTransport):
     """httpx's HTTPTransport, whose connections, to servers and to proxies, are raced for. Its arguments, and `race`."""
 
-    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self._pool._network_backend = _Backend(race)
+        self._pool._network_backend = _Backend(race=self._race)
 
 
-class AsyncConnieTransport(httpx.AsyncHTTPTransport):
+class AsyncConnieTransport(Racing, httpx.AsyncHTTPTransport):
     """The same for httpx.AsyncClient under asyncio."""
 
-    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        self._pool._network_backend = _AsyncBackend(race)
+        self._pool._network_backend = _AsyncBackend(race=self._race)
 
 
-class _Backend(httpcore.SyncBackend):
+class _Backend(Racing, httpcore.SyncBackend):
     """httpcore's way of making connections, but for TCP."""
-
-    def __init__(self, race: RaceOptions | None) -> None:
-        self._race = RaceOptions() if race is None else race
 
     def connect_tcp(self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
                     socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None) -> httpcore.NetworkStream:
@@ -55,11 +52,8 @@ class _Backend(httpcore.SyncBackend):
             return SyncStream(connect_as(host, port, timeout, _setup(local_address, socket_options), self._race))
 
 
-class _AsyncBackend(httpcore.AnyIOBackend):
+class _AsyncBackend(Racing, httpcore.AnyIOBackend):
     """httpcore's way of making connections in event loops, but for TCP."""
-
-    def __init__(self, race: RaceOptions | None) -> None:
-        self._race = RaceOptions() if race is None else race
 
     async def connect_tcp(self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
                           socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,

@@ -20,15 +20,11 @@ from connie.attempt import Setup
 from connie.connect import connect_as
 from connie.errors import ConnectError
 from connie.http import timeout_s
-from connie.options import RaceOptions
+from connie.options import RaceOptions, Racing
 
 
-class _Racing(HTTPConnection):
+class _Racing(Racing, HTTPConnection):
     """What both connections share."""
-
-    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self._race = RaceOptions() if race is None else race
 
     def _new_conn(self) -> socket.socket:
         """Return a connected socket. Raises urllib3's errors, with connie's as the cause."""
@@ -68,12 +64,12 @@ class ConnieHTTPSConnectionPool(urllib3.HTTPSConnectionPool):
     ConnectionCls = ConnieHTTPSConnection
 
 
-class ConniePoolManager(urllib3.PoolManager):
+class ConniePoolManager(Racing, urllib3.PoolManager):
     """urllib3's PoolManager with racing pools. Its arguments, and `race`."""
 
-    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
-        race_in(self, race)
+        race_in(self, self._race)
 
 
 def race_in(manager: urllib3.PoolManager, race: RaceOptions | None = None) -> None:

@@ -17,7 +17,7 @@ from connie.addresses import SourceAddress
 from connie.attempt import Setup
 from connie.cache import CACHE, DnsCache
 from connie.connect import connect_as
-from connie.options import RaceOptions
+from connie.options import RaceOptions, Racing
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that ask for no change (RFC 9110, section 9.2.1), so that several servers may get one. Not PUT and DELETE: a
@@ -26,15 +26,11 @@ server may get those twice, but servers that were never meant to act should not.
 Connect = Callable[[tuple[str, int], Any, SourceAddress | None], socket.socket]
 
 
-class _Racing:
+class _Racing(Racing):
     """Replaces the function by which an http.client connection connects."""
 
     _early = b""
     _only_one = False
-
-    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
-        self._race = RaceOptions() if race is None else race
 
     def _open(self, address: tuple[str, int], timeout: Any, source_address: SourceAddress | None) -> socket.socket:
         return connect_as(*address, timeout_s(timeout), Setup(source_address, self._early), self._race,

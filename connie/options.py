@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
 
 from connie.addresses import Preference
 from connie.cache import CACHE, DnsCache
@@ -31,3 +32,11 @@ class RaceOptions:
             raise ValueError(f"max_attempts is {self.max_attempts}, and a race needs at least 1")
         if not 0 <= self.stagger < math.inf:
             raise ValueError(f"stagger is {self.stagger}, and has to be seconds, 0 or more")
+
+
+class Racing:
+    """Stands before a class of others', takes `race` besides its arguments, and keeps it."""
+
+    def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self._race = RaceOptions() if race is None else race

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from connie.addresses import Address
-from connie.errors import ConnectError, all_failed
+from connie.errors import ConnectError, FailedAttempt, connect_error
 
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 """What this process or machine has too few of: descriptors, memory (socket(2), connect(2)). No address is to blame."""
@@ -78,5 +78,7 @@ class Race:
         return now >= self._deadline
 
     def error(self, name: str) -> ConnectError:
-        """Return the error of a race to the addresses of `name` that nobody won."""
-        return all_failed(name, self._addresses, self._failed, timed_out=not self.is_lost())
+        """Return the error of a race to the addresses of `name` that nobody won; those under way ran out of time."""
+        late = TimeoutError(errno.ETIMEDOUT, "timed out")
+        attempts = [FailedAttempt(address, self._failed.get(address, late)) for address in self._addresses]
+        return connect_error(f"no connection to {name}", attempts, timed_out=not self.is_lost())

@@ -30,7 +30,7 @@ import tempfile
 from dataclasses import asdict, replace
 
 from connie.lab.network import DNS_ADDRESS, running_network
-from connie.lab.report import COST_HEADER, STYLES, TIME_HEADER, cost_rows, draw, finding_lines, markdown, time_rows
+from connie.lab.report import COST_HEADER, STYLES, TIME_HEADER, cost_rows, draw, finding_lines, time_rows
 from connie.lab.scenarios import FAULTS, PROFILES
 from connie.lab.task import Cost, Results, Task, Time
 from harness.bootstrap import ROOT
@@ -131,7 +131,8 @@ def report(task: Task, results: Results, outputdir: Path) -> None:
     """Print tables and findings, draw the figure, keep the times."""
     profile = PROFILES[task.profile]
     print(f"\n## {profile.name}: {profile.title}\n")
-    print(*markdown(TIME_HEADER, time_rows(results)), "", *markdown(COST_HEADER, cost_rows(results)), "", sep="\n")
+    for table in ((TIME_HEADER, *time_rows(results)), (COST_HEADER, *cost_rows(results))):
+        print(*("\t".join(row) for row in table), "", sep="\n")
     print(*(f"- {line}" for line in finding_lines(results)), sep="\n", flush=True)
     figure, times = (outputdir / f"connie-{profile.name}.{ending}" for ending in ("png", "json"))
     content = json.dumps({"version": FORMAT, "task": asdict(task), **environment.machine(), **asdict(results)})

@@ -31,10 +31,9 @@ class CoreTimes:
         return min(max(1 - (self.idle_ms - before.idle_ms) / ours_ms, 0.0), 1.0) if ours_ms > 0 else 0.0
 
 
-def read_core(core: int, text: str | None = None) -> CoreTimes:
-    """Return the times of processor `core` from /proc/stat, or from `text` like it."""
-    lines = (STAT.read_text() if text is None else text).splitlines()
-    at_ms = time.monotonic() * 1000
+def read_core(core: int) -> CoreTimes:
+    """Return the times of processor `core` from /proc/stat."""
+    lines, at_ms = STAT.read_text().splitlines(), time.monotonic() * 1000
     [line] = [line for line in lines if line.startswith(f"cpu{core} ")]
     ticks = [int(word) for word in line.split()[1:]]
     return CoreTimes(sum(ticks[field] for field in IDLE_FIELDS) * MS_PER_TICK, ticks[STEAL_FIELD] * MS_PER_TICK, at_ms)

@@ -75,8 +75,7 @@ def half_width(values: Sequence[float]) -> float:
 
     if len(values) < 2:
         return math.nan
-    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1))
-    return quantile * statistics.stdev(values) / math.sqrt(len(values))
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * stats.sem(values))
 
 
 def percentile_ms(histogram: Sequence[Sequence[float]], share: float) -> float:

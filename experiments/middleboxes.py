@@ -12,76 +12,62 @@ an RTT, so TFO's gain is eaten up where a share RTT / (RTT + 1 s) of the paths d
 """
 
 import argparse
-import json
 import subprocess
 import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from harness.errors import ExperimentError, run_main
+from harness.analysis.selection import select
+from harness.errors import run_main
 from harness.files.middlebox import SHARE, Box, Middlebox
 from harness.files.pages import BUNDLED
 from harness.files.result_names import CLIENT, FIGURES
+from harness.files.results import read_results
+from harness.show.columns import table_of
+from harness.show.figures import framed, save_figure
+from harness.show.labels import short_names
+from harness.show.section import table_lines
 from harness.system.options import DELAY_MS, RUNS, Decimal, OptionParser, Several, page_list_name
 from harness.system.tcp import SYN_AGAIN_MS
 
 FIGURE = "middleboxes.png"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """The cells of plot.py --export (docs/results.md) of one experiment; `box` stood on the way, if there was one."""
-
-    box: Middlebox | None
-    cells: Sequence[dict[str, Any]]
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        return str(self.box) if self.box else "none"
+NO_BOX = "none"
+COLUMNS = {"middlebox": "name", "PLT: no TFO (s)": "median_off_ms", "PLT: TFO (s)": "median_on_ms",
+           "Improv.": "improvement_percent"}
+LABEL_ROOM = 0.3
+"""Of the longest bar, for what stands behind it."""
 
 
 def main() -> int:
     """Measure, print the table, draw the figure; the exit status is 0 if every load was valid."""
     how = parse_arguments()
-    boxes = [None, *map(Middlebox, Box), *(Middlebox(Box.DROP_SYN_DATA, share) for share in how.shares)]
-    status, measured = 0, []
-    for box in boxes:
-        print(f"middlebox: {box or 'none'}", flush=True)
+    rtt_ms, status, rows = 2 * how.delay, 0, []
+    for box in (None, *map(Middlebox, Box), *(Middlebox(Box.DROP_SYN_DATA, share) for share in how.shares)):
+        name = str(box or NO_BOX)
+        print(f"middlebox: {name}", flush=True)
         done = subprocess.run([sys.executable, str(ROOT / "tfo.py"), "--name", how.name, "--dir", str(how.dir),
                                "--delaynet", f"{how.delay:g}", "--testruns", str(how.testruns),
-                               *(["--middlebox", str(box)] if box else [])], check=False)
+                               *(["--middlebox", name] if box else [])], check=False)
         if done.returncode not in (0, 1):
             return done.returncode
         status = max(status, done.returncode)
-        measured.append(Measured(box, cells_of(how.dir / CLIENT, 2 * how.delay)))
-    print("\n".join(table(measured)))
-    print(f"theory: TFO's gain is eaten up where {break_even(2 * how.delay):.0%} of the paths drop SYNs with data")
-    draw(measured, how.dir / FIGURES / FIGURE)
+        selection = select(read_results(how.dir / CLIENT), "load")
+        rows += [replace(row, name=name) for row in selection.rows if row.rtt_ms == rtt_ms]    # others are of before
+    pages = dict.fromkeys(row.url for row in rows)
+    rows = [row for url in pages for row in rows if row.url == url]
+    print(*table_lines(table_of("", rows, COLUMNS)), sep="\n")
+    print(f"theory: TFO's gain is eaten up where {break_even(rtt_ms):.0%} of the paths drop SYNs with data")
+    bars = {"no TFO": [row.off.median_ms for row in rows if row.name == NO_BOX]}
+    bars |= {"TFO" if name == NO_BOX else f"TFO, {name}": [row.on.median_ms for row in rows if row.name == name]
+             for name in dict.fromkeys(row.name for row in rows)}
+    draw([*short_names({url: url for url in pages}).values()], bars, rtt_ms, how.dir / FIGURES / FIGURE)
     return status
-
-
-def cells_of(client: Path, rtt_ms: float) -> list[dict[str, Any]]:
-    """Return the cells of an experiment's results, among which those of other RTTs may be left from before.
-
-    Raises ExperimentError when plot.py cannot read them.
-    """
-    with tempfile.TemporaryDirectory() as scratch:
-        exported = Path(scratch) / "table.json"
-        done = subprocess.run([sys.executable, str(ROOT / "plot.py"), "--clientdir", str(client),
-                               "--outputdir", scratch, "--export", str(exported)],
-                              stdout=subprocess.PIPE, check=False)
-        if not exported.exists():
-            raise ExperimentError(f"plot.py found nothing in {client} (exit status {done.returncode})")
-        return [cell for cell in json.loads(exported.read_text())["cells"] if cell["rtt_ms"] == rtt_ms]
 
 
 def break_even(rtt_ms: float) -> float:
@@ -89,48 +75,20 @@ def break_even(rtt_ms: float) -> float:
     return rtt_ms / (rtt_ms + SYN_AGAIN_MS)
 
 
-def table(measured: Sequence[Measured]) -> list[str]:
-    """Return a line for each page and box: PLT without and with TFO, in s, and the improvement."""
-    lines = ["page\tmiddlebox\tPLT: no TFO (s)\tPLT: TFO (s)\tImprov."]
-    for page in range(len(measured[0].cells)):
-        for each in measured:
-            cell = each.cells[page]
-            off_ms, on_ms = cell["median_off_ms"], cell["median_on_ms"]
-            gain = "-" if cell["improvement_percent"] is None else f"{cell['improvement_percent']:.2f}%"
-            lines.append("\t".join([cell["page"], each.name, seconds(off_ms), seconds(on_ms), gain]))
-    return lines
-
-
-def seconds(ms: float | None) -> str:
-    """Return a time in s, "-" for none."""
-    return "-" if ms is None else f"{ms / 1000:.3f}"
-
-
-def draw(measured: Sequence[Measured], path: Path) -> None:
-    """Draw for each page a bar without TFO, one with it, and one with it behind each box."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from harness.show.figures import save_figure  # with Matplotlib, a second to import
-
-    pages = [cell["page"] for cell in measured[0].cells]
-    bars = {"no TFO": [cell["median_off_ms"] for cell in measured[0].cells],
-            "TFO": [cell["median_on_ms"] for cell in measured[0].cells]}
-    bars |= {f"TFO, {each.name}": [cell["median_on_ms"] for cell in each.cells] for each in measured if each.box}
-    figure = Figure(figsize=(9, 1.5 + 0.28 * len(pages) * len(bars)), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+def draw(pages: Sequence[str], bars: Mapping[str, Sequence[float | None]], rtt_ms: float, path: Path) -> None:
+    """Draw for each page a bar without TFO, one with it, and one with it behind each box: by name, PLTs in ms."""
+    figure, [axes] = framed((9, 1.5 + 0.28 * len(pages) * len(bars)),
+                            f"TCP Fast Open behind middleboxes, RTT {rtt_ms:g} ms", "Medians of the loads.")
     height = 0.8 / len(bars)
     for place, (name, plts_ms) in enumerate(bars.items()):
         known = [(row, ms / 1000) for row, ms in enumerate(plts_ms) if ms is not None]
         drawn = axes.barh([row + (place + 0.5) * height - 0.4 for row, _ in known], [plt_s for _, plt_s in known],
-                          height=0.9 * height, label=name)
-        axes.bar_label(drawn, [f"{plt_s:.1f} s  {name}" for _, plt_s in known], padding=2, fontsize=7)
-    axes.set_yticks(range(len(pages)), [page.removeprefix("http") for page in pages])
+                          height=0.9 * height)
+        axes.bar_label(drawn, [f"{plt_s:.1f} s  {name}" for _, plt_s in known], padding=4, fontsize=7)
+    axes.set_yticks(range(len(pages)), pages)
     axes.invert_yaxis()
-    axes.margins(x=0.2)
-    axes.set_xlabel("Page load time (s), median")
-    axes.set_title(f"TCP Fast Open behind middleboxes, RTT {measured[0].cells[0]['rtt']} ms")
+    axes.margins(x=LABEL_ROOM)
+    axes.set_xlabel("Page load time (s)")
     save_figure(figure, path)
     print(path)
 

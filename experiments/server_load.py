@@ -16,13 +16,11 @@ that does not ends the series.
 """
 
 import argparse
-import csv
-import io
 import itertools
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import astuple, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +43,13 @@ from experiments.pinned_server import (
     separate_cores,
 )
 from experiments.server_load_figure import STYLES, draw_server_load, server_load_lines
+from harness.browser import completion
 from harness.errors import InputError
 from harness.files import result_names
+from harness.files.table_files import write_table
 from harness.network.needs import check_programs
 from harness.network.star import Host, Star, running_star
 from harness.system import fastopen
-from harness.system.atomic import write_atomically
 from harness.system.busy import wait_for_quiet
 from harness.system.commands import run
 from harness.system.contained import begin_experiment
@@ -136,14 +135,9 @@ class Bench:
     def counts(self) -> tuple[int, int, int]:
         """Return connections with data in the SYN, packets both ways, and wake-ups, all of the server and so far."""
         syn_data = fastopen.read_counters(self.server.pid)["TCPFastOpenPassive"]
-        return syn_data, self._packets(), sum(map(wake_ups, self.server_pids))
-
-    def _packets(self) -> int:
         with inside(self.server.pid):
-            lines = Path("/proc/thread-self/net/dev").read_text().splitlines()
-        [counts] = [line.partition(":")[2].split() for line in lines if line.strip().startswith(self.server.interface)]
-        received, sent = counts[1], counts[9]       # proc(5)
-        return int(received) + int(sent)
+            both_ways = completion.packets(self.server.interface)
+        return syn_data, both_ways, sum(map(wake_ups, self.server_pids))
 
 
 def measure(bench: Bench, arguments: argparse.Namespace) -> list[LoadSample]:
@@ -180,11 +174,7 @@ def measure_once(bench: Bench, mode: str, rate: float, repeat: int, seconds: flo
 def write_results(samples: Sequence[LoadSample], server: str) -> None:
     """Write the samples as CSV and the figure."""
     FIGURES.mkdir(exist_ok=True)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in fields(LoadSample)])
-    writer.writerows(astuple(sample) for sample in samples)
-    write_atomically(FIGURES / f"server-load-{server}.csv", text.getvalue().encode())
+    write_table(FIGURES / f"server-load-{server}.csv", [asdict(sample) for sample in samples])
     draw_server_load(load_points(samples), server, FIGURES / f"server-load-{server}.png")
     print(f"output-figures/server-load-{server}.png")
 

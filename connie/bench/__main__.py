@@ -27,7 +27,7 @@ from connie.bench.fetch import fetches
 from connie.bench.own_server import loopback_without_server, running_server
 from connie.bench.peers import open_peers
 from connie.bench.rounds import Call, format_line, run_rounds
-from connie.bench.strategies import OWN, Strategy
+from connie.bench.strategies import OWN, Measure
 
 HTTP_PORT, HTTPS_PORT = 80, 443
 
@@ -81,8 +81,8 @@ def all_hosts(typed: list[str], file: Path | None) -> list[str]:
     return [name for _, name in given]
 
 
-def _connect_s(strategy: Strategy, port: int, timeout_s: float, host: str) -> float:
-    return strategy.measure(host, port, timeout_s).connect_s
+def _connect_s(measure: Measure, port: int, timeout_s: float, host: str) -> float:
+    return measure(host, port, timeout_s).connect_s
 
 
 def measure(arguments: argparse.Namespace, hosts: list[str]) -> int:
@@ -97,8 +97,8 @@ def measure(arguments: argparse.Namespace, hosts: list[str]) -> int:
         if arguments.http or arguments.https:
             calls = fetches(port, arguments.timeout, arguments.https)
         else:
-            strategies = [*OWN, *(stack.enter_context(open_peers()) if arguments.peers else ())]
-            calls = {each.name: partial(_connect_s, each, port, arguments.timeout) for each in strategies}
+            strategies = OWN | (stack.enter_context(open_peers()) if arguments.peers else {})
+            calls = {name: partial(_connect_s, each, port, arguments.timeout) for name, each in strategies.items()}
         found = run_rounds(calls, hosts, arguments.rounds, arguments.seed)
     for name, series in found.items():
         print(format_line(name, series), flush=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from connie.bench.strategies import Measure, Sample, Strategy, exchanged
+from connie.bench.strategies import Measure, Sample, exchanged
 
 DELAY_S = 0.25
 """RFC 8305's Connection Attempt Delay: asyncio's documentation recommends it; the default of aiohttp, anyio, trio."""
@@ -129,7 +129,7 @@ def curl_command(host: str, port: int, timeout_s: float) -> list[str]:
             "--output", os.devnull, "--write-out", CURL_FIELDS, f"http://{at}:{port}/"]
 
 
-def _build_go_dialer(folder: str) -> list[Strategy]:
+def _build_go_dialer(folder: str) -> dict[str, Measure]:
     """Build Go's dialer in `folder`; return nothing when that fails, and leave the compiler's complaint."""
     built = f"{folder}/dial"
     caches = {"GOCACHE": f"{folder}/cache", "GOPATH": f"{folder}/path", "GO111MODULE": "off", "CGO_ENABLED": "0"}
@@ -137,17 +137,17 @@ def _build_go_dialer(folder: str) -> list[Strategy]:
                           check=False)
     if done.returncode != 0:
         print(f"go: not measured, because the build ended with status {done.returncode}", file=sys.stderr)
-        return []
-    return [Strategy("go", program("go", lambda host, port, timeout_s: [built, host, str(port), f"{timeout_s:g}"]))]
+        return {}
+    return {"go": program("go", lambda host, port, timeout_s: [built, host, str(port), f"{timeout_s:g}"])}
 
 
 @contextmanager
-def open_peers(only: Sequence[str] = ()) -> Iterator[list[Strategy]]:
+def open_peers(only: Sequence[str] = ()) -> Iterator[dict[str, Measure]]:
     """Give other people's ways to connect, those of them that are installed and in `only` (nothing: all)."""
     with ExitStack() as stack:
-        found = [Strategy(name, in_loop(*how)) for name, how in IN_LOOPS.items() if importlib.util.find_spec(name)]
+        found = {name: in_loop(*how) for name, how in IN_LOOPS.items() if importlib.util.find_spec(name)}
         if shutil.which("curl"):
-            found.append(Strategy("curl", program("curl", curl_command)))
+            found["curl"] = program("curl", curl_command)
         if shutil.which("go") and (not only or "go" in only):
-            found += _build_go_dialer(stack.enter_context(tempfile.TemporaryDirectory(prefix="connie-dial-")))
-        yield [strategy for strategy in found if not only or strategy.name in only]
+            found |= _build_go_dialer(stack.enter_context(tempfile.TemporaryDirectory(prefix="connie-dial-")))
+        yield {name: measure for name, measure in found.items() if not only or name in only}

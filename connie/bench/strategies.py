@@ -28,13 +28,6 @@ class Measure(Protocol):
         """Return what was measured."""
 
 
-class Strategy(NamedTuple):
-    """A way to connect, and what it is called in lines and tables."""
-
-    name: str
-    measure: Measure
-
-
 def blocking(connect: Callable[[str, int, float], socket.socket]) -> Measure:
     """Return what measures a function that returns a connected socket."""
     def measure(host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
@@ -71,11 +64,11 @@ def _measure_fast_open(host: str, port: int, timeout_s: float, request: bytes = 
 RACE_CACHE, ONE_ADDRESS_CACHE, TFO_CACHE = DnsCache(), DnsCache(), DnsCache()
 """A cache for each strategy that remembers names: from a common one each gets answers that another waited for."""
 
-OWN = (Strategy("connie_connect", blocking(partial(connie_connect, cache=RACE_CACHE))),
-       Strategy("cached_dns_connect", blocking(partial(cached_dns_connect, cache=ONE_ADDRESS_CACHE))),
-       Strategy("create_connection",
-                blocking(lambda host, port, timeout_s: socket.create_connection((host, port), timeout_s))))
+OWN: dict[str, Measure] = {
+    "connie_connect": blocking(partial(connie_connect, cache=RACE_CACHE)),
+    "cached_dns_connect": blocking(partial(cached_dns_connect, cache=ONE_ADDRESS_CACHE)),
+    "create_connection": blocking(lambda host, port, timeout_s: socket.create_connection((host, port), timeout_s))}
 """The three rungs of 2013: race; cached names and one address; names asked for each time and addresses in turn."""
 
-RACE_TFO = Strategy("connie_connect, TFO", _measure_fast_open)
+RACE_TFO: dict[str, Measure] = {"connie_connect, TFO": _measure_fast_open}
 """The race with the request in the SYNs, where the kernel has a cookie of the server. It needs a request."""

@@ -18,12 +18,12 @@ import random
 import resource
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
 
 from connie.bench.peers import open_peers
-from connie.bench.strategies import OWN, RACE_TFO, Strategy
+from connie.bench.strategies import OWN, RACE_TFO, Measure
 from connie.lab.scenarios import PORT, PROFILES, Scenario
 from connie.lab.task import FLOOR, REQUEST, Cost, Results, Task, Time
 from connie.lab.warm_up import to_address, warm_up
@@ -50,33 +50,34 @@ def main() -> int:
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     with ExitStack() as stack:
-        strategies = [strategy for strategy in (*OWN, RACE_TFO)
-                      if strategy.name in task.strategies or not task.strategies]
-        strategies += stack.enter_context(open_peers(task.strategies))
+        strategies = {name: measure for name, measure in (OWN | RACE_TFO).items()
+                      if name in task.strategies or not task.strategies}
+        strategies |= stack.enter_context(open_peers(task.strategies))
         for scenario in task.scenarios:
             warm_up(scenario, PROFILES[task.profile].jitter_ms, task.timeout_s)
         times = measure_times(task, strategies)
-        costs = [measure_cost(task, scenario, strategy) for scenario in task.scenarios for strategy in strategies]
+        costs = [measure_cost(task, scenario, *named) for scenario in task.scenarios for named in strategies.items()]
         json.dump(asdict(Results(times, costs)), sys.stdout)
     return 0
 
 
-def measure_times(task: Task, strategies: Sequence[Strategy]) -> list[Time]:
+def measure_times(task: Task, strategies: Mapping[str, Measure]) -> list[Time]:
     """Connect, send a request, wait for one byte, close: `task.rounds` times each, within the task's budget.
 
     The order of faults and strategies is drawn anew for each round.
     """
-    pairs = [(scenario, strategy) for scenario in task.scenarios for strategy in [*strategies, floor_of(scenario)]]
+    pairs = [(scenario, *named) for scenario in task.scenarios
+             for named in [*strategies.items(), (FLOOR, floor_of(scenario))]]
     draw = random.Random(task.seed)
     spent_s: defaultdict[tuple[Scenario, str], float] = defaultdict(float)
     times: list[Time] = []
     for number in range(task.rounds):
         draw.shuffle(pairs)
-        for scenario, strategy in pairs:
-            key = scenario, strategy.name
+        for scenario, name, measure in pairs:
+            key = scenario, name
             if spent_s[key] < task.budget_s:
                 began_s = time.perf_counter()
-                times.append(one_time(strategy, scenario, task.timeout_s))
+                times.append(one_time(name, measure, scenario, task.timeout_s))
                 spent_s[key] += time.perf_counter() - began_s
                 time.sleep(PAUSE_S)
         if (number + 1) % 10 == 0:
@@ -84,31 +85,31 @@ def measure_times(task: Task, strategies: Sequence[Strategy]) -> list[Time]:
     return times
 
 
-def one_time(strategy: Strategy, scenario: Scenario, timeout_s: float) -> Time:
-    """Measure one connect, and what it failed with if it did."""
+def one_time(name: str, measure: Measure, scenario: Scenario, timeout_s: float) -> Time:
+    """Measure one connect by the strategy of that name, and what it failed with if it did."""
     try:
-        sample = strategy.measure(scenario.name, PORT, timeout_s, REQUEST)
+        sample = measure(scenario.name, PORT, timeout_s, REQUEST)
     except OSError as error:
-        return Time(scenario.fault, strategy.name, None, None, "", f"{type(error).__name__}: {error}"[:200])
+        return Time(scenario.fault, name, None, None, "", f"{type(error).__name__}: {error}"[:200])
     connect_ms, first_byte_ms = sample.connect_s * 1000, (sample.first_byte_s or 0.0) * 1000
-    return Time(scenario.fault, strategy.name, connect_ms, first_byte_ms, sample.address, "")
+    return Time(scenario.fault, name, connect_ms, first_byte_ms, sample.address, "")
 
 
-def floor_of(scenario: Scenario) -> Strategy:
+def floor_of(scenario: Scenario) -> Measure:
     """Return the least that a strategy can take."""
     nearest = scenario.alive[0].address
-    return Strategy(FLOOR, lambda _host, *arguments: to_address(nearest, *arguments))
+    return lambda _host, port, timeout_s, request=b"": to_address(nearest, port, timeout_s, request)
 
 
-def measure_cost(task: Task, scenario: Scenario, strategy: Strategy) -> Cost:
+def measure_cost(task: Task, scenario: Scenario, name: str, measure: Measure) -> Cost:
     """Return what a few connects of one strategy cost by the kernels' counters, whatever it says itself."""
     before, before_s = _counted(task), _cpu_s()
-    succeeded = sum(not one_time(strategy, scenario, task.timeout_s).error for _ in range(COST_CONNECTS))
+    succeeded = sum(not one_time(name, measure, scenario, task.timeout_s).error for _ in range(COST_CONNECTS))
     cpu_s = _cpu_s() - before_s
     seen = _counted(task)
     seen.subtract(before)
     aborted = seen["EmbryonicRsts"] + max(0, seen["PassiveOpens"] - succeeded)
-    return Cost(scenario.fault, strategy.name, COST_CONNECTS, *(total / COST_CONNECTS for total in (
+    return Cost(scenario.fault, name, COST_CONNECTS, *(total / COST_CONNECTS for total in (
         seen["ActiveOpens"], seen["bytes"], aborted, seen["TCPFastOpenPassive"], cpu_s * 1000)))
 
 

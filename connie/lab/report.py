@@ -52,13 +52,6 @@ def cost_rows(results: Results) -> list[tuple[str, ...]]:
              f"{cost.aborted:.1f}", f"{cost.fast_open:.1f}", f"{cost.cpu_ms:.2f}") for cost in results.costs]
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a table with columns as wide as they need to be."""
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    return ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
-            for row in [header, ["-" * width for width in widths], *rows]]
-
-
 def finding_lines(results: Results) -> list[str]:
     """Return for each fault how much shorter connie_connect's median is than each other's, over pairs of one round.
 

@@ -53,11 +53,6 @@ class Endpoint:
     late_s: float = 0.0
 
     @property
-    def is_ipv6(self) -> bool:
-        """Whether it is an IPv6 address."""
-        return ":" in self.address
-
-    @property
     def is_alive(self) -> bool:
         """Whether a connect to it succeeds."""
         return not self.is_lost and not self.is_closed

@@ -1,6 +1,5 @@
 """Which recorded answers a load got, and whether something else than one lies on its critical path."""
 
-from harness.analysis.explanation import explain
 from harness.analysis.timeline import DOCUMENT, SCRIPT, STYLE
 from harness.files.load_parts import Coverage
 from harness.files.results import LoadResult
@@ -13,20 +12,14 @@ PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
 """What a page is made of: without one of these it is another page."""
 
 
-def doubtful_urls(load: LoadResult, rtt_ms: float) -> list[str]:
-    """Return the URLs on the critical path of `load` whose answers were not recorded for them, in the path's order.
+def doubtful_urls(load: LoadResult) -> list[str]:
+    """Return the URLs on the critical path of `load` whose answers were not recorded for them, each once.
 
     These are stand-ins, and answers that the recording does not have: 404, or 504 where nobody answered then either.
     """
-    if load.record is None or load.record.answers is None:
-        return []
-    doubtful = [answer for answer in load.record.answers.each if not answer.late and (
-        answer.kind in NOT_AS_RECORDED or (answer.expected and answer.status))]
-    critical = [answer.url for answer in doubtful if answer.critical]
-    unknown = {answer.url for answer in doubtful if answer.critical is None}
-    explanation = explain(load, rtt_ms) if unknown else None
-    on_path = [step.url for step in explanation.steps if step.url in unknown] if explanation else []
-    return list(dict.fromkeys([*critical, *on_path]))
+    received = load.record.answers.each if load.record and load.record.answers else ()
+    return list(dict.fromkeys(answer.url for answer in received if answer.critical and not answer.late and (
+        answer.kind in NOT_AS_RECORDED or (answer.expected and answer.status))))
 
 
 def share_received(cover: Coverage) -> float:

@@ -1,5 +1,6 @@
 """Why a load took as long as it did: its critical path, where the time went, and what TFO would make of it."""
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -7,8 +8,8 @@ from harness.analysis.causes import dependencies
 from harness.analysis.cookies import without_a_cookie
 from harness.analysis.critical_path import KINDS, Step, critical_path
 from harness.analysis.timeline import read_timeline
-from harness.analysis.what_if import SharedLink, fits_syn, rtt_to, saved_ms
-from harness.files.experiment import ExperimentRecord, experiment_file, read_experiment
+from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
+from harness.files.experiment import experiment_file, read_experiment
 from harness.files.results import LoadResult
 from harness.files.transport import Transport
 from harness.system.untrusted import UnreadableFileError
@@ -46,25 +47,17 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
     timeline = read_timeline(load)
     if timeline is None:
         return None
-    graph = dependencies(timeline)
+    graph, made_in = dependencies(timeline), _circumstances(load, rtt_ms)
     steps = critical_path(timeline, graph)
-    experiment = _experiment(load)
-    is_small = not (experiment and experiment.post_quantum)
-    cookies = experiment.cookies if experiment else "warm"
-    cold = without_a_cookie(timeline.requests, cookies)
+    cold = without_a_cookie(timeline.requests, made_in.cookies)
     savable_entries = {request.entry for request in timeline.requests      # a page may ask for one URL several times
-                       if request.order not in cold and fits_syn(request, small_client_hello=is_small)}
-    own_rtts_ms = experiment.server_rtts_ms if experiment else {}
-    handshakes = [(step, step_rtt_ms) for step in steps if step.kind == "connect"
-                  for step_rtt_ms in [rtt_to(step.url, rtt_ms, own_rtts_ms)]
-                  if step.length_ms >= COUNTED_FROM * step_rtt_ms]
-    savable = [step_rtt_ms for step, step_rtt_ms in handshakes if step.entry in savable_entries]
+                       if request.order not in cold and made_in.fits_syn(request)}
+    handshakes = [step for step in steps if step.kind == "connect"
+                  and step.length_ms >= COUNTED_FROM * made_in.rtt_to(step.url)]
+    savable_ms = [made_in.rtt_to(step.url) for step in handshakes if step.entry in savable_entries]
     breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
-    return Explanation(
-        tuple(steps), len(handshakes), len(savable), breakdown_ms,
-        timeline.plt_ms - saved_ms(timeline, graph, rtt_ms, small_client_hello=is_small,
-                                   link=_shared_link(experiment), cookies=cookies, own_rtts_ms=own_rtts_ms),
-        timeline.plt_ms - sum(savable))
+    return Explanation(tuple(steps), len(handshakes), len(savable_ms), breakdown_ms,
+                       timeline.plt_ms - saved_ms(timeline, graph, made_in), timeline.plt_ms - sum(savable_ms))
 
 
 def predicted_over(load: LoadResult, rtt_ms: float, over: Transport) -> float | None:
@@ -75,24 +68,15 @@ def predicted_over(load: LoadResult, rtt_ms: float, over: Transport) -> float | 
     timeline = read_timeline(load)
     if timeline is None:
         return None
-    experiment = _experiment(load)
-    return timeline.plt_ms - saved_ms(
-        timeline, dependencies(timeline), rtt_ms, link=_shared_link(experiment), over=over,
-        own_rtts_ms=experiment.server_rtts_ms if experiment else {})
+    return timeline.plt_ms - saved_ms(timeline, dependencies(timeline), _circumstances(load, rtt_ms), over)
 
 
-def _shared_link(experiment: ExperimentRecord | None) -> SharedLink | None:
-    """Return the link that transfers share: each server's own, or user's where that is the narrower one."""
-    if experiment is None or experiment.bw_net_mbit is None:
-        return None
-    home_mbit = experiment.bw_home_mbit
-    is_home = home_mbit is not None and home_mbit < experiment.bw_net_mbit
-    return SharedLink(home_mbit if is_home and home_mbit else experiment.bw_net_mbit, by_all=is_home)
-
-
-def _experiment(load: LoadResult) -> ExperimentRecord | None:
-    """Return what the file of the load's experiment says, None without one that can be read."""
+def _circumstances(load: LoadResult, rtt_ms: float) -> Circumstances:
+    """Return what a load was made in by its experiment's file, as usual without one that can be read."""
     try:
-        return read_experiment(experiment_file(load.log.parent.parent, load.delaynet_ms))
+        experiment = read_experiment(experiment_file(load.log.parent.parent, load.delaynet_ms))
     except UnreadableFileError:
-        return None
+        return Circumstances(rtt_ms)
+    home_mbit, net_mbit = experiment.bw_home_mbit or math.inf, experiment.bw_net_mbit
+    link = None if net_mbit is None else SharedLink(min(home_mbit, net_mbit), by_all=home_mbit < net_mbit)
+    return Circumstances(rtt_ms, experiment.server_rtts_ms, link, not experiment.post_quantum, experiment.cookies)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+SEED = 1
 RESAMPLES = 9999
 """SciPy's own default; its limits then move by less than 0.1 percentage points from seed to seed."""
 
@@ -39,7 +40,7 @@ samples, and of a median of few values that estimate is poor.
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95% (or what was asked for) confidence interval of an improvement, in percent of the PLT without TFO.
+    """A 95% confidence interval of an improvement, in percent of the PLT without TFO.
 
     `pairs` is how many pairs of loads it comes from.
     """
@@ -64,13 +65,13 @@ class Interval:
         return self.pairs >= ENOUGH_PAIRS
 
 
-def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *, confidence: float = CONFIDENCE,
-                         seed: int = 1, resamples: int = RESAMPLES) -> Interval | None:
+def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *,
+                         resamples: int = RESAMPLES) -> Interval | None:
     """Return the confidence interval of the improvement of the medians, as the table prints it; None for < 2 pairs.
 
     off_ms[i] and on_ms[i] are the PLT in ms of one pair, without and with TFO, each greater than 0 (otherwise, or when
-    the two differ in length: ValueError). Percentile bootstrap by scipy.stats.bootstrap; the same `seed` gives the same
-    interval. Pairs that are all alike give an interval of width 0: nothing in the data says how far off they may be.
+    the two differ in length: ValueError). Percentile bootstrap by scipy.stats.bootstrap, with the same seed each time.
+    Pairs that are all alike give an interval of width 0: nothing in the data says how far off they may be.
     """
     if len(off_ms) != len(on_ms) or min(off_ms, default=1) <= 0 or min(on_ms, default=1) <= 0:
         raise ValueError(f"not pairs of page load times: {list(off_ms)} and {list(on_ms)}")
@@ -80,8 +81,8 @@ def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *, con
     from scipy import stats
 
     result = stats.bootstrap((np.asarray(off_ms, float), np.asarray(on_ms, float)), _improvement_of_medians,
-                             paired=True, vectorized=True, n_resamples=resamples, confidence_level=confidence,
-                             method="percentile", rng=np.random.default_rng(seed))
+                             paired=True, vectorized=True, n_resamples=resamples, confidence_level=CONFIDENCE,
+                             method="percentile", rng=np.random.default_rng(SEED))
     limits = result.confidence_interval
     return Interval(float(limits.low), float(limits.high), len(off_ms))
 

@@ -56,10 +56,10 @@ def two_kinds(cells: Sequence[Cell]) -> TwoKinds | None:
     widest, below = max(gaps, default=(0, 0))
     if widest <= max(GAP_LEAST, GAP_RATIO * counts[-1] if counts else 0):
         return None
-    kinds = [[counted for count, counted in tries if (count <= below) == is_few] for is_few in (True, False)]
-    if not all(any(kind) or len(kind) >= LEAST_TRIES for kind in kinds):
+    kinds = [[each for each in tries if (each[0] <= below) == is_few] for is_few in (True, False)]
+    if not all(any(counted for _, counted in kind) or len(kind) >= LEAST_TRIES for kind in kinds):
         return None
-    few, many = ([count for count in counts if (count <= below) == is_few] for is_few in (True, False))
+    few, many = ([count for count, _ in kind] for kind in kinds)
     return TwoKinds(median(few), len(few), median(many), len(many))
 
 

@@ -1,19 +1,17 @@
 """All page loads as one tidy table, one row per load, failures included: ``loads.csv`` and ``loads.jsonl``.
 
 Both hold the same rows under the same names (docs/results.md describes each column) and are made from the records
-beside the logs, so that they can be made again at any time: ``.venv/bin/python -m harness.analysis.load_tables
-client``.
+beside the logs.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.errors import InputError, run_main
+from harness.errors import InputError
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, has_loads, read_results
 from harness.files.table_files import Row, write_table
 from harness.system.fastopen import COUNTERS
-from harness.system.options import OptionParser
 
 NAMES = ("loads.csv", "loads.jsonl")
 
@@ -97,16 +95,3 @@ def _late_ms(record: LoadRecord) -> float | None:
 
 
 COLUMNS = tuple(_row(LoadResult("", "", 0, 0, 0, 0, False, (), None, None, Path())))
-
-
-def main() -> int:
-    """Write both files of a client folder and name them."""
-    parser = OptionParser(description="Write loads.csv and loads.jsonl into a folder of client logs.")
-    parser.add_argument("client_dir", type=Path)
-    for path in write_load_tables(parser.parse_args().client_dir):
-        print(path)
-    return 0
-
-
-if __name__ == "__main__":
-    run_main(main)

@@ -12,7 +12,7 @@ from harness.files.har import NO_ENTRY, from_har
 from harness.files.load_har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
-from harness.system.untrusted import MissingFileError, UnreadableFileError
+from harness.system.untrusted import UnreadableFileError
 
 PHASES = {"blocked": "blocked", "dns": "dns", "connect": "connect", "tls": "ssl", "send": "send", "wait": "wait",
           "receive": "receive"}
@@ -67,17 +67,6 @@ def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
             kinds[answer.url].append("" if answer.kind == "exact" else answer.kind)
     return tuple(replace(request, answer=kinds[request.url].pop(0)) if kinds[request.url] and not (
         request.exchange and request.exchange.from_cache) else request for request in found)
-
-
-def log_problem(load: LoadResult) -> str:
-    """Return in one line why the load's text log cannot be read, "" when it can, or there is none."""
-    try:
-        read_log(load.log)
-    except MissingFileError:
-        return ""
-    except UnreadableFileError as error:
-        return str(error)
-    return ""
 
 
 def _of_har(load: LoadResult) -> Sequence[ShownRequest]:

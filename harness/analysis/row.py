@@ -136,7 +136,7 @@ class Row:
     def doubtful(self) -> dict[int, list[str]]:
         """URLs on critical paths whose answers were not recorded for them, without TFO (0) and with it (1)."""
         return {cell.transport: list(dict.fromkeys(
-            url for load in cell.loads for url in doubtful_urls(load, self.rtt_ms))) for cell in self.cells}
+            url for load in cell.loads for url in doubtful_urls(load))) for cell in self.cells}
 
     @cached_property
     def servers(self) -> float | None:

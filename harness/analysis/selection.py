@@ -45,10 +45,6 @@ class Selection:
         """How many loads count in each cell that was measured."""
         return [len(cell.loads) for cell in self.cells if cell.loads]
 
-    def row(self, page: str, rtt_ms: float) -> Row:
-        """Return the row of a page's file name and an RTT. Raises KeyError when there is none."""
-        return self.by_place[page, rtt_ms]
-
     def of_page(self, page: str) -> list[Row]:
         """Return a page's rows, in order of RTT."""
         return [row for row in self.rows if row.page == page]

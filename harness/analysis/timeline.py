@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
-from harness.files.exchange import UNFINISHED
-from harness.files.har import is_over_http2
+from harness.files.exchange import UNFINISHED, is_over_http2
 from harness.files.load_har import read_har
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
@@ -291,13 +290,16 @@ def kind_of(entry: Mapping[str, Any]) -> str:
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
         if headers.get("accept", "").startswith(prefix):
             return kind
+    return kind_of_type(mime_type) or _kind_of_any_type(entry, headers)
+
+
+def kind_of_type(mime_type: str) -> str:
+    """Return what an answer of this type was asked for as, "" where the type does not say it."""
     if "javascript" in mime_type or "ecmascript" in mime_type:
         return SCRIPT
     if "font" in mime_type:
         return FONT
-    if mime_type.startswith(("audio/", "video/")):
-        return MEDIA
-    return _kind_of_any_type(entry, headers)
+    return MEDIA if mime_type.startswith(("audio/", "video/")) else ""
 
 
 def _kind_of_any_type(entry: Mapping[str, Any], headers: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ requests hides is not counted. Held fixed, though TFO changes it a little: how s
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event, holds_up_the_load_event
@@ -30,6 +30,8 @@ from harness.files.transport import Transport
 SYN_BYTES = 1420
 """What a SYN can carry: an MTU of 1500, less 40 for the IP and TCP headers and 40 for TCP options (tcp_send_syn_data in
 Linux's net/ipv4/tcp_output.c). Measured: requests of 1417 bytes went in one piece, of 1439 took a round trip more."""
+
+
 @dataclass(frozen=True)
 class SharedLink:
     """The link that makes transfers wait for each other: each server's own, or one that is shared `by_all` servers."""
@@ -46,25 +48,39 @@ class _Moved:
     end: float = 0.0
 
 
-def fits_syn(request: TimedRequest, *, small_client_hello: bool) -> bool:
-    """Tell whether TFO saves the round trip of the connection that `request` makes: its first flight fits a SYN."""
-    return small_client_hello if request.syn_bytes is None else request.syn_bytes <= SYN_BYTES
+@dataclass(frozen=True)
+class Circumstances:
+    """What a load was made in, as far as what TFO saves depends on it.
+
+    `rtt_ms` is the RTT to all servers, but for those that have one of their own in `own_rtts_ms`, by name. `link` is
+    what transfers share, None when it is not known: then all of them last as long as before. `small_client_hello` is
+    False when Chrome's ClientHello is too long for a SYN (tfo.py --post-quantum), `cookies` is what is known of them at
+    first (tfo.py --cookies).
+    """
+
+    rtt_ms: float
+    own_rtts_ms: Mapping[str, float] = field(default_factory=dict)
+    link: SharedLink | None = None
+    small_client_hello: bool = True
+    cookies: CookieMode = "warm"
+
+    def rtt_to(self, url: str) -> float:
+        """Return the RTT to the server of `url` in ms."""
+        return self.own_rtts_ms.get(urlsplit(url).hostname or "", self.rtt_ms)
+
+    def fits_syn(self, request: TimedRequest) -> bool:
+        """Tell whether TFO saves the round trip of the connection that `request` makes: its first flight fits a SYN."""
+        return self.small_client_hello if request.syn_bytes is None else request.syn_bytes <= SYN_BYTES
 
 
-def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, link: SharedLink | None = None,
-             small_client_hello: bool = True, cookies: CookieMode = "warm",
-             own_rtts_ms: Mapping[str, float] | None = None, over: Transport = Transport.TFO) -> float:
+def saved_ms(timeline: Timeline, graph: list[Dependencies], made_in: Circumstances,
+             over: Transport = Transport.TFO) -> float:
     """Return by how many ms TFO would bring the load event forward, or connections that begin `over` another one.
 
-    `rtt_ms` is the RTT to all servers, but for those that have one of their own in `own_rtts_ms`, by name. `graph` is
-    what harness.analysis.causes.dependencies returns; `link` is what transfers share, None when it is not known: then
-    all of them last as long as before. `small_client_hello` is False when Chrome's ClientHello is too long for a SYN
-    (tfo.py --post-quantum), `cookies` is what is known of them at first (tfo.py --cookies).
+    `graph` is what harness.analysis.causes.dependencies returns.
     """
-    cold = without_a_cookie(timeline.requests, cookies)
-    handshake_ms = [0.0 if request.order in cold else
-                    _handshake_ms(request, rtt_to(request.url, rtt_ms, own_rtts_ms or {}), over,
-                                  small_client_hello=small_client_hello)
+    cold, link = without_a_cookie(timeline.requests, made_in.cookies), made_in.link
+    handshake_ms = [0.0 if request.order in cold else _handshake_ms(request, made_in, over)
                     for request in timeline.requests]
     shorter_ms = [0.0] * len(timeline.requests)
     moved = _play(timeline, graph, handshake_ms, shorter_ms)
@@ -78,11 +94,6 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], rtt_ms: float, *, li
                if request.end <= timeline.plt_ms and holds_up_the_load_event(request)]
     return min([_at(cause_of_load_event(timeline), moved),
                 *(moved[request.order].end + timeline.plt_ms - request.end for request in awaited)])
-
-
-def rtt_to(url: str, rtt_ms: float, own_rtts_ms: Mapping[str, float]) -> float:
-    """Return the RTT to the server of `url` in ms: its own, else `rtt_ms`, which all others have."""
-    return own_rtts_ms.get(urlsplit(url).hostname or "", rtt_ms)
 
 
 def _play(timeline: Timeline, graph: list[Dependencies], handshake_ms: Sequence[float],
@@ -134,7 +145,7 @@ def _at(cause: Cause, moved: list[_Moved]) -> float:
     return moved[cause.request.order].end if cause.request else 0.0
 
 
-def _handshake_ms(request: TimedRequest, rtt_ms: float, over: Transport, *, small_client_hello: bool) -> float:
+def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport) -> float:
     """Return by how much the wait for a connection is shorter when its TCP handshake, or that of TLS, takes no time.
 
     TFO saves the first, early data the second; QUIC has one for both, which takes no time with early data. Where Chrome
@@ -143,9 +154,8 @@ def _handshake_ms(request: TimedRequest, rtt_ms: float, over: Transport, *, smal
     """
     if not (request.first and request.connect):
         return 0.0
-    begin, end = request.connect
-    saved_ms = 0.0
-    if (over.tfo and fits_syn(request, small_client_hello=small_client_hello)) or (over.quic and request.tls):
+    (begin, end), rtt_ms, saved_ms = request.connect, made_in.rtt_to(request.url), 0.0
+    if (over.tfo and made_in.fits_syn(request)) or (over.quic and request.tls):
         saved_ms += min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected - begin)))
     if over.early and request.tls:
         saved_ms += min(rtt_ms, request.tls[1] - request.tls[0])

@@ -62,8 +62,8 @@ def net_log_silent(net_log: Path, quiet_s: float) -> Unchanged:
 
 
 def packets(interface: str) -> int:
-    """Return how many packets have arrived on and left `interface` (proc(5), /proc/net/dev)."""
-    for line in Path("/proc/net/dev").read_text().splitlines():
+    """Return how many packets have arrived on and left an interface of this thread's network (proc(5), net/dev)."""
+    for line in Path("/proc/thread-self/net/dev").read_text().splitlines():
         name, _, fields = line.partition(":")
         if name.strip() == interface:
             counts = fields.split()

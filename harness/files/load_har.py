@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.files.results import LoadResult
-from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_json
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 
 def har_file(load: LoadResult) -> Path:
@@ -26,14 +26,3 @@ def read_har_log(path: Path) -> dict[str, Any]:
     if not all(isinstance(entry, dict) for entry in log["entries"]):
         raise UnreadableFileError(path, "no HAR: an entry is no object")
     return log
-
-
-def har_problem(load: LoadResult) -> str:
-    """Return in one line why the load's HAR cannot be read, "" when it can, or there is none."""
-    try:
-        read_har(load)
-    except MissingFileError:
-        return ""
-    except UnreadableFileError as error:
-        return str(error)
-    return ""

@@ -47,6 +47,8 @@ FACTOR = Decimal(0.01, 100)
 BUFFER_KB = Decimal(16, 10_000)
 """Fewer than eleven packets show no rate; 10 MB take 4 Mbit/s 20 s."""
 POINTS = Decimal(0.01, 99)
+BEHIND_A_BOX_S = 30.0
+"""--quiet-limit behind a middlebox: a SYN that is lost costs a second, also after the load event."""
 RETRIES = Whole(0, 10)
 OVERHEAD_LIMIT_S = 40.0
 """How long starting and ending Chrome may take besides the page's own limits before it is called hung."""
@@ -187,7 +189,8 @@ class Settings:
     quiet_s: float = option("--quiet", SILENCE_S, 1.5, "silence on the network that ends a load after its load event; "
                             "half a second is enough where the kernel says that nothing is under way", "SECONDS")
     quiet_limit_s: float = option("--quiet-limit", SILENCE_S, 10.0, "longest wait for that silence: what a page still "
-                                  "loads then is cut off, and does not count against it", "SECONDS")
+                                  "loads then is cut off, and does not count against it "
+                                  f"(behind a --middlebox {BEHIND_A_BOX_S:g})", "SECONDS")
 
     tfo: str = option("--tfo", str, "both", "without TFO, with it, or both", choices=("0", "1", "both"), swept=False)
     testruns: int = option("--testruns", RUNS, 4, "loads of each page; the first warms up", "N", others=(
@@ -366,6 +369,8 @@ def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: An
         given |= {"http": "h2"}
     if given.get("rtt"):
         given.setdefault("delays_ms", ())
+    if given.get("middlebox"):
+        given.setdefault("quiet_limit_s", BEHIND_A_BOX_S)
     settings = replace(Settings(**fixed), **given)
     for problem in settings.problems():
         parser.error(problem)

@@ -1,12 +1,12 @@
 """Where the time until a page's load event goes, without TFO and with it, at every RTT: a figure, and its tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.analysis.cell import Cell
 from harness.analysis.explanation import Explanation
 from harness.analysis.row import Row
 from harness.analysis.shown import ShownLoad, shown_load
@@ -42,28 +42,33 @@ STYLES = {
 """From Okabe and Ito's palette for any colour vision (https://jfly.uni-koeln.de/color/) and ColorBrewer's Blues."""
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(NamedTuple):
     """The load that is shown for a cell, explained."""
 
-    cell: Cell
     shown: ShownLoad
     explanation: Explanation
+
+    @property
+    def title(self) -> str:
+        """The cell's RTT and TFO."""
+        return self.shown.cell.title
 
     def ms(self, kind: str) -> float:
         """Return the time of one kind on the critical path."""
         return self.explanation.breakdown_ms[kind]
 
-    @property
-    def doubt(self) -> str:
-        """What on its critical path was not recorded, "" for nothing."""
-        return f"{self.cell.title}:{doubtful_words(self.shown.doubtful)}" if self.shown.doubtful else ""
-
 
 def explained_loads(rows: Sequence[Row]) -> list[Bar]:
     """Return a page's bars in order of RTT, TFO off before on; a cell whose load cannot be explained has none."""
-    return [Bar(cell, shown, shown.explanation) for row in rows for cell in row.cells
+    return [Bar(shown, shown.explanation) for row in rows for cell in row.cells
             if (shown := shown_load(cell)) and shown.explanation]
+
+
+def _doubts(bars: Sequence[Bar]) -> Iterator[str]:
+    """Say of each bar what on its critical path was not recorded."""
+    for bar in bars:
+        if bar.shown.doubtful:
+            yield f"{bar.title}:{doubtful_words(bar.shown.doubtful)}"
 
 
 def draw_breakdown(rows: Sequence[Row]) -> Figure | None:
@@ -71,16 +76,16 @@ def draw_breakdown(rows: Sequence[Row]) -> Figure | None:
     bars = explained_loads(rows)
     if not bars:
         return None
-    rtts_ms = sorted({bar.cell.rtt_ms for bar in bars})
+    rtts_ms = sorted({bar.shown.cell.rtt_ms for bar in bars})
     figure, [axes] = framed(
         (11, 2.6 + 0.46 * len(bars)), f"Where the Time Goes: {rows[0].url}", "\n".join([
             which_loads(bars) + synthetic_words(rows[0].results, rtts_ms),
             "What was not on the critical path is not in it; which request waited for which is inferred "
-            "(docs/prediction.md).", *filter(None, (bar.doubt for bar in bars))]))
-    places = [2.4 * rtts_ms.index(bar.cell.rtt_ms) + bar.cell.transport for bar in bars]
+            "(docs/prediction.md).", *_doubts(bars)]))
+    places = [2.4 * rtts_ms.index(bar.shown.cell.rtt_ms) + bar.shown.cell.transport for bar in bars]
     _stack(axes, bars, places)
     axes.invert_yaxis()
-    axes.set_yticks(places, [bar.cell.title for bar in bars])
+    axes.set_yticks(places, [bar.title for bar in bars])
     axes.set_ylabel("RTT")
     axes.set_xlim(0, 1.22 * max(sum(bar.explanation.breakdown_ms.values()) for bar in bars))
     axes.set_xlabel("Time on the critical path, from the start of the load to the load event (ms)")
@@ -110,7 +115,7 @@ def which_loads(bars: Sequence[Bar]) -> str:
     """Say in a sentence which loads the bars show; n is among how many each was chosen."""
     counts = [bar.shown.among for bar in bars]
     lower = " (of an even number the lower one)" if any(count % 2 == 0 for count in counts) else ""
-    readable = "readable " if any(bar.shown.among < bar.shown.loads for bar in bars) else ""
+    readable = "readable " if any(bar.shown.among < len(bar.shown.cell.loads) for bar in bars) else ""
     return f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} {readable}loads."
 
 
@@ -123,7 +128,7 @@ def breakdown_section(rows: Sequence[Row], key: str) -> Section:
     label = "Stacked bars: time on the critical path by kind; the table has the numbers."
     words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
-             f"which is inferred. {which_loads(bars)}", *filter(None, (bar.doubt for bar in bars))]
+             f"which is inferred. {which_loads(bars)}", *_doubts(bars)]
     return Section(title, words, [chart_of(figure, key, label, _breakdown_table(rows[0].url, bars, kinds)),
                                   _steps_table(rows[0].url, bars)])
 
@@ -132,13 +137,13 @@ def _breakdown_table(url: str, bars: Sequence[Bar], kinds: Sequence[str]) -> Tab
     return plain_table(
         f"Time on the critical path of {url} (ms)",
         columns("RTT and TFO", "Run", "Load event", "TCP handshakes", *(STYLES[kind].label for kind in kinds)),
-        [[bar.cell.title, str(bar.shown.load.run), f"{bar.shown.load.plt_ms or 0:.0f}", str(bar.explanation.handshakes),
+        [[bar.title, str(bar.shown.load.run), f"{bar.shown.load.plt_ms or 0:.0f}", str(bar.explanation.handshakes),
           *(f"{bar.ms(kind):.0f}" for kind in kinds)] for bar in bars])
 
 
 def _steps_table(url: str, bars: Sequence[Bar]) -> Table:
     return Table(f"The critical path of {url}, step by step",
                  columns("Step", "Start (ms)", "End (ms)", "Took (ms)", words=["URL"]), [
-        (bar.cell.title, [[step.kind, f"{step.start_ms:.0f}", f"{step.end_ms:.0f}", f"{step.length_ms:.0f}", step.url]
+        (bar.title, [[step.kind, f"{step.start_ms:.0f}", f"{step.end_ms:.0f}", f"{step.length_ms:.0f}", step.url]
                           for step in bar.explanation.steps]) for bar in bars],
         fold="The critical path, step by step", style="words")

@@ -7,14 +7,12 @@ from harness.analysis.cell import METRICS
 from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
 from harness.analysis.transports import is_compared
-from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
-from harness.files.layout import HOST
 from harness.files.result_names import CLIENT
 from harness.files.results import Results
 from harness.show.columns import MARK, texts
-from harness.show.labels import is_of_loopback, span
+from harness.show.labels import is_of_loopback, span, unusual_options
 from harness.show.notes import NoteKind, notes_on, too_few_runs
 from harness.show.paper import paper_lines
 from harness.show.section import section_lines
@@ -96,14 +94,7 @@ def _conditions_of(experiment: ExperimentRecord) -> Iterator[str]:
         yield f"--http {experiment.http}"
     if is_of_loopback(experiment):
         yield "no network, servers on loopback"
-    usual = {"cookies": "warm", "layout": HOST, "connections_per_host": CHROMES_OWN, "server": "threaded"}
-    for name, value in usual.items():
-        found = getattr(experiment, name)
-        if found and found != value:
-            yield f"--{name.replace('_', '-')} {found}"
-    for name, nothing in (("rtt", None), ("think", None), ("middlebox", None), ("balancer", 1)):
-        if (found := experiment.settings.get(name, nothing)) != nothing:
-            yield f"--{name} {found}"
+    yield from unusual_options(experiment)
     if experiment.paper:
         yield "--paper"
 

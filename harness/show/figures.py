@@ -29,6 +29,8 @@ SAME_EACH_TIME = {"svg.hashsalt": "TFO Lab", "pdf.fonttype": 42}
 """Names inside an SVG come from this salt. A PDF holds TrueType fonts: many publishers refuse Type 3."""
 TITLE_WIDTH = 98
 """Characters of a title that have room in a line."""
+SMALL_WIDTH = 16.0
+"""Characters of the small print that have room in an inch."""
 STYLES = (("#0072b2", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", "-."), ("#cc79a7", "D", ":"),
           ("#000000", "v", "-"), ("#e69f00", "P", "--"), ("#56b4e9", "X", "-."))
 """Colour, marker and line of each curve. Colours after Okabe and Ito, "Color universal design" (2008), for any kind of
@@ -68,7 +70,9 @@ def framed(size: tuple[float, float], title: str, small_print: str, panels: int 
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(textwrap.fill(title, TITLE_WIDTH), fontsize=12, parse_math=False)    # a URL may hold dollar signs
-    figure.supxlabel(small_print, fontsize=7.5, color="#444444", parse_math=False)
+    lines = [textwrap.fill(line, round(SMALL_WIDTH * size[0]), break_long_words=False, break_on_hyphens=False)
+             for line in small_print.splitlines()]
+    figure.supxlabel("\n".join(lines), fontsize=7.5, color="#444444", parse_math=False)
     found = [*figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]]
     for axes in found:
         axes.set_axisbelow(True)

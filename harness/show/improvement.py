@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from matplotlib.figure import Figure
 
-from harness.analysis.intervals import ENOUGH_PAIRS, RESAMPLES
+from harness.analysis.intervals import RESAMPLES
 from harness.analysis.row import Row, threshold_ms
 from harness.analysis.selection import Selection
 from harness.show.columns import table_of
 from harness.show.figures import Curve, Point, draw_curves, framed
-from harness.show.labels import percent, short_names, span, synthetic_words
-from harness.show.notes import NoteKind, doubt_lines
+from harness.show.labels import percent, short_names, synthetic_words
+from harness.show.notes import NoteKind, doubt_lines, too_few_runs
 from harness.show.section import Section, chart_of
 
 NAME = "improvement-vs-rtt"
@@ -39,7 +39,8 @@ def _words(selection: Selection) -> Iterator[str]:
     yield f"95% low, high: limits of the improvement, bootstrapped over pairs of loads of the same run ({RESAMPLES} " \
           "resamples, percentiles, seed 1). Where pairs is less than n, those limits know less than the medians do."
     yield "excludes 0: whether 0, no improvement, lies outside those limits, in a row of which no load waited for a " \
-          f"processor. Behind it: how sure, if not 95%, are limits of fewer than {ENOUGH_PAIRS} pairs."
+          "processor. Behind it: how sure that is, if not 95%."
+    yield from too_few_runs(selection.rows)
     yield from doubt_lines(selection.rows, (NoteKind.LIVE_LEFT_OUT,))
     if worth_a_curve(selection):
         yield from threshold_lines(selection)
@@ -52,18 +53,14 @@ def worth_a_curve(selection: Selection) -> bool:
 
 def threshold_lines(selection: Selection) -> Iterator[str]:
     """Say for each page from which RTT on TFO matters, as far as the measured RTTs show it."""
-    pairs = [row.interval.pairs for row in selection.rows if row.interval]
-    if not pairs:
+    if not any(row.interval for row in selection.rows):
         return
     yield "From which RTT on does TFO matter? (95% interval of the improvement above 0 there and at all larger RTTs)"
     for page in selection.results.urls:
         rows = selection.of_page(page)
         if any(row.interval for row in rows):
             yield f"{rows[0].url}: {_answer(rows)}"
-    rough = "" if min(pairs) >= ENOUGH_PAIRS else \
-        f"; under {ENOUGH_PAIRS} they are too narrow: take it as a hint, and measure with --until-ci 3"
-    yield f"Intervals of {span(min(pairs), max(pairs))} pairs of runs{rough}. By chance one interval in 40 lies " \
-          "above 0 where there is nothing. Nothing is known between the RTTs measured."
+    yield "By chance one interval in 40 lies above 0 where there is nothing. Nothing is known between these RTTs."
 
 
 def _answer(rows: Sequence[Row]) -> str:

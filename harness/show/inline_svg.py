@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections import Counter
 from xml.etree import ElementTree
 
 from matplotlib import rc_context
@@ -29,7 +28,6 @@ def inline_svg(figure: Figure, key: str, label: str) -> str:
     _drop(root, {f"{{{SVG}}}metadata", f"{{{SVG}}}style"})
     _name(root, key)
     _shorten(root)
-    _share_styles(root, key)
     root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": label}
     ElementTree.register_namespace("", SVG)
     ElementTree.register_namespace("xlink", XLINK)
@@ -72,17 +70,3 @@ def _shorten(root: ElementTree.Element) -> None:
         if DATA_BAR in parent.attrib:
             for child in parent:
                 child.attrib.pop("clip-path", None)
-
-
-def _share_styles(root: ElementTree.Element, key: str) -> None:
-    """Write each style that several elements have once, as a class."""
-    counts = Counter(style for element in root.iter() if (style := element.get("style")))
-    classes = {style: f"{key}-{place}" for place, style in enumerate(
-        style for style, count in counts.items() if count > 1)}
-    for element in root.iter():
-        if (style := element.get("style", "")) in classes:
-            element.set("class", classes[style])
-            del element.attrib["style"]
-    sheet = ElementTree.Element(f"{{{SVG}}}style")
-    sheet.text = "".join(f".{name}{{{style}}}" for style, name in classes.items())
-    root.insert(0, sheet)

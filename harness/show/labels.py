@@ -1,15 +1,21 @@
 """What things are called in the figures and in the report."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from typing import Any
 
+from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import shortened
 from harness.files.experiment import ExperimentRecord
+from harness.files.layout import HOST
 from harness.files.pages import sanitise
 from harness.files.results import Results
 
 LONGEST_NAME = 44
 """Characters of a page's name in a figure."""
+USUAL: dict[str, Any] = {"cookies": "warm", "layout": HOST, "connections_per_host": CHROMES_OWN, "server": "threaded",
+                         "rtt": None, "think": None, "middlebox": None, "balancer": 1}
+"""Settings that change what the numbers mean, but for HTTP, as they are by default."""
 NOT_KNOWN = "-"
 """Stands in a table's cell where nothing was measured."""
 
@@ -48,6 +54,14 @@ def synthetic_words(results: Results, rtts_ms: Collection[float]) -> str:
     made = [experiment.rtt_name for experiment in shown if experiment.synthetic]
     where = "" if len(made) == len(shown) else f" at {', '.join(made)} ms"
     return f" Pages{where}: synthetic." if made else ""
+
+
+def unusual_options(experiment: ExperimentRecord) -> Iterator[str]:
+    """Give the options that change what the numbers mean, where they are not as usual."""
+    for name, usual in USUAL.items():
+        found = experiment.settings.get(name) or usual
+        if found != usual:
+            yield f"--{name.replace('_', '-')} {found}"
 
 
 def is_of_loopback(experiment: ExperimentRecord) -> bool:

@@ -9,13 +9,10 @@ from urllib.parse import urlsplit
 
 from harness.analysis.selection import Selection
 from harness.analysis.stats import improvement_percent
-from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import printable
-from harness.files.layout import HOST
-from harness.files.results import Results
 from harness.files.sites import site_of
 from harness.show.columns import texts
-from harness.show.labels import NOT_KNOWN, span
+from harness.show.labels import NOT_KNOWN, span, unusual_options
 
 PATHS = {"wikipedia.org": "/wiki/Transmission_Control_Protocol"}
 """Which page of a site the paper measured; of the others the front page."""
@@ -50,7 +47,8 @@ def paper_lines(selection: Selection) -> Iterator[str]:
                              points])
     n = span(min(selection.counts, default=0), max(selection.counts, default=0))
     pages = "synthetic pages" if results.synthetic else "pages of another year"
-    differs = [pages, "another Chrome", *_options_in_words(results)]
+    options = {option for experiment in results.experiments for option in unusual_options(experiment)}
+    differs = [pages, "another Chrome", *sorted(options)]
     if n != f"{LOADS}":
         differs.append(f"n = {n} loads, where the paper has {LOADS}")
     yield f"What differs still: {', '.join(differs[:-1])}, and {differs[-1]}."
@@ -61,11 +59,3 @@ def _site_in_paper(url: str) -> str:
     parts = urlsplit(url)
     site = site_of(parts.hostname or "")
     return site if (parts.path or "/") == PATHS.get(site, "/") and not parts.query else ""
-
-
-def _options_in_words(results: Results) -> list[str]:
-    """Name what --paper leaves to other options, where it is not as in the paper."""
-    asked = {f"--{name} {value}" for experiment in results.experiments for name, value, usual in (
-        ("cookies", experiment.cookies, "warm"), ("layout", experiment.layout.partition(":")[0], HOST),
-        ("connections-per-host", experiment.connections_per_host or CHROMES_OWN, CHROMES_OWN)) if value != usual}
-    return sorted(asked)

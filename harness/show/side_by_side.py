@@ -8,7 +8,6 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection
 from harness.analysis.setups import differing_settings
@@ -17,6 +16,7 @@ from harness.files.result_names import CLIENT
 from harness.show.columns import texts
 from harness.show.figures import Point, draw_intervals, framed, grid, legend_above
 from harness.show.labels import short_names
+from harness.show.notes import too_few_runs
 
 NAME = "measured"
 COLUMNS = {"RTT(ms)": "rtt", NAME: "name", "n": "loads", "servers": "servers", "conns": "connections",
@@ -28,8 +28,7 @@ LEGEND = (
     "n: loads without TFO and with it. servers, conns: that carried the requests of a load without TFO (median).",
     "handsh.: TCP handshakes on that load's critical path (lowest to highest). no TFO, TFO, saved: median PLT in s, "
     "and their difference.",
-    f"95% low, high: limits of the improvement, as in ./plot.py --detail; of fewer than {ENOUGH_PAIRS} pairs of loads "
-    "they are too narrow.",
+    "95% low, high: limits of the improvement, as in ./plot.py --detail.",
 )
 TITLE = "What TCP Fast Open saves of the same pages, measured in several ways"
 COLOURS = (("#0072b2", ""), ("#e69f00", "//"), ("#009e73", ".."), ("#cc79a7", "xx"), ("#56b4e9", "\\\\"),
@@ -80,6 +79,7 @@ def side_by_side_lines(rows: Sequence[Row]) -> Iterator[str]:
         yield "\t" + "\t".join(map(printable, texts(replace(row, name=row.name.ljust(width)), COLUMNS)))
     yield ""
     yield from LEGEND
+    yield from too_few_runs(rows)
 
 
 def setup_lines(selections: Sequence[Selection]) -> Iterator[str]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from matplotlib.figure import Figure
 
 from harness.analysis.cell import METRICS
-from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection
 from harness.analysis.transports import early_counts, most_work_ms, predicted_ms, transport_rows
@@ -13,6 +12,7 @@ from harness.files.transport import Transport
 from harness.show.columns import table_of
 from harness.show.figures import Curve, Point, draw_curves, framed
 from harness.show.labels import short_names, synthetic_words
+from harness.show.notes import too_few_runs
 from harness.show.section import Section, chart_of
 
 NAME = "transports"
@@ -57,11 +57,9 @@ def _words(selection: Selection, rows: list[Row]) -> Iterator[str]:
     if max(work, default=0.0) > MUCH_WORK:
         yield f"Careful: QUIC's servers work in Python. For that a page may have waited for up to {max(work):.0%} of " \
               "its page load time, which is not QUIC's fault."
-    fewest = min((row.interval.pairs for row in rows if row.interval), default=None)
-    if fewest is None:
+    if not any(row.interval for row in rows):
         yield "No intervals: they take two runs or more."
-    elif fewest < ENOUGH_PAIRS:
-        yield f"Intervals of {fewest} pairs of runs hold the truth less often than in 95% of experiments."
+    yield from too_few_runs(rows)
 
 
 def draw_transports(selection: Selection) -> Figure:

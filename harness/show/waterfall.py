@@ -1,7 +1,7 @@
 """When each request of a page at one RTT started and ended, without TFO and with it: a figure, and its numbers."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +28,9 @@ PAINT_LINES = {"FCP": ":", "LCP": "-."}
 BAR_HEIGHT = 0.84
 LEGEND = ("TFO", "Load event", "FCP", "LCP", *ANSWERS.values())
 """How the names in the legend begin, in their order; off is left of on."""
+OF_BOTH = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
+          "load did not request, or not get to its end."
+OF_ONE = "Index: order of start."
 NO_HAR = "These loads have no HAR beside their logs, so that the phases of their requests are not known."
 
 Pair = tuple[ShownRequest | None, ShownRequest | None]
@@ -72,7 +75,8 @@ def draw_requests(row: Row) -> Figure | None:
     count = len(compared.pairs)
     figure, [axes] = framed((11, min(2.6 + 0.11 * count, 14) if count > 12 else 3.9),
                             f"TFO Timing Breakdown: {row.url} at {row.rtt_name} ms RTT",
-                            _small_print(compared) + synthetic_words(row.results, [row.rtt_ms]))
+                            "\n".join([*_words(compared), OF_BOTH if all(compared.loads) else OF_ONE])
+                            + synthetic_words(row.results, [row.rtt_ms]))
     for tfo, shown in enumerate(compared.loads):
         if shown:
             _draw_load(axes, shown, tfo, compared.requests(tfo))
@@ -142,39 +146,31 @@ def _draw_answers(axes: Axes, compared: Compared) -> None:
                       markerfacecolor="none", markeredgewidth=0.9, zorder=5, label=words)
 
 
-def _small_print(compared: Compared) -> str:
-    loads = [f"{name}: {shown.which}, {len(shown.requests)} requests." if shown else f"{name}: no load to draw."
-             for name, shown in zip(TFO_NAMES, compared.loads, strict=True)]
-    doubtful = [f"\n{name}:{doubtful_words(shown.doubtful)}"
-                for name, shown in zip(TFO_NAMES, compared.loads, strict=True) if shown and shown.doubtful]
-    index = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
-        "load did not request, or not get to its end." if all(compared.loads) else "Index: order of start."
-    return " ".join(loads) + "".join(doubtful) + f"\n{index}"
-
-
 def requests_section(row: Row, key: str) -> Section | None:
     """Return the figure with what it shows in sentences and its numbers; None where there is no load to draw."""
     compared, figure = compare_loads(row), draw_requests(row)
     if compared is None or figure is None:
         return None
-    words = [_summary(name, shown, [pair[tfo] for pair in compared.pairs])
-             for tfo, (name, shown) in enumerate(zip(TFO_NAMES, compared.loads, strict=True))]
+    words = [*_words(compared)]
     detailed = any(request and request.exchange for pair in compared.pairs for request in pair)
     label = " ".join([f"Waterfall of {len(compared.pairs)} requests.", *words])
     return Section(f"Requests at {row.rtt_name} ms RTT", words if detailed else [*words, NO_HAR],
                    [chart_of(figure, key, label, request_table(compared, detailed=detailed))], view=True)
 
 
-def _summary(name: str, shown: ShownLoad | None, requests: Sequence[ShownRequest | None]) -> str:
-    if shown is None:
-        return f"{name}: no load to draw."
-    record = shown.load.record
-    moments = {"load event": shown.load.plt_ms, "FCP": record and record.fcp_ms, "LCP": record and record.lcp_ms}
-    events = "".join(f", {what} after {seconds(at_ms)} s" for what, at_ms in moments.items() if at_ms)
-    known = [phases for request in requests if request and (phases := request.phases_ms)]
-    connecting = f"; {seconds(sum(phases['connect'] for phases in known))} s of connecting in all requests together"
-    return f"{name}: {shown.which}, {len(shown.requests)} requests{events}{connecting if known else ''}." \
-           f"{doubtful_words(shown.doubtful)}"
+def _words(compared: Compared) -> Iterator[str]:
+    """Say of each of both loads which one it is, and when what happened."""
+    for name, shown in zip(TFO_NAMES, compared.loads, strict=True):
+        if shown is None:
+            yield f"{name}: no load to draw."
+            continue
+        record = shown.load.record
+        moments = {"load event": shown.load.plt_ms, "FCP": record and record.fcp_ms, "LCP": record and record.lcp_ms}
+        events = "".join(f", {what} after {seconds(at_ms)} s" for what, at_ms in moments.items() if at_ms)
+        known = [phases for request in shown.requests if (phases := request.phases_ms)]
+        connecting = f"; {seconds(sum(phases['connect'] for phases in known))} s of connecting in all requests together"
+        yield f"{name}: {shown.which}, {len(shown.requests)} requests{events}{connecting if known else ''}." \
+              f"{doubtful_words(shown.doubtful)}"
 
 
 def request_table(compared: Compared, *, detailed: bool) -> Table:

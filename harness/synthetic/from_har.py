@@ -15,12 +15,12 @@ from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
+from harness.analysis.timeline import DATA, DOCUMENT, IMAGE, SCRIPT, STYLE, kind_of_type
 from harness.files.exchange import Exchange, Fate
 from harness.files.har_times import shortest_ms
 from harness.files.host_names import is_host_name
 from harness.files.urls import without_fragment
-from harness.synthetic.shape import TAG, UNKNOWN_MONTH, PageShape, Resource, followed
+from harness.synthetic.shape import TAG, UNKNOWN_MONTH, PageShape, Resource, followed, resource_of
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
@@ -123,33 +123,18 @@ def _with_tags(resources: Sequence[Resource]) -> list[Resource]:
 def _resource(index: int, entry: Exchange, parent: int | None, redirect_to: int | None,
               first: datetime | None) -> Resource:
     """Return the figures of one request; `first` is when the first of the page was asked for."""
-    parts = urlsplit(entry.request.url)
-    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    mime_type, _, rest = entry.answer.mime_type.partition(";")
-    charset = rest.lower().partition("charset=")[2].strip(" \"'")
     size = next((size for size in (entry.answer.body_bytes, entry.answer.content_bytes) if size >= 0), 0)
-    start_ms = (entry.started - first).total_seconds() * 1000 if entry.started and first else 0.0
-    start = max(0, round(start_ms))
-    mime_type = mime_type.strip().lower()
-    if mime_type.startswith("image/") and size < SMALLEST_PICTURE:
-        mime_type = "image/gif"
-    kind = DOCUMENT if index == 0 else _kind(mime_type)
-    return Resource(index, parts.hostname or "", parts.scheme, _word(mime_type), _word(charset), size, len(target),
-                    parent, redirect_to, start, start + round(entry.time_ms or 0.0), kind)
-
-
-def _word(text: str) -> str | None:
-    """Return what a page-shape file can hold in a column, None for anything else: nothing, line ends, other scripts."""
-    return text if text.isascii() and text.isprintable() and text else None
+    start = max(0, round((entry.started - first).total_seconds() * 1000)) if entry.started and first else 0
+    found = resource_of(entry.request.url, entry.answer.mime_type, index=index, size_bytes=size, parent=parent,
+                        redirect_to=redirect_to, start_ms=start, end_ms=start + round(entry.time_ms or 0.0), kind=DATA)
+    mime_type = found.mime or ""
+    is_pixel = mime_type.startswith("image/") and size < SMALLEST_PICTURE
+    return replace(found, mime="image/gif" if is_pixel else found.mime,
+                   kind=DOCUMENT if index == 0 else _kind(mime_type))
 
 
 def _kind(mime_type: str) -> str:
     """Return what an answer of this type is most often asked for as (one of harness.synthetic.shape.KINDS)."""
-    main, _, sub = mime_type.partition("/")
-    if main in ("image", "font") or "font" in sub:
-        return IMAGE if main == "image" else FONT
-    if main in ("audio", "video"):
-        return MEDIA
-    if "javascript" in sub or "ecmascript" in sub:
-        return SCRIPT
-    return {"text/css": STYLE, "text/html": DOCUMENT}.get(mime_type, DATA)
+    if mime_type.startswith("image/"):
+        return IMAGE
+    return kind_of_type(mime_type) or {"text/css": STYLE, "text/html": DOCUMENT}.get(mime_type, DATA)

@@ -30,7 +30,18 @@ from harness.files.headers import header_in
 from harness.files.load_parts import Initiator
 from harness.files.urls import without_fragment
 from harness.mirror.recording import Recording
-from harness.synthetic.shape import EVENT, INLINE, PARSED, PRIORITIES, TAG, PageShape, Resource, followed
+from harness.synthetic.shape import (
+    EVENT,
+    INLINE,
+    PARSED,
+    PRIORITIES,
+    TAG,
+    PageShape,
+    Resource,
+    followed,
+    path_of,
+    resource_of,
+)
 from harness.system.untrusted import read_untrusted
 
 LONG_MS = 50.0
@@ -111,8 +122,10 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
     resources = []
     for number, request in enumerate(seen):
         said = request.initiator
-        resource = replace(
-            _resource(request), index=number, redirect_to=redirected_to.get(number),
+        resource = resource_of(
+            request.url, request.mime_type, index=number, redirect_to=redirected_to.get(number),
+            size_bytes=request.body_bytes, start_ms=round(request.start), end_ms=round(request.end),
+            kind=DATA if _is_synchronous(request) else request.kind,
             after_load=_is_after_load(request, far.plt_ms, details.loading_ms),
             blocking=_is_synchronous(request) or (request.kind == SCRIPT and said is not None and said.blocking))
         if said is not None and said.priority in PRIORITIES:
@@ -205,10 +218,9 @@ class _Loads:
             return False
         if text is None:
             return True
-        lines, parts = self._lines[without_fragment(document.url)], urlsplit(request.url)
+        lines, path = self._lines[without_fragment(document.url)], path_of(request.url)
         at = lines[min(place[1], len(lines) - 1)] + place[2]
-        path = parts.path + (f"?{parts.query}" if parts.query else "")
-        name = path if len(path) > 1 else f"//{parts.netloc}"
+        name = path if len(path) > 1 else f"//{urlsplit(request.url).netloc}"
         around = text[max(0, at - NEARBY):at + NEARBY]
         return name in around or escape(name) in around
 
@@ -309,18 +321,6 @@ def _caused(resource: Resource, found: _Found, parent: int, effect: TimedRequest
     if not found.at_once:
         work_ms, idle_ms = _between(found.near_ms, effect, near, resource.after_load)
     return replace(resource, parent=parent, way=found.way, offset=found.offset, work_ms=work_ms, idle_ms=idle_ms)
-
-
-def _resource(request: TimedRequest) -> Resource:
-    """Return what a resource's own request says of it."""
-    url = urlsplit(request.url)
-    mime, _, charset = request.mime_type.partition(";")
-    path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-    return Resource(
-        index=0, host=url.hostname or "", scheme=url.scheme, mime=mime.strip().lower() or None,
-        charset=charset.partition("charset=")[2].strip("\"' ").lower() or None, size_bytes=request.body_bytes,
-        path_chars=len(path), parent=None, redirect_to=None, start_ms=round(request.start),
-        end_ms=round(request.end), kind=DATA if _is_synchronous(request) else request.kind)
 
 
 def _between(distance: float, effect: TimedRequest | None, near: Timeline, after_load: bool) -> tuple[int, int]:

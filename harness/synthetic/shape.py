@@ -13,7 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -205,6 +206,27 @@ def followed(requests: Iterable[tuple[str, str]]) -> dict[int, int]:
         if target:
             waiting[without_fragment(target)].append(number)
     return found
+
+
+def path_of(url: str) -> str:
+    """Return path and query of a URL, ``/`` when it has none."""
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def resource_of(url: str, mime_type: str, **known: Any) -> Resource:
+    """Return a resource by its URL, its Content-Type, and what else is `known` of it; nothing caused it so far."""
+    parts = urlsplit(url)
+    mime, _, rest = mime_type.lower().partition(";")
+    charset = rest.partition("charset=")[2].strip("\"' ")
+    return Resource(**{"host": parts.hostname or "", "scheme": parts.scheme, "mime": _column(mime.strip()),
+                       "charset": _column(charset), "path_chars": len(path_of(url)), "parent": None,
+                       "redirect_to": None} | known)
+
+
+def _column(text: str) -> str | None:
+    """Return what a page-shape file can hold in a column, None for anything else: nothing, line ends, other scripts."""
+    return text if text.isascii() and text.isprintable() and text else None
 
 
 def over_tls(shape: PageShape) -> PageShape:

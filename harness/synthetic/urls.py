@@ -7,6 +7,7 @@ import hashlib
 from itertools import count
 
 from harness.synthetic.plan import NodeKind, PagePlan
+from harness.synthetic.shape import path_of
 
 EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "text/css": ".css", "text/plain": ".txt",
               "application/json": ".json", "application/x-shockwave-flash": ".swf", "text/html": ".html"}
@@ -31,18 +32,12 @@ def make_paths(plan: PagePlan, page_url: str, seed: int, taken: set[tuple[str, s
         tries = (_path(f"{seed} {page_url} {resource.index} {number}",
                        max(resource.path_chars, LEAST_OF_ANOTHER if number else 1), name,
                        _extension(plan, resource.index)) for number in count())
-        path = page_path(page_url) if resource.index == 0 else next(tries)
+        path = path_of(page_url) if resource.index == 0 else next(tries)
         while (resource.host, path) in taken:
             path = next(tries)
         taken.add((resource.host, path))
         paths.append(path)
     return paths
-
-
-def page_path(url: str) -> str:
-    """Return path and query of a page's URL, ``/`` when it has none."""
-    _, mark, rest = url.split("://", 1)[1].partition("/")
-    return mark + rest or "/"
 
 
 def _extension(plan: PagePlan, index: int) -> str:

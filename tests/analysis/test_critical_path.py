@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.causes import CLOCK_MS, dependencies
-from harness.analysis.what_if import SharedLink, saved_ms
+from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
 from tests.support.critical_paths import RTT_MS, path_of, saving, timeline
 from tests.support.made_har import PAGE, MadeLoad
 
@@ -41,6 +41,6 @@ def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeL
     steps = path_of(load)
     found = timeline(load)
     link = SharedLink(bw_mbit)
-    assert saved_ms(found, dependencies(found), RTT_MS, link=link) <= load.plt_ms + CLOCK_MS
+    assert saved_ms(found, dependencies(found), Circumstances(RTT_MS, link=link)) <= load.plt_ms + CLOCK_MS
     on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
     assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"

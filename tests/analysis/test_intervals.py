@@ -82,6 +82,6 @@ def test_pairs_are_runs_that_count_in_both(tmp_path: Path) -> None:
     client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=6)
     add_load(client, NEWS, 10, 2, 1, 31000, valid=False, why_not=["SYN retransmitted: 2"])
     add_load(client, NEWS, 10, 4, 0, None)
-    assert selected(client).row(PAGE, 20).pairs == ([1061, 1063, 1065], [1041, 1043, 1045])
-    assert selected(client, "last").row(PAGE, 20).pairs == (
+    assert selected(client).by_place[PAGE, 20].pairs == ([1061, 1063, 1065], [1041, 1043, 1045])
+    assert selected(client, "last").by_place[PAGE, 20].pairs == (
         [1161, 1163, 1000, 1165], [1141, 1143, 1144, 1145])

@@ -48,7 +48,7 @@ def test_it_is_the_median_of_those_it_was_chosen_from(tmp_path: Path, gone: tupl
     shown, compared = shown_load(row.off), compare_loads(row)
     assert shown is not None
     assert compared is not None
-    assert (shown.load.run, shown.among, shown.loads) == (run, among, 5)
+    assert (shown.load.run, shown.among, len(shown.cell.loads)) == (run, among, 5)
     assert (shown.explanation is None) == (gone == ALL_HARS)
     others = [compared.loads[0], *(bar.shown for bar in explained_loads([row]))]
     assert {each.load.run for each in others if each} == {shown.load.run}

@@ -112,24 +112,24 @@ def test_every_strategy_waits_for_its_own_lookups(names: Names) -> None:
     with running_server(["127.0.0.1"]) as port:
         names.hosts["met-once.test"] = [("127.0.0.1", port)]
         asked = []
-        for strategy in [*OWN, *OWN]:
-            strategy.measure("met-once.test", port, WAIT_S)
+        for measure in [*OWN.values(), *OWN.values()]:
+            measure("met-once.test", port, WAIT_S)
             asked.append(len(names.asked))
     assert asked == [1, 2, 3, 3, 3, 4]
 
 
 def test_every_strategy_reaches_a_server_and_tells_of_one_that_is_not_there() -> None:
     with running_server() as port, open_peers() as peers, refusing() as (_, closed):
-        for strategy in [*OWN, *peers]:
+        for name, measure in (OWN | peers).items():
             with same_descriptors():
                 # No name: trio keeps the thread that looked one up for a while.
-                sample = strategy.measure("127.0.0.1", port, WAIT_S, REQUEST)
-                assert sample.address == "127.0.0.1", strategy.name
+                sample = measure("127.0.0.1", port, WAIT_S, REQUEST)
+                assert sample.address == "127.0.0.1", name
                 assert sample.first_byte_s is not None
-                assert 0 <= sample.connect_s <= sample.first_byte_s, strategy.name
+                assert 0 <= sample.connect_s <= sample.first_byte_s, name
                 with pytest.raises(OSError, match=r"\w"):
-                    strategy.measure("127.0.0.1", closed, WAIT_S, REQUEST)
-    assert {strategy.name for strategy in peers} >= {"asyncio", "aiohappyeyeballs", "anyio", "trio"}
+                    measure("127.0.0.1", closed, WAIT_S, REQUEST)
+    assert {*peers} >= {"asyncio", "aiohappyeyeballs", "anyio", "trio"}
 
 
 @pytest.mark.parametrize("peer", IN_LOOPS)

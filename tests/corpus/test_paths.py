@@ -13,14 +13,14 @@ import pytest
 
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import critical_path
-from harness.analysis.what_if import SharedLink, saved_ms
+from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
 from tests.support.rows import timeline_of
 
 LOADS = [json.loads(line) for line in (Path(__file__).parent / "paths.jsonl").read_text().splitlines()]
 
 
 def settings_of(circumstances: str) -> dict[str, Any]:
-    """Return what saved_ms is told of the circumstances: "link=4/all"."""
+    """Return the circumstances in words of their own: "link=4/all"."""
     found: dict[str, Any] = dict(each.split("=") for each in circumstances.split())
     if "small_client_hello" in found:
         found["small_client_hello"] = found["small_client_hello"] == "True"
@@ -36,5 +36,5 @@ def test_its_path_and_what_tfo_saves_are_those_beside_it(load: dict[str, Any]) -
     graph = dependencies(timeline)
     assert [f"{step.kind} {step.start_ms:g}-{step.end_ms:g} {step.url}"
             for step in critical_path(timeline, graph)] == load["path"]
-    assert {key: round(saved_ms(timeline, graph, 100, **settings_of(key)), 3) for key in load["saved_ms"]} == \
-        load["saved_ms"]
+    assert {key: round(saved_ms(timeline, graph, Circumstances(100, **settings_of(key))), 3)
+            for key in load["saved_ms"]} == load["saved_ms"]

@@ -3,9 +3,11 @@
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from experiments import cores
 from experiments.cores import CoreTimes, read_core, wake_ups
 from harness.system.pressure import MS_PER_TICK
 
@@ -17,8 +19,11 @@ intr 1
 
 
 @pytest.mark.parametrize(("core", "idle_ticks", "steal_ticks"), [(0, 81, 3), (1, 729, 27)])
-def test_times_of_a_core(core: int, idle_ticks: int, steal_ticks: int) -> None:
-    times = read_core(core, STAT)
+def test_times_of_a_core(core: int, idle_ticks: int, steal_ticks: int, tmp_path: Path,
+                         monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "stat").write_text(STAT)
+    monkeypatch.setattr(cores, "STAT", tmp_path / "stat")
+    times = read_core(core)
     assert (times.idle_ms, times.steal_ms) == (idle_ticks * MS_PER_TICK, steal_ticks * MS_PER_TICK)
 
 

@@ -47,10 +47,10 @@ class Ran:
     selection: Selection
 
     def plt_ms(self, tfo: int) -> float:
-        return statistics.median(self.selection.row(sanitise(CHAIN), RTT_MS).cells[tfo].plts_ms)
+        return statistics.median(self.selection.by_place[sanitise(CHAIN), RTT_MS].cells[tfo].plts_ms)
 
     def record(self, tfo: int) -> LoadRecord:
-        [load] = self.selection.row(sanitise(CHAIN), RTT_MS).cells[tfo].loads
+        [load] = self.selection.by_place[sanitise(CHAIN), RTT_MS].cells[tfo].loads
         assert load.record is not None
         return load.record
 
@@ -111,7 +111,7 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
     assert {record.network for record in (off, on)} == {"loopback"}
     assert (real.plt_ms(0) - real.plt_ms(1)) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
     assert real.plt_ms(1) / RTT_MS >= CHAIN_HOSTS, "a round trip for each request"
-    found = real.selection.row(sanitise(CHAIN), RTT_MS).prediction
+    found = real.selection.by_place[sanitise(CHAIN), RTT_MS].prediction
     assert found is not None
     assert found.handshakes == (CHAIN_HOSTS, CHAIN_HOSTS)
     assert (found.off_ms - found.predicted_ms) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)

@@ -6,7 +6,8 @@ import pytest
 
 from harness.files.exchange import Phases
 from harness.netlog.connections import Connection
-from harness.netlog.load import HttpTransaction, NetLog
+from harness.netlog.load import NetLog
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import Silence, silences
 
 CONNECTION = Connection(1, "a.test:80", "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])

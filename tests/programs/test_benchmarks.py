@@ -69,7 +69,7 @@ def test_a_folder_without_results_is_told_in_a_line(name: str, tmp_path: Path) -
 
 def test_without_undisturbed_loads_no_stall_has_a_known_cost(capsys: pytest.CaptureFixture[str]) -> None:
     """Its whole page load time stood there: 1100 ms of a stall of 100 ms."""
-    assert disturbed.report([disturbed.Disturbed("renderer", 5.0, 100.0, 1100.0, [], made_record())], 100.0) == 1
+    assert disturbed.report([disturbed.Disturbed("renderer", made_record(plt_ms=1100.0), [])], 100.0) == 1
     assert "1100" not in capsys.readouterr().out
 
 

@@ -37,13 +37,13 @@ class FirstVisit:
     @property
     def record(self) -> LoadRecord:
         """The measured load with TFO."""
-        [load] = self.selection.row(sanitise(CHAIN[0]), RTT_MS).on.loads
+        [load] = self.selection.by_place[sanitise(CHAIN[0]), RTT_MS].on.loads
         assert load.record is not None
         return load.record
 
     def plt_ms(self, tfo: int) -> float:
         """Median page load time."""
-        return statistics.median(self.selection.row(sanitise(CHAIN[0]), RTT_MS).cells[tfo].plts_ms)
+        return statistics.median(self.selection.by_place[sanitise(CHAIN[0]), RTT_MS].cells[tfo].plts_ms)
 
     @property
     def saved_rtts(self) -> float:
@@ -87,6 +87,6 @@ def test_so_many_round_trips_are_saved(visits: dict[str, FirstVisit], mode: str)
     """One for each connection of the chain that knew a cookie, against the loads without TFO of the same experiment."""
     found = visits[mode]
     assert found.saved_rtts == pytest.approx(SAVED[mode], abs=TOLERANCE)
-    prediction = found.selection.row(sanitise(CHAIN[0]), RTT_MS).prediction
+    prediction = found.selection.by_place[sanitise(CHAIN[0]), RTT_MS].prediction
     assert prediction is not None
     assert (prediction.off_ms - prediction.predicted_ms) / RTT_MS == pytest.approx(SAVED[mode], abs=TOLERANCE)

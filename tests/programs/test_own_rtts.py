@@ -63,7 +63,7 @@ def measure(base: Path) -> Measured:
     done = experiment(base, "--testruns", "2", "--rtt", "recorded")
     assert "40 to 240 ms wanted, as recorded, each within" in done.stdout
     selection = select(read_results(base / "client"), "load")
-    prediction = selection.row(sanitise(PAGE), MEDIAN_MS).prediction
+    prediction = selection.by_place[sanitise(PAGE), MEDIAN_MS].prediction
     assert prediction is not None
     return Measured(base, selection, prediction)
 

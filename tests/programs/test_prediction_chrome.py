@@ -51,7 +51,7 @@ def assert_explained(results: Results, url: str, http: str, again: Path) -> None
 def difference_percent(results: Results, url: str) -> float:
     """Return by how much the prediction is off; the handshakes must be right."""
     assert_handshakes(results, url, {**HANDSHAKES, KEPT: 1}[url])
-    prediction = select(results, "load").row(sanitise(url), RTT_MS).prediction
+    prediction = select(results, "load").by_place[sanitise(url), RTT_MS].prediction
     assert prediction is not None
     assert prediction.measured_ms is not None
     return (prediction.predicted_ms - prediction.measured_ms) / prediction.measured_ms * 100
@@ -75,7 +75,7 @@ def test_tfo_saves_the_round_trip_of_each_handshake_on_the_way(results: Results)
     """CHAIN: each script is found by the one before, on another server, so no handshake hides behind another."""
     check_rtts(next(load.record.environment.measured_rtt_ms for load in results.loads
                     if load.record and load.record.environment), nominal_ms=RTT_MS)
-    row = select(results, "load").row(sanitise(CHAIN), RTT_MS)
+    row = select(results, "load").by_place[sanitise(CHAIN), RTT_MS]
     assert row.off.median_ms is not None
     assert row.on.median_ms is not None
     expected_ms = HANDSHAKES[CHAIN] * RTT_MS

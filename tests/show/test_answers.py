@@ -34,7 +34,8 @@ def add(client: Path, stand_ins: Sequence[str] = (), runs: Sequence[int] = (1, 2
 
     The URLs in `stand_ins` were answered by stand-ins; `change` is made to what is known of the answers.
     """
-    answers = tuple(ReceivedAnswer(url, "stand-in" if url in stand_ins else "exact", critical=critical) for url in URLS)
+    answers = tuple(ReceivedAnswer(url, "stand-in" if url in stand_ins else "exact",
+                                   critical=url != ASIDE if critical is None else critical) for url in URLS)
     counted = change(ReceivedAnswers(len(URLS) - len(stand_ins), len(stand_ins), 0, 0, answers))
     for run in runs:
         for tfo in (0, 1):

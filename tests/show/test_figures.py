@@ -34,7 +34,7 @@ NEWS_PAGE, POLL = "httpwww.news.example", "http://poll.test/"
 
 
 def draw(client: Path, page: str = NEWS_PAGE, rtt_ms: float = 20) -> Figure:
-    figure = draw_requests(selected(client).row(page, rtt_ms))
+    figure = draw_requests(selected(client).by_place[page, rtt_ms])
     assert figure is not None
     figure.canvas.draw()
     return figure
@@ -93,7 +93,8 @@ def test_the_small_print_says_which_loads_and_what_a_lone_bar_is(tmp_path: Path)
     for run, plt_ms in enumerate((5000, 900, 1100, 1000, 3000)):
         add_load(tmp_path, NEWS, 10, run, 0, plt_ms)
     one = draw(tmp_path).get_supxlabel()
-    assert "TFO off: run 3, the lower median of 4 loads, 5 requests. TFO on: no load to draw" in one
+    assert "TFO off: run 3, the lower median of 4 loads, 5 requests, load event after 1.000 s" in one
+    assert "TFO on: no load to draw" in one
     assert one.endswith("\nIndex: order of start."), "there is nothing beside which a bar could be alone"
     both = draw(make_client(tmp_path / "both", delays_ms=[10], urls=[NEWS])).get_supxlabel()
     assert "a lone bar is what the other load did not request, or not get to its end." in both

@@ -1,12 +1,11 @@
 """The critical path of a made load, and what TFO saves of it."""
 
 from itertools import pairwise
-from typing import Any
 
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import KINDS, Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.analysis.what_if import saved_ms
+from harness.analysis.what_if import Circumstances, saved_ms
 from tests.support.made_har import MadeLoad
 
 RTT_MS = 100
@@ -31,6 +30,6 @@ def assert_whole(steps: list[Step], plt_ms: float) -> None:
     assert all(step.length_ms > 0 and step.kind in KINDS for step in steps)
 
 
-def saving(load: MadeLoad, **settings: Any) -> float:
+def saving(load: MadeLoad) -> float:
     found = timeline(load)
-    return saved_ms(found, dependencies(found), RTT_MS, **settings)
+    return saved_ms(found, dependencies(found), Circumstances(RTT_MS))
