@@ -38,6 +38,12 @@ def test_md5_is_of_the_path_with_its_slash() -> None:
     assert md5_name(LONG) == "0c0f32cba354829aae394f5332466664"    # printf %s /aaa...a | md5sum
 
 
+@pytest.mark.parametrize("bare", ["?", "#", "?#"])
+def test_a_bare_end_is_dropped_before_hashing(bare: str) -> None:
+    assert md5_name(LONG + bare) == md5_name(LONG)
+    assert md5_name(LONG + "?b" + bare) != md5_name(LONG)
+
+
 def test_reading_order_is_plain_then_md5_then_decoded() -> None:
     assert names("/a%20b?c") == ["a%20b?c", md5_name("/a%20b?c"), "a b?c", md5_name("/a b?c"),
                                   "a%20b_c"]

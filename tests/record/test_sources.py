@@ -33,6 +33,19 @@ def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
         assert source.answer_body(f"{PAGE}shared") == b"both"
 
 
+@pytest.mark.parametrize(("asked", "got"), [
+    ("http://a.test/b?t=1400000000000&r=0.5", b"beacon"), ("https://a.test/b?t=1400000000000&r=0.5", b"beacon"),
+    ("http://a.test/c?a=1&b=2&x=9", b"near"), ("https://a.test/c?a=1&b=2", b"near"),
+    ("http://a.test/sans.woff2?v=4", b"sans"), ("http://a.test/other.woff2", None), ("http://b.test/", None)])
+def test_what_is_most_alike_stands_in(asked: str, got: bytes | None, tmp_path: Path) -> None:
+    """By the rules of the replay (tests/corpus/replay), and https for http."""
+    answers = {"b?t=1363082400123&r=0.123": b"beacon", "c?a=1&b=2": b"near", "c?a=1&b=3&d=4": b"far",
+               "sans.woff?v=4": b"sans"}
+    source = read_source(write_warc(tmp_path / "x.warc", *(("response", f"{PAGE}{target}", OK, [], body)
+                                                           for target, body in answers.items())))
+    assert source.answer_body(asked) == got
+
+
 @pytest.mark.parametrize(("headers", "found"), [
     ((CORS, EMPTY), False), ((("HX-Request", "true"),), True), ((CORS,), True)])
 def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str, str], ...], found: bool,
