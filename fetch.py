@@ -44,7 +44,8 @@ from harness.record.recorder import (
 )
 from harness.record.sources.brought import Figures
 from harness.record.sources.reader import KINDS
-from harness.record.sources.source import Source, list_pages, say_left_out, source_file, web_archive
+from harness.record.sources.served import ServedSource
+from harness.record.sources.source import say_left_out, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint
@@ -82,8 +83,7 @@ def main() -> int:
         archive = WebArchive(options.as_of, options.archive) if options.as_of else None
         with web_archive(archive) if archive else contextlib.nullcontext() as asked:
             return record_pages(options, list_file, asked)
-    wanted = [page.url for page in read_pages(list_file)] if list_file.exists() else None
-    with source_file(options.source, wanted, lambda brought: list_pages(list_file, brought)) as (brought, source):
+    with source_file(options.source, list_file) as (brought, source):
         if brought.figures is not None:
             return make_synthetic(options, brought.figures)
         return record_pages(options, list_file, source)
@@ -97,7 +97,7 @@ def recording_named(directory: Path, name: str) -> PageFiles | None:
     return files if files.mirror.is_dir() and files.fetchlog.is_dir() else None
 
 
-def record_pages(options: argparse.Namespace, list_file: Path, source: Source | None) -> int:
+def record_pages(options: argparse.Namespace, list_file: Path, source: ServedSource | None) -> int:
     """Record the list's pages from `source` or, without one, from the Internet; return the exit status."""
     pages = read_pages(list_file)
     require_recordable(list_file, pages)
@@ -146,15 +146,15 @@ def check(list_file: Path) -> int:
     return 2 if breaches else 0
 
 
-def visit_settings(options: argparse.Namespace, source: Source | None) -> VisitSettings:
+def visit_settings(options: argparse.Namespace, source: ServedSource | None) -> VisitSettings:
     """Return how each page is visited. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
     browser = program.find_browser()
     key = trusted_key(options.ca) if options.ca else None
     return VisitSettings(
         url="", binary=browser.binary, driver=browser.driver,
-        rules=source.served.rules if source else rules(options.remap, remaps),
-        trusted_key=source.served.trusted_key if source else key, shim=str(program.require_shim()) if source else "",
+        rules=source.rules if source else rules(options.remap, remaps),
+        trusted_key=source.trusted_key if source else key, shim=str(program.require_shim()) if source else "",
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)
 

@@ -34,8 +34,7 @@ from harness.files.exchange import (
     Request,
     fate_of,
 )
-from harness.files.har_form import OwnEntry, Posted, pairs_of
-from harness.files.har_times import handshake_ms, time_ms
+from harness.files.har_form import OwnEntry, Posted, handshake_ms, pairs_of, time_ms
 from harness.files.headers import Headers, length_in
 from harness.files.moments import EPOCH, moment_of
 
@@ -181,13 +180,13 @@ def from_har(found: Any, page: str = "") -> Exchange:
         head_bytes=response.own_head_bytes, partial=entry.partial, early_hints=pairs_of(response.early_hints),
         arrivals=tuple(entry.arrivals),
         messages=tuple(map(_read_message, entry.messages)) if isinstance(entry.messages, list) else None)
-    times = {name: time_ms(entry.timings.get(name)) for name in Phases.__struct_fields__}
     return Exchange(
         page=page,
         request=Request(request.method.upper(), request.url, pairs_of(request.headers), posted_body(request.posted),
                         request.posted.sha256),
         answer=answer, started=moment_of(entry.started), time_ms=time_ms(entry.time),
-        phases=Phases(**{name: UNKNOWN if time is None else time for name, time in times.items()}),
+        phases=Phases(**{name: UNKNOWN if (ms := time_ms(entry.timings.get(name))) is None else ms
+                         for name in Phases.__struct_fields__}),
         handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, answer.protocol),
         connection=entry.connection, address=entry.address, error=entry.error,
         fate=fate_of(request.url, entry.error, answered=bool(answer.status), late=entry.after_load),

@@ -25,35 +25,12 @@ class BodyHash:
     masked_sha256: str = ""
 
 
-class BodyHasher:
-    """Computes the hash of a body that comes in pieces."""
-
-    def __init__(self) -> None:
-        self._whole = hashlib.sha256()
-        self._beginning = bytearray()
-        self._size = 0
-
-    def update(self, piece: bytes) -> None:
-        """Take the next piece."""
-        self._whole.update(piece)
-        self._size += len(piece)
-        if self._size <= LARGEST_MASKED:
-            self._beginning += piece
-
-    def result(self) -> BodyHash | None:
-        """Return the hash; None for a request without a body."""
-        if not self._size:
-            return None
-        if self._size > LARGEST_MASKED:
-            return BodyHash(self._whole.hexdigest())
-        return BodyHash(self._whole.hexdigest(), hashlib.sha256(mask_body(bytes(self._beginning))).hexdigest())
-
-
 def hash_body(body: bytes) -> BodyHash | None:
     """Return the hash of a whole body; None for an empty one."""
-    hasher = BodyHasher()
-    hasher.update(body)
-    return hasher.result()
+    if not body:
+        return None
+    masked = hashlib.sha256(mask_body(body)).hexdigest() if len(body) <= LARGEST_MASKED else ""
+    return BodyHash(hashlib.sha256(body).hexdigest(), masked)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from pathlib import Path
 
 from harness.errors import shortened
@@ -12,14 +11,6 @@ from harness.mirror.exchanges import PageExchanges
 from harness.mirror.paths import list_files, open_file
 
 CHUNK_BYTES = 2**20
-
-
-class State(Enum):
-    """What has become of a body since it was recorded; the value says it in words."""
-
-    AS_RECORDED = "as recorded"
-    MISSING = "missing"
-    CHANGED = "not as recorded"
 
 
 def list_bodies(mirror: Path) -> dict[str, Body]:
@@ -37,28 +28,30 @@ def damage(bodies: Mapping[str, Body], mirror: Path) -> str:
     """Return in words which of the recorded `bodies` are missing from the mirror or are others now, "" when none is."""
     directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        states = {name: _state(directory, body) for name, body in bodies.items()}
+        states = {name: _is_as_recorded(directory, body) for name, body in bodies.items()}
     finally:
         os.close(directory)
-    found = {what: [name for name, state in states.items() if state is what] for what in (State.MISSING, State.CHANGED)}
+    found = {what: [name for name, state in states.items() if state is what] for what in (None, False)}
     return "; ".join(f"{len(names)} of {len(bodies)} bodies of {mirror.name}/ {'is' if len(names) == 1 else 'are'} "
-                     f"{what.value}, first {shortened(names[0])}" for what, names in found.items() if names)
+                     f"{'missing' if what is None else 'not as recorded'}, first {shortened(names[0])}"
+                     for what, names in found.items() if names)
 
 
-def _state(directory: int, recorded: Body) -> State:
+def _is_as_recorded(directory: int, recorded: Body) -> bool | None:
+    """Say whether a body is what was recorded, None where it is missing."""
     try:
         descriptor = open_file(directory, recorded.file)
     except OSError:
-        return State.MISSING
+        return None
     with os.fdopen(descriptor, "rb") as file:
         if recorded.bytes not in (None, os.fstat(descriptor).st_size):
-            return State.CHANGED
+            return False
         if not recorded.sha256:
-            return State.AS_RECORDED
+            return True
         digest = hashlib.sha256()
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
-    return State.AS_RECORDED if digest.hexdigest() == recorded.sha256 else State.CHANGED
+    return digest.hexdigest() == recorded.sha256
 
 
 def body_in(mirror: Path, name: str) -> Body:

@@ -27,7 +27,6 @@ class Manifest:
     """
 
     source: str = "recorded"
-    seed: int | None = None
     note: str = ""
     user_agents: Mapping[str, str] = field(default_factory=dict)
     bodies: Mapping[str, Body] = field(default_factory=dict)
@@ -56,7 +55,7 @@ def manifest_of(content: Mapping[str, Any]) -> Manifest:
     """Return the manifest with this content. Raises ValueError, TypeError, KeyError, AttributeError for nonsense."""
     bodies = {str(name): Body(str(name), int(body["bytes"]), str(body["sha256"]))
               for name, body in content.get("bodies", {}).items()}
-    return Manifest(str(content.get("source", "recorded")), content.get("seed"), str(content.get("note", "")),
+    return Manifest(str(content.get("source", "recorded")), str(content.get("note", "")),
                     _user_agents(content), bodies, content)
 
 

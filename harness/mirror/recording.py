@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.errors import InputError
 from harness.files.exchange import Body, Place, place_of
 from harness.files.hack_dns import SCHEMES
-from harness.files.har_times import shortest_ms
+from harness.files.har_form import shortest_ms
 from harness.files.pages import PageFiles
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, Recorded, is_answered
@@ -59,11 +59,7 @@ class Recording:
         For a host that has files but is in no log this is not known: then it is both, if the recording has any https.
         """
         known = tuple(scheme for scheme in SCHEMES if (scheme, host) in self.answers or (scheme, host) in self.live)
-        return known or (SCHEMES if self._has_https else SCHEMES[:1])
-
-    @cached_property
-    def _has_https(self) -> bool:
-        return any(scheme == "https" for scheme, _ in self.answers)
+        return known or (SCHEMES if any(scheme == "https" for scheme, _ in self.answers) else SCHEMES[:1])
 
     @property
     def each(self) -> Iterator[Recorded]:

@@ -25,14 +25,13 @@ from harness.files.pages import PageFiles
 from harness.files.urls import split_url, without_fragment
 from harness.mirror.bodies import body_in
 from harness.mirror.importing import complete
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
+from harness.mirror.manifest import MANIFEST, read_manifest
 from harness.mirror.paths import md5_name, mirror_file, write_file
 from harness.mirror.recording import read_whole
 from harness.system.atomic import move
 from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
 from harness.system.signals import ENDING_SIGNALS
-from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 HIDDEN = re.compile(r"\.(.+)\.recording-[0-9a-f]{8}", re.ASCII)
 ENDS = ("mirror", "fetchlog")
@@ -76,15 +75,11 @@ class Store:
         it: what is added would be written to where that leads.
         """
         mirror, fetchlog = self._ends
-        try:
-            manifest = read_untrusted_json(fetchlog / MANIFEST)
-            if manifest["source"] != "recorded" or manifest["format"] != MANIFEST_FORMAT:
-                raise ValueError("made by another program")
-            self.pages = list(manifest["pages"])
-            self._notes = str(manifest.get("note", "")).split(NEXT_NOTE)
-        except (UnreadableFileError, ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to ({error}); "
-                             "record it without --append") from None
+        manifest = read_manifest(fetchlog, [])
+        if manifest.source != "recorded" or not isinstance(pages := manifest.content.get("pages"), list):
+            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to; record it without "
+                             "--append")
+        self.pages, self._notes = pages, manifest.note.split(NEXT_NOTE)
         try:
             for existing, copy in ((mirror, self.mirror), (fetchlog, self.fetchlog)):
                 shutil.copytree(existing, copy, ignore=_refuse_links, dirs_exist_ok=True)

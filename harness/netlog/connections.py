@@ -45,7 +45,7 @@ class Connection:
 
     `connect_ms` runs from connect() to its success, None when it failed or never ended; over QUIC that is the whole
     handshake, `ssl`, too, as far as requests had to wait for it. `requests` counts the requests sent on it; `jobs` are
-    the stream jobs it was handed to. `backup` marks the second try Chrome makes after 250 ms.
+    the stream jobs it was handed to.
     `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake (with early data, the end is
     when requests can be sent), `received` when bytes came, `sent` when they went.
     """
@@ -59,7 +59,6 @@ class Connection:
     start: int = NEVER
     connect_ms: float | None = None
     error: int = 0
-    backup: bool = False
     jobs: list[int] = field(default_factory=list)
     ssl: tuple[int, int] | None = None
     received: list[int] = field(default_factory=list)
@@ -107,7 +106,6 @@ class _Job:
 
     id: int
     group: str = ""
-    backup: bool = False
     start: int | None = None
     end: int = 0
     error: int = 0
@@ -121,11 +119,6 @@ class _Job:
         return NameResolution(self.id, name, self.start, self.end, self.error, tuple(dict.fromkeys(self.addresses)))
 
 
-def _created(job: _Job, event: Event) -> None:
-    if not job.group:
-        job.group, job.backup = str(event.params.get("group_id", "")), bool(event.params.get("backup_job", False))
-
-
 def _tries(job: _Job, event: Event) -> None:
     job.end = job.end or event.tick
     job.addresses.append(str(event.params.get("address", "")))
@@ -137,7 +130,8 @@ def _gave_up(job: _Job, event: Event) -> None:
 
 
 _OF_JOBS: Readers[_Job] = {
-    ("SOCKET_POOL_CONNECT_JOB_CREATED", POINT): _created,
+    ("SOCKET_POOL_CONNECT_JOB_CREATED", POINT):
+        noting("group", lambda event: str(event.params.get("group_id", "")), first=True),
     ("TCP_CONNECT_JOB_CONNECT", BEGIN): noting("start"),
     ("TCP_CONNECT_JOB_CONNECTOR_CONNECT_START", POINT): _tries,
     ("TCP_CONNECT_JOB_CONNECT", END): _gave_up,
@@ -213,7 +207,7 @@ class Sockets(Subscriber[Connection]):
         tried = [connection for connection in self.found.values() if connection.start != NEVER]
         for connection in tried:
             if job := jobs.found.get(connection.connect_job):
-                connection.name, connection.backup = host_and_port(job.group), job.backup
+                connection.name = host_and_port(job.group)
         return sorted(tried, key=lambda connection: connection.start)
 
 

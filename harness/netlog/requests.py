@@ -20,7 +20,7 @@ from urllib.parse import unquote_to_bytes
 
 from harness.files.exchange import Phases
 from harness.files.har import H2, H3
-from harness.files.headers import EVENT_STREAM, Headers
+from harness.files.headers import EVENT_STREAM, Headers, header_in
 from harness.netlog.bodies import ResponseBody
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
 
@@ -67,7 +67,6 @@ class HttpTransaction:
     body_end: int | None = None
     closed: int | None = None
     net_error: int = 0
-    request_line: str = ""
     request_headers: Headers = ()
     status_line: str = ""
     response_headers: Headers = ()
@@ -148,7 +147,7 @@ class HttpTransaction:
 
     def is_stream(self, *, over: bool) -> bool:
         """Say whether the answer is a stream: of events, or one of unknown length that is not `over`."""
-        length_is_known = any(name.lower() == "content-length" for name, _ in self.response_headers)
+        length_is_known = header_in(self.response_headers, "content-length")
         return self.status == HTTPStatus.OK and (self.mime_type == EVENT_STREAM or not (over or length_is_known))
 
 
@@ -159,12 +158,9 @@ def load_flag(constants: Mapping[str, Any], name: str) -> int:
 
 def mime_type_and_charset(headers: Headers) -> tuple[str, str]:
     """Return the MIME type and charset of a Content-Type header in lower case, "" for what it does not say."""
-    for name, value in headers:
-        if name.lower() == "content-type":
-            charset = next((said for parameter, said in PARAMETER.findall(value)
-                            if parameter.strip().lower() == "charset"), "")
-            return value.partition(";")[0].strip().lower(), charset.strip().strip('"').lower()
-    return "", ""
+    value = header_in(headers, "content-type")
+    charset = next((said for parameter, said in PARAMETER.findall(value) if parameter.strip().lower() == "charset"), "")
+    return value.partition(";")[0].strip().lower(), charset.strip().strip('"').lower()
 
 
 @dataclass
@@ -230,7 +226,6 @@ def _request_head(version: str = "") -> Callable[[HttpTransaction, Event], None]
     """
     def read(hop: HttpTransaction, event: Event) -> None:
         hop.version = version
-        hop.request_line = str(event.params.get("line", "")).rstrip("\r\n")
         hop.request_headers = _headers(event)
     return read
 

@@ -7,6 +7,7 @@ from urllib.parse import urldefrag
 
 from harness.files.exchange import Phases
 from harness.files.har import H2
+from harness.files.headers import header_in
 from harness.netlog.connections import Carriers, Connection, NameResolution
 from harness.netlog.requests import NO_ORIGIN, HttpTransaction, load_flag
 
@@ -51,8 +52,8 @@ def _is_a_workers_navigation(hop: HttpTransaction) -> bool:
     The worker's request is for nothing of its own (Fetch, section 5.4: a new Request has the destination ""); one for
     a frame looks alike, but is for another URL than the page's.
     """
-    headers = {name.lower(): value for name, value in hop.request_headers}
-    return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "empty"
+    return (header_in(hop.request_headers, "sec-fetch-mode") == "navigate"
+            and header_in(hop.request_headers, "sec-fetch-dest") == "empty")
 
 
 def _phases(hop: HttpTransaction, fresh: Connection | None, look_up: NameResolution | None, log_end: int) -> Phases:

@@ -23,7 +23,7 @@ from harness.mirror.store import Store
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.page import PageRecording, evaluate
 from harness.record.sources.restored import restore
-from harness.record.sources.source import Source
+from harness.record.sources.served import ServedSource
 from harness.record.verdict import Verdict, judge
 from harness.record.visit import VISIT, Visit, VisitSettings
 from harness.system.privileges import User, browsing_user, give, invoking_user
@@ -54,7 +54,7 @@ class RecordingOutcome:
 
 
 def record(files: PageFiles, pages: Sequence[Page], settings: VisitSettings, done: Callable[[str], None], *,
-           append: bool = False, note: str = "", source: Source | None = None) -> RecordingOutcome:
+           append: bool = False, note: str = "", source: ServedSource | None = None) -> RecordingOutcome:
     """Record pages and return what came of each; `settings` hold all but the URL of each visit, `done` is told one line
     a page. `source` answers in the place of the Internet, for pages that others recorded.
 
@@ -101,7 +101,7 @@ def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
     return [page for page in pages if page.url not in recorded]
 
 
-def _record_all(pages: Sequence[Page], settings: VisitSettings, store: Store, source: Source | None,
+def _record_all(pages: Sequence[Page], settings: VisitSettings, store: Store, source: ServedSource | None,
                 done: Callable[[str], None]) -> list[tuple[Page, Verdict]]:
     verdicts = []
     for page in pages:
@@ -114,7 +114,8 @@ def _record_all(pages: Sequence[Page], settings: VisitSettings, store: Store, so
     return verdicts
 
 
-def _record_page(settings: VisitSettings, page: Page, store: Store, source: Source | None) -> tuple[Verdict, Visit]:
+def _record_page(settings: VisitSettings, page: Page, store: Store, source: ServedSource | None
+                 ) -> tuple[Verdict, Visit]:
     if source is not None:
         source.begin_page(page.name)
     with _work_dir() as (work_dir, user):

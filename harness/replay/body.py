@@ -17,10 +17,6 @@ ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))",
 SEVERAL = re.compile(r"bytes=[^,]*,.*", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
-class NotSatisfiableError(Exception):
-    """The wanted range lies behind the body's end, or several are wanted at once (a multipart answer): 416."""
-
-
 class OnDisk:
     """A large file, whose bytes are read when they are wanted: as bytes, it has a length and slices."""
 
@@ -101,8 +97,8 @@ def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> range | 
     """Return the part of a body of `size` bytes that a request wants; None when the whole body is to be sent.
 
     Sites that did not say Accept-Ranges when they were recorded send the whole body, and so does every recording that
-    has no headers. With If-Range the part is wanted only of the very body that the client knows. Raises
-    NotSatisfiableError.
+    has no headers. With If-Range the part is wanted only of the very body that the client knows. An empty part: the
+    wanted one lies behind the body's end, or several are wanted at once (a multipart answer).
     """
     text = asked.get("range", "").strip()
     if not text or answer.status != 200 or answer.header("accept-ranges").lower() != "bytes":
@@ -110,7 +106,7 @@ def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> range | 
     if "if-range" in asked and not _is_same(asked["if-range"].strip(), answer):
         return None
     if SEVERAL.fullmatch(text):
-        raise NotSatisfiableError
+        return range(0)
     match = ONE_RANGE.fullmatch(text)
     if match is None:
         return None
@@ -118,9 +114,7 @@ def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> range | 
     if last and int(last) < int(first):
         return None    # no range at all (RFC 9110, section 14.1.1)
     begin, end = (max(0, size - int(suffix)), size) if suffix else (int(first), int(last) + 1 if last else size)
-    if not (span := range(size)[begin:end]):
-        raise NotSatisfiableError
-    return span
+    return range(size)[begin:end]
 
 
 def _is_same(validator: str, answer: Answer) -> bool:

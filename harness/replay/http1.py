@@ -12,7 +12,7 @@ from functools import lru_cache
 from http import HTTPStatus, client
 
 from harness.files.server_log import Early, FoundAs
-from harness.mirror.asked import Asked, BodyHasher, headers_of
+from harness.mirror.asked import Asked, hash_body, headers_of
 from harness.mirror.headers import TOKEN
 from harness.mirror.live import LiveConnection
 from harness.replay.answering import Answering
@@ -40,7 +40,7 @@ class Http1Connection(Answering):
         """What was not taken yet: a part of a request, or the next ones while one is answered."""
         self._request: Request | None = None
         """One whose body is coming: `_left` bytes of it."""
-        self._hasher, self._body_left = BodyHasher(), 0
+        self._body, self._body_left = bytearray(), 0
         self._keeps, self._closes = True, False
         """Whether the client keeps the connection after the present answer, and whether it ends with that."""
 
@@ -101,18 +101,18 @@ class Http1Connection(Answering):
             self._keeps, self._body_left = False, 0       # where the next request would begin is unknown
         if headers.get("expect", "").lower() == "100-continue":
             self._unsent += b"HTTP/1.1 100 Continue\r\n\r\n"
-        self._request, self._hasher = Request(method, target, Asked(headers)), BodyHasher()
+        self._request, self._body = Request(method, target, Asked(headers)), bytearray()
 
     def _take_body(self, request: Request) -> None:
-        piece = bytes(self._came[:self._body_left])
+        piece = self._came[:self._body_left]
         del self._came[:len(piece)]
-        self._hasher.update(piece)
+        self._body += piece
         self._body_left -= len(piece)
         if not self._body_left:
             self._request = None
             site = self._accepted.endpoint.sites.named(request.asked.headers.get("host", ""))
             self._ask(0, site, Request(request.method, request.target,
-                                       Asked(request.asked.headers, self._hasher.result())))
+                                       Asked(request.asked.headers, hash_body(bytes(self._body)))))
 
     def _refuse(self) -> None:
         """Answer what is no request."""

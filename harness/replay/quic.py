@@ -11,7 +11,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from aioquic.asyncio.server import QuicServer
@@ -43,9 +43,16 @@ class QuicPort:
 
         `early` says whether a client may send early data (0-RTT) when it takes up the session that is made now.
         """
-        tickets = _Tickets()
-        server = partial(QuicServer, configuration=self.configuration, session_ticket_fetcher=tickets.found.get,
-                         session_ticket_handler=tickets.keep,
+        tickets: dict[bytes, SessionTicket] = {}
+        """Which a client may use as often as it likes, as nginx's."""
+
+        def keep(ticket: SessionTicket) -> None:
+            tickets[ticket.ticket] = ticket
+            while len(tickets) > MOST_TICKETS:
+                del tickets[next(iter(tickets))]
+
+        server = partial(QuicServer, configuration=self.configuration, session_ticket_fetcher=tickets.get,
+                         session_ticket_handler=keep,
                          create_protocol=partial(Http3Connection, connect=connect, early=early))
 
         async def serve() -> None:
@@ -63,15 +70,3 @@ def configuration_of(pems: bytes) -> QuicConfiguration:
         is_client=False, alpn_protocols=H3_ALPN, certificate=own, certificate_chain=others,
         private_key=load_pem_private_key(pems[:at]), max_datagram_size=DATAGRAM, congestion_control_algorithm="cubic",
         initial_rtt=INITIAL_RTT_S, idle_timeout=IDLE_LIMIT_S, max_data=LARGEST_UPLOAD, max_stream_data=LARGEST_UPLOAD)
-
-
-@dataclass
-class _Tickets:
-    """The sessions that can be taken up again, by ticket; as often as a client likes, as nginx's can."""
-
-    found: dict[bytes, SessionTicket] = field(default_factory=dict)
-
-    def keep(self, ticket: SessionTicket) -> None:
-        self.found[ticket.ticket] = ticket
-        while len(self.found) > MOST_TICKETS:
-            del self.found[next(iter(self.found))]

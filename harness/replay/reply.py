@@ -20,7 +20,7 @@ from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
-from harness.replay.body import Bodies, Body, NotSatisfiableError, OnDisk, wanted_span
+from harness.replay.body import Bodies, Body, OnDisk, wanted_span
 from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
 
@@ -123,20 +123,16 @@ def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Reque
 def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str, str]) -> None:
     """Make the reply that of the part that is wanted, if one is."""
     size = answer.parts[0].total if answer.parts else body.end
-    try:
-        span = wanted_span(answer.answer, asked, size)
-        if span is None:
-            if body.end < size:    # the parts that were recorded are not all of the body that is asked for
-                reply.found = FoundAs.BEST_MATCH
-            return
-        body.select(span)
-        if not body.left:    # that part was not recorded
-            raise NotSatisfiableError
-    except NotSatisfiableError:
+    span = wanted_span(answer.answer, asked, size)
+    if span is None:
+        if body.end < size:    # the parts that were recorded are not all of the body that is asked for
+            reply.found = FoundAs.BEST_MATCH
+        return
+    body.select(span)
+    if not body.left:    # there is no such part, or it was not recorded
         reply.status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
         reply.headers = [pair for pair in reply.headers if pair[0] not in OF_THE_BODY]
         reply.headers.append(("content-range", f"bytes */{size}"))
-        body.select(range(0))
         return
     reply.status = HTTPStatus.PARTIAL_CONTENT
     reply.headers.append(("content-range", f"bytes {span.start}-{body.end - 1}/{size}"))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from harness.mirror.asked import Asked, BodyHasher, headers_of
+from harness.mirror.asked import Asked, hash_body, headers_of
 from harness.replay.connection import LARGEST_UPLOAD, Connection
 from harness.replay.heads import Field
 from harness.replay.match import Request
@@ -17,17 +17,15 @@ FRAME = 16 * 1024 - 256
 
 @dataclass
 class Coming:
-    """A request that has not ended: its head's fields, and how much of its body came."""
+    """A request that has not ended: its head's fields, and what came of its body."""
 
     fields: Sequence[Field]
-    size: int = 0
-    hasher: BodyHasher = field(default_factory=BodyHasher)
+    body: bytearray = field(default_factory=bytearray)
 
     def take(self, piece: bytes) -> bool:
         """Take a piece of the body; say whether more may come."""
-        self.size += len(piece)
-        self.hasher.update(piece)
-        return self.size <= LARGEST_UPLOAD
+        self.body += piece
+        return len(self.body) <= LARGEST_UPLOAD
 
     def request(self, connection: Connection) -> tuple[Site, Request]:
         """Return what is asked for, and the site that is asked.
@@ -37,8 +35,8 @@ class Coming:
         wanted = dict(self.fields)
         asked = _asked(tuple([field for field in self.fields if not field[0].startswith(":")]))
         site = connection.endpoint.sites.named(wanted.get(":authority") or asked.headers.get("host", ""))
-        if body := self.hasher.result():
-            asked = Asked(asked.headers, body)
+        if self.body:
+            asked = Asked(asked.headers, hash_body(bytes(self.body)))
         return site, Request(wanted.get(":method", "GET"), _utf8(wanted.get(":path", "/")), asked)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.files.har_times import handshake_ms
+from harness.files.har_form import handshake_ms
 
 AROUND = {"blocked": 2, "dns": -1, "send": 0, "wait": 30, "receive": 8}
 CHROME: dict[str, Any] = {"time": 100, "timings": {**AROUND, "connect": 60, "ssl": 40}}

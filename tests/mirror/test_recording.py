@@ -72,11 +72,11 @@ def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
 
 def test_manifest(tmp_path: Path) -> None:
     problems: list[str] = []
-    assert read_manifest(tmp_path, problems) == Manifest("recorded", None, "")
+    assert read_manifest(tmp_path, problems) == Manifest("recorded", "")
     (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "source": "synthetic", "seed": 7, "note": "made",
                                                          "pages": ["http://a.test/"]}))
     manifest = read_manifest(tmp_path, problems)
-    assert manifest == Manifest("synthetic", 7, "made")
+    assert manifest == Manifest("synthetic", "made")
     assert manifest.synthetic
     assert problems == []
     pages = [{"page": "a", "user_agent": "Mozilla/5.0 (it)"}, {"page": "b"}, {"page": "c", "user_agent": "x\n"}]

@@ -31,7 +31,7 @@ class ReadSource:
 
     def __post_init__(self) -> None:
         self._sites: dict[tuple[str, str], Site] = {}
-        self._served = ServedSource(self.recording, self.directory / NAME, self.directory)
+        self._served = ServedSource(self.brought, self.recording, self.directory / NAME, self.directory)
 
     def begin_page(self, url: str) -> None:
         """Say that a page is loaded now."""

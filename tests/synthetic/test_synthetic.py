@@ -113,7 +113,7 @@ def test_a_replay_finds_every_answer(pages: list[SyntheticPage], paper: Path) ->
     recording = read_recording(paper / "Paper", paper / "Paper.fetchlog")
     assert recording.problems == []
     assert recording.manifest.synthetic
-    assert recording.manifest.seed == 1
+    assert recording.manifest.content["seed"] == 1
     for page in pages:
         document = page.urls[page.plan.nodes[0].final]
         assert recording.document(page.shape.url) in (document, document.rstrip("/"))

@@ -22,8 +22,7 @@ from harness.files.charsets import charset_of
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
 from harness.files.har import H2, posted_body
 from harness.files.har_file import read_har_file
-from harness.files.har_form import Entry, Part, RequestPart, pairs_of, without_nulls
-from harness.files.har_times import handshake_ms, time_ms
+from harness.files.har_form import Entry, Part, RequestPart, handshake_ms, pairs_of, time_ms, without_nulls
 from harness.files.headers import REDIRECTS, header_in, length_in
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask

@@ -24,7 +24,8 @@ from harness.mirror.alike import path_and_query
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.recording import Recording
-from harness.record.sources.brought import NUMBER
+from harness.record.sources.brought import NUMBER, Brought
+from harness.record.sources.wayback import WebArchive
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
@@ -39,10 +40,14 @@ Find = Callable[[str, str], Recorded | None]
 
 
 class ServedSource:
-    """Answers from a recording, and where that has nothing by asking `find`, while it is entered as a context."""
+    """A source, and the servers that answer from the recording that it was brought into, while it is entered as a
+    context. What that lacks they ask `find` for, which asks the `archive`, where there is one.
+    """
 
-    def __init__(self, recording: Recording, mirror: Path, work_dir: Path, find: Find = lambda *_: None) -> None:
+    def __init__(self, brought: Brought, recording: Recording, mirror: Path, work_dir: Path,
+                 find: Find = lambda *_: None, *, archive: WebArchive | None = None) -> None:
         """Bodies are below `mirror`, in a folder for each host. `work_dir` is where the mark of loads is made."""
+        self.brought, self._archive = brought, archive
         self._recording, self._mirror, self._find = recording, mirror, find
         self._mark_file = work_dir / "load-mark"
         make_mark(self._mark_file)
@@ -60,6 +65,12 @@ class ServedSource:
     def begin_page(self, name: str) -> None:
         """Say that the page of this name is loaded now: what belongs to it comes first, and nothing was given yet."""
         mark_load(self._mark_file, name)
+        if self._archive is not None:
+            self._archive.begin_page()
+
+    def complaints(self) -> list[str]:
+        """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
+        return self._archive.complaints() if self._archive is not None else []
 
     def __enter__(self) -> "ServedSource":
         """Begin to answer."""

@@ -1,7 +1,7 @@
 """Where pages come from that others recorded: a file that is read first, or an archive that is asked meanwhile."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from harness.errors import InputError, first_few, printable
 from harness.files.exchange import Body, Exchange, place_of
 from harness.files.headers import BODILESS
-from harness.files.pages import PageFiles
+from harness.files.pages import PageFiles, read_pages
 from harness.mirror.answers import Recorded, recorded
 from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.brought import NUMBER, Brought
@@ -25,95 +25,68 @@ CAPTURES = "captures"
 """The folder of all bodies that an archive gives."""
 
 
-class Source:
-    """A source that is served: what it has (`brought`), and the servers that answer from it."""
-
-    def __init__(self, brought: Brought, served: ServedSource, archive: WebArchive | None = None) -> None:
-        self.brought, self.served, self._archive = brought, served, archive
-
-    def begin_page(self, name: str) -> None:
-        """Say that the page of this name is loaded now."""
-        self.served.begin_page(name)
-        if self._archive is not None:
-            self._archive.begin_page()
-
-    def complaints(self) -> list[str]:
-        """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
-        return self._archive.complaints() if self._archive is not None else []
-
-
 @contextmanager
-def source_file(path: Path, wanted: Sequence[str] | None,
-                list_pages: Callable[[Brought], None]) -> Iterator[tuple[Brought, Source | None]]:
+def source_file(path: Path, list_file: Path) -> Iterator[tuple[Brought, ServedSource | None]]:
     """Give what a file has and, unless that is only figures, its servers, while the context lasts.
 
-    `wanted` are the URLs of the pages that are to be recorded, None for those that `list_pages` then makes of what the
-    file names. Raises InputError when it cannot be read.
+    The pages to be recorded are those in `list_file`, which is made of those that the file names if there is none.
+    Raises InputError when either cannot be read.
     """
+    wanted = [page.url for page in read_pages(list_file)] if list_file.exists() else None
     with temporary_directory() as directory:
         brought = bring(path, wanted, directory)
         if brought.figures is not None:
             yield brought, None
             return
         if wanted is None:
-            list_pages(brought)
+            list_pages(list_file, brought)
         files = PageFiles(directory, NAME)
         files.mirror.mkdir(exist_ok=True)
         recording = read_recording(files.mirror, files.fetchlog) if any(files.mirror.iterdir()) else Recording()
-        with ServedSource(recording, files.mirror, directory) as served:
-            yield brought, Source(brought, served)
+        with ServedSource(brought, recording, files.mirror, directory) as served:
+            yield brought, served
 
 
 @contextmanager
-def web_archive(archive: WebArchive) -> Iterator[Source]:
+def web_archive(archive: WebArchive) -> Iterator[ServedSource]:
     """Give the servers that ask a web archive for whatever Chrome asks them for, while the context lasts."""
     with temporary_directory() as directory:
         brought = Brought(archive.name)
         brought.missing = archive.missing
         mirror = directory / NAME
         (mirror / CAPTURES).mkdir(parents=True)
-        asked = _Asked(archive, brought, mirror / CAPTURES)
-        with ServedSource(Recording(), mirror, directory, asked.find) as served:
-            yield Source(brought, served, archive)
+        answers: dict[str, Recorded] = {}
+        lock = threading.Lock()
+
+        def find(method: str, url: str) -> Recorded | None:
+            if (found := archive.find(method, url)) is None:
+                return None
+            with lock:
+                if url not in answers:
+                    answers[url] = _kept(found, brought, mirror)
+                return answers[url]
+
+        with ServedSource(brought, Recording(), mirror, directory, find, archive=archive) as served:
+            yield served
 
 
-class _Asked:
-    """Captures, as answers of a recording whose bodies are in `folder`."""
-
-    def __init__(self, archive: WebArchive, brought: Brought, folder: Path) -> None:
-        self._archive, self._brought, self._folder = archive, brought, folder
-        self._answers: dict[str, Recorded] = {}
-        self._lock = threading.Lock()
-
-    def find(self, method: str, url: str) -> Recorded | None:
-        """Return the capture of a URL."""
-        found = self._archive.find(method, url)
-        if found is None:
-            return None
-        with self._lock:
-            if url not in self._answers:
-                self._answers[url] = self._kept(found)
-            return self._answers[url]
-
-    def _kept(self, found: Exchange) -> Recorded:
-        url, answer, content = found.request.url, found.answer, found.answer.content or b""
-        self._brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
-        body = None
-        if not answer.redirect_url and answer.status not in BODILESS:
-            body = Body(f"{CAPTURES}/{len(self._brought.exchanges)}")
-            (self._folder.parent / body.file).write_bytes(content)
-        numbered = ((NUMBER, str(len(self._brought.exchanges))), *(answer.headers or ()))
-        kept = replace(answer, headers=numbered, body=body, content=None, content_bytes=len(content))
-        return recorded(replace(found, answer=kept), place_of(url), inf)
+def _kept(found: Exchange, brought: Brought, mirror: Path) -> Recorded:
+    """Return a capture as an answer of a recording whose body is in the folder CAPTURES of `mirror`."""
+    answer, content, body = found.answer, found.answer.content or b"", None
+    brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
+    if not answer.redirect_url and answer.status not in BODILESS:
+        body = Body(f"{CAPTURES}/{len(brought.exchanges)}")
+        (mirror / body.file).write_bytes(content)
+    numbered = ((NUMBER, str(len(brought.exchanges))), *(answer.headers or ()))
+    kept = replace(answer, headers=numbered, body=body, content=None, content_bytes=len(content))
+    return recorded(replace(found, answer=kept), place_of(found.request.url), inf)
 
 
 def list_pages(list_file: Path, source: Brought) -> None:
-    """Write the source's own pages into `list_file` unless it is there, and say so.
+    """Write the source's own pages into `list_file`, which is not there, and say so.
 
     Raises InputError when the source does not say which of its answers are pages, or none of them can be recorded.
     """
-    if list_file.exists():
-        return
     pages = [url for url in source.pages if url.startswith(("http://", "https://"))]
     urls = recordable(pages)
     if pages and not urls:

@@ -1,6 +1,7 @@
 """A source's exchanges as a recording of our own format, which the replay servers answer from while Chrome loads it."""
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -41,7 +42,7 @@ class TemporaryRecording:
         self._logs = logs
         self._log_of_page = {page: logs[name] for page, url in urls.items() if (name := same_name(url)) in logs}
         self._load_ends = {log: load_ends[page] for page, log in self._log_of_page.items() if page in load_ends}
-        self._entries: dict[str, list[dict[str, Any]]] = {}
+        self._entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self._log = OTHERS
         self.exchanges: list[Exchange] = []
         self.seen: list[Exchange] = []
@@ -67,14 +68,12 @@ class TemporaryRecording:
         if size and answer.status not in BODILESS and request.method != "HEAD":
             file = self._store.put(request.url, request.method, taken.content)
         written = replace(answer, headers=numbered, body=file, body_bytes=size, content_bytes=size)
-        self._add(self._log_of_page.get(exchange.page, self._log), to_har(replace(exchange, answer=written)))
+        entry = to_har(replace(exchange, answer=written))
+        self._entries[self._log_of_page.get(exchange.page, self._log)].append(entry)
 
     def add_live(self, entry: dict[str, Any], page: str) -> None:
         """Add a WebSocket's entry."""
-        self._add(self._log_of_page.get(page, self._log), entry)
-
-    def _add(self, log: str, entry: dict[str, Any]) -> None:
-        self._entries.setdefault(log, []).append(entry)
+        self._entries[self._log_of_page.get(page, self._log)].append(entry)
 
     def finish(self) -> None:
         """Write the logs, and put the recording in its place."""

@@ -72,7 +72,6 @@ class WarcSource:
     """The exchanges in WARC files, in order. `remarks` say what could not be read, once they were read."""
 
     name: str
-    pages: dict[str, str] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
 
     def exchanges(self, files: Iterator[IO[bytes]]) -> Iterator[Exchange]:
