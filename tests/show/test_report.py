@@ -110,6 +110,14 @@ def test_every_table_has_a_caption_and_heads(page: Page) -> None:
     assert scopes == {"col", "row", "rowgroup"}
 
 
+def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [str(attributes["href"]) for tag, attributes in page.elements if tag == "a"]
+    assert links
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+
+
 def test_nothing_is_fetched(report: tuple[str, Selection], page: Page) -> None:
     sources = [value for tag, attributes in page.elements for name, value in attributes.items()
                if name in ("src", "srcset", "data", "action", "poster") or (name == "href" and tag == "link")]
