@@ -36,14 +36,6 @@ def sides(a: Path, b: Path) -> tuple[Selection, Selection]:
     return read_sides([a, b], "load")
 
 
-def test_a_folder_does_not_differ_from_itself(tmp_path: Path) -> None:
-    client = noisy_client(tmp_path, 1000, 900, 1)
-    found = compare(*sides(client, client))
-    assert {(each.p, each.n_a, each.n_b) for each in found} == {(1.0, 5, 5)}
-    assert list(differing_settings(*(side.results for side in sides(client, client)))) == []
-    assert format_comparison(*sides(client, client))[1]
-
-
 @pytest.mark.parametrize(("b_ms", "seeds", "differs"), [
     ((800, 720), (1, 2), (NO_TFO, TFO)),            # all a fifth faster, TFO saves 10% as before
     ((1000, 700), (3, 4), (TFO, IMPROVEMENT)),      # the improvement alone
@@ -59,15 +51,6 @@ def test_what_differs_is_found_and_what_does_not_is_not(tmp_path: Path, b_ms: tu
     off = found[0]
     assert [off.a, off.b] == pytest.approx([1000, b_ms[0]], rel=0.02)
     assert off.half_width == pytest.approx(2.3 * 10 * 1.28 / 5 ** 0.5, rel=0.8)     # t * standard error
-
-
-@pytest.mark.parametrize("n", [3, 10])
-def test_no_difference_is_seldom_called_one(n: int) -> None:
-    """500 experiments know a share of 0.05 to 0.03 (3 standard errors)."""
-    generator = np.random.default_rng(n)
-    found = [welch(list(generator.normal(1000, 20, n)), list(generator.normal(1000, 20, n))) for _ in range(500)]
-    share = sum(result is not None and result[0] < 0.05 for result in found) / len(found)
-    assert 0.02 < share < 0.08
 
 
 def test_what_cannot_be_tested() -> None:

@@ -1,23 +1,13 @@
-"""The critical path of any load, made or from a real net-log, is whole (tests/corpus/paths.jsonl: what it is)."""
+"""The critical path of any load is whole; what it is: tests/corpus/paths.jsonl and, of real loads, test_clients.py."""
 
-import gzip
-import json
-from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.causes import CLOCK_MS, dependencies
-from harness.analysis.critical_path import critical_path
-from harness.analysis.timeline import make_timeline
 from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
-from harness.measure.client_log import write_client_log
-from tests.support.critical_paths import RTT_MS, assert_whole, path_of, saving, timeline
+from tests.support.critical_paths import RTT_MS, path_of, saving, timeline
 from tests.support.made_har import PAGE, MadeLoad
-from tests.support.made_record import made_record
-
-DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
 
 
 @st.composite
@@ -54,19 +44,3 @@ def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeL
     assert saved_ms(found, dependencies(found), Circumstances(RTT_MS, link=link)) <= load.plt_ms + CLOCK_MS
     on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
     assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"
-
-
-@pytest.mark.parametrize("scene", ["settled", "hanging"])
-def test_real_loads_have_whole_paths(scene: str, tmp_path: Path) -> None:
-    (tmp_path / "netlog.json").write_bytes(gzip.decompress((DATA / f"{scene}.json.gz").read_bytes()))
-    timing = json.loads((DATA / f"{scene}.served.json").read_text())["timing"]
-    since = timing["navigationStart"]
-    entry = {name: timing[name] - since for name in ("responseStart", "domContentLoadedEventEnd", "loadEventEnd")}
-    report = {"url": "http://a.test/", "time_origin_ms": since, "now_ms": 60_000.0, "timing": entry}
-    record = made_record(**write_client_log(tmp_path, "page", tmp_path / "netlog.json", report))
-    log = json.loads((tmp_path / "page.har").read_text())["log"]
-    found = make_timeline(log, record, entry["loadEventEnd"])
-    steps = critical_path(found, dependencies(found))
-    assert_whole(steps, entry["loadEventEnd"])
-    assert steps[1].url.startswith("http://a.test/")
-    assert len({step.url for step in steps}) > 2

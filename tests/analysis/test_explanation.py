@@ -1,17 +1,14 @@
-"""Explanations of made loads: their breakdown, their handshakes, and that old logs have none."""
+"""Explanations of made loads: their breakdown and their handshakes."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from harness.analysis.critical_path import KINDS
 from harness.analysis.explanation import Explanation, explain
 from harness.analysis.what_if import SYN_BYTES
-from harness.files.results import LoadResult, read_results
+from harness.files.results import LoadResult
 from tests.support.made_har import PAGE, MadeLoad, chain
-
-OLD = Path(__file__).parent.parent / "data" / "2013"
 
 
 def explained(load: LoadResult) -> Explanation:
@@ -19,31 +16,6 @@ def explained(load: LoadResult) -> Explanation:
     found = explain(load, load.rtt_ms)
     assert found is not None
     return found
-
-
-def test_the_breakdown_is_the_page_load_time(tmp_path: Path) -> None:
-    explanation = explained(chain(4).write(tmp_path))
-    assert set(explanation.breakdown_ms) == set(KINDS)
-    assert sum(explanation.breakdown_ms.values()) == pytest.approx(3 + 4 * 207)
-    assert explanation.breakdown_ms["connect"] == explanation.breakdown_ms["wait"] == 400
-    assert explanation.breakdown_ms["receive"] == 8
-    assert explanation.breakdown_ms["cpu"] == pytest.approx(3 + 4 * 5)
-    assert (explanation.handshakes, explanation.savable_handshakes) == (4, 4)
-    assert explanation.predicted_plt_ms == explanation.simple_prediction_ms == pytest.approx(3 + 4 * 107)
-
-
-def test_a_handshake_is_counted_when_half_a_round_trip_of_it_is_on_the_path(tmp_path: Path) -> None:
-    for connect, counted in ((0, 0), (49, 0), (51, 1), (100, 1)):
-        assert explained(chain(1, connect=connect).write(tmp_path)).handshakes == counted
-
-
-def test_a_long_request_has_a_handshake_that_tfo_cannot_save(tmp_path: Path) -> None:
-    load = MadeLoad(0.0)
-    end = load.add(PAGE, 0, "document", referer="")
-    load.plt_ms = load.add(f"{PAGE}?{'x' * 9}", end, "script", request_bytes=SYN_BYTES + 1) + 1
-    explanation = explained(load.write(tmp_path))
-    assert (explanation.handshakes, explanation.savable_handshakes) == (2, 1)
-    assert explanation.predicted_plt_ms == load.plt_ms - 100
 
 
 def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) -> None:
@@ -75,18 +47,6 @@ def test_without_a_har_that_can_be_read_there_is_no_explanation(har: str | None,
     path = load.log.with_name(f"{load.page}.har")
     path.unlink() if har is None else path.write_text(har)
     assert explain(load, 100) is None
-
-
-def test_logs_of_2013_have_no_explanation() -> None:
-    loads = read_results(OLD).loads
-    assert loads
-    assert all(explain(load, load.rtt_ms) is None for load in loads)
-
-
-def test_a_load_without_requests_is_all_cpu(tmp_path: Path) -> None:
-    explanation = explained(MadeLoad(50.0).write(tmp_path))
-    assert explanation.breakdown_ms["cpu"] == 50
-    assert explanation.predicted_plt_ms == 50
 
 
 def test_each_server_has_its_own_rtt(tmp_path: Path) -> None:

@@ -70,15 +70,6 @@ def test_golden(tmp_path: Path, name: str) -> None:
     assert (tmp_path / name).read_bytes() == (DATA / f"golden-{name}").read_bytes()
 
 
-def test_logs_of_2013_are_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    rows = list(load_rows(Path("tests/data/2013")))
-    assert len(rows) == 12
-    assert {row["plt_ms"] for row in rows} == {row["requests"] for row in rows} == {None}
-    assert sum(row["last_ms"] is not None for row in rows) == 11
-    assert sum(not row["valid"] for row in rows) == 3
-
-
 def test_a_folder_that_cannot_hold_them(tmp_path: Path) -> None:
     make_folder(tmp_path)
     (tmp_path / "loads.csv").mkdir()
@@ -107,15 +98,6 @@ def test_whatever_stands_in_a_url_reads_back(tmp_path_factory: pytest.TempPathFa
     assert json.loads(paths["json"].read_text()) == {"format": 1, "cells": [row]}
     bars = [re.sub(r"\\.", "", line).count("|") for line in paths["md"].read_text().split("\n")[:-1]]
     assert bars == [len(COLUMNS) + 1] * 3
-
-
-def test_a_file_name_that_is_no_utf8(tmp_path: Path) -> None:
-    (tmp_path / "10-1-tfo-0").mkdir()
-    (tmp_path / b"10-1-tfo-0/http\xffa.org".decode("utf-8", "surrogateescape")).write_text("no log")
-    add_load(tmp_path, NEWS, 10, 1, 0, 1000)
-    table, lines = (read(path) for read, path in zip((read_csv, read_jsonl), write_load_tables(tmp_path), strict=True))
-    assert [row["page"] for row in table] == [NEWS_PAGE, "http\\udcffa.org"]
-    assert len(lines) == 2
 
 
 def test_each_try_of_a_load_is_a_row(tmp_path: Path) -> None:

@@ -4,13 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.shared_link import alone_ms, ends_ms
+from harness.analysis.shared_link import ends_ms
 
 TIMES = st.floats(0, 1000)
-
-
-def test_a_link_of_4_mbit_takes_two_milliseconds_for_a_kilobyte() -> None:
-    assert alone_ms(1000, 4.0) == 2.0
 
 
 @pytest.mark.parametrize(("transfers", "ends"), [

@@ -139,13 +139,6 @@ def test_missing_files(tmp_path: Path) -> None:
     assert_refused(tmp_path, "observations.txt:1: cannot be read (there is no such file); ")
 
 
-def test_what_is_no_file_is_said_and_not_waited_for(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / "observations.txt").unlink()
-    os.mkfifo(tmp_path / "observations.txt")
-    assert_refused(tmp_path, "observations.txt:1: cannot be read (it is no regular file); ")
-
-
 def test_pages_against_the_rules(tmp_path: Path) -> None:
     write(tmp_path, urls=[URLS[0], "ftp://example.com/", "http://example.org/other"])
     assert_refused(tmp_path, "myURLS.pages:2: not a URL: ", "myURLS.pages:3: http://example.org/other belongs to ")

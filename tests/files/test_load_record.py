@@ -24,7 +24,6 @@ from harness.files.load_record import (
     FORMAT,
     NO_REASON,
     LoadRecord,
-    NewerFormatError,
     read_load_record,
     write_load_record,
 )
@@ -99,19 +98,6 @@ def test_a_wrong_type_is_named_with_its_place(tmp_path: Path, change: dict[str, 
     with pytest.raises(UnreadableFileError) as caught:
         read_load_record(path)
     assert str(caught.value).startswith(f"{path}:1: cannot be read ({why}")
-
-
-@pytest.mark.parametrize("found", [[], 7, None, "", {}, {"format": True}, {"format": 0}, {"format": "2"}])
-def test_what_has_no_format_is_no_record(tmp_path: Path, found: object) -> None:
-    (tmp_path / "x.json").write_text(json.dumps(found))
-    with pytest.raises(UnreadableFileError, match="no format version; not a file of this tool"):
-        read_load_record(tmp_path / "x.json")
-
-
-def test_a_newer_format_is_told_apart(tmp_path: Path) -> None:
-    (tmp_path / "x.json").write_text(json.dumps({"format": FORMAT + 1}))
-    with pytest.raises(NewerFormatError, match="update TFO Lab"):
-        read_load_record(tmp_path / "x.json")
 
 
 @given(name=st.sampled_from([field.name for field in fields(LoadRecord)]), value=st.recursive(

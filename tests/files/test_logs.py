@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError
 from harness.files.text_log import PageLog, Resolve, Response, Transaction, format_log, read_log
 
 DATA = Path(__file__).parent.parent / "data"
@@ -36,13 +35,6 @@ def test_format_is_the_golden_one() -> None:
 
 def test_golden_log_reads_back() -> None:
     assert read_log(DATA / "golden-log.txt") == LOG
-
-
-
-
-def test_an_unreadable_log_is_an_input_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere:1: cannot be read"):
-        read_log(tmp_path / "nowhere")
 
 
 def test_what_a_server_sent_cannot_make_rows_of_its_own(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from harness.analysis.selection import select
 from harness.errors import InputError
 from harness.files.experiment import write_experiment
-from harness.files.pages import sanitise
 from harness.files.results import attempt_directory, cell_directory, parse_cell_directory, read_results, write_load
 from harness.files.transport import Transport
 from harness.system.atomic import write_atomically, written_beside
@@ -48,21 +46,6 @@ def test_directory_names_read_back(delaynet_ms: float, run: int, tfo: int) -> No
     assert parse_cell_directory(cell_directory(delaynet_ms, run, tfo)) == (delaynet_ms, run, tfo)
 
 
-def test_a_new_folder(tmp_path: Path) -> None:
-    results = read_results(make_client(tmp_path))
-    assert not results.old
-    assert results.synthetic
-    assert results.problems == []
-    assert results.rtts_ms == [20, 200]
-    assert results.transports == [0, 1]
-    assert list(results.urls.items()) == [(NEWS_PAGE, NEWS), (POST_PAGE, POST)]      # .pages order, not alphabetical
-    assert len(results.loads) == 2 * 2 * 4 * 2
-    load = next(load for load in results.loads
-                if (load.page, load.rtt_ms, load.run, load.tfo) == (NEWS_PAGE, 200, 2, 1))
-    assert (load.plt_ms, load.last_ms, load.valid, load.url) == (1402, 1502, True, NEWS)
-    assert load.log == tmp_path / "100-2-tfo-1" / NEWS_PAGE
-
-
 @pytest.mark.parametrize("old", [False, True])
 def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *,
                                                         old: bool) -> None:
@@ -80,35 +63,6 @@ def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypa
     monkeypatch.setattr(Path, "iterdir", iterdir)
     with pytest.raises(InputError, match=rf"^{closed}:1: cannot be read \(Permission denied\); is it yours\?$"):
         read_results(tmp_path)
-
-
-def test_the_warm_up_never_counts(tmp_path: Path) -> None:
-    selection = select(read_results(make_client(tmp_path)), "load")
-    assert {load.run for cell in selection.cells for load in cell.loads} == {1, 2, 3}
-    assert selection.by_place[NEWS_PAGE, 20].off.median_ms == 1062
-    assert selection.missing == []
-    only_warm_up = tmp_path / "only"
-    make_client(only_warm_up, runs=1)
-    selection = select(read_results(only_warm_up), "load")
-    assert len(selection.missing) == 8
-    assert not any(cell.cold for cell in selection.cells)
-
-
-def test_failed_loads_are_rows_that_do_not_count(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10])
-    add_load(client, NEWS, 10, 2, 1, 99999, valid=False, why_not=["SYN retransmitted: 2", "1 request missing"])
-    add_load(client, NEWS, 10, 3, 1, None)
-    (client / "10-1-tfo-0" / f"{POST_PAGE}.json").write_text("{")
-    (client / "10-2-tfo-0" / f"{POST_PAGE}.json").unlink()
-    results = read_results(client)
-    assert len(results.loads) == 16
-    reasons = {(load.page, load.run, load.tfo): reason for load, reason in select(results, "load").left_out}
-    assert reasons.keys() == {(NEWS_PAGE, 2, 1), (NEWS_PAGE, 3, 1), (POST_PAGE, 1, 0), (POST_PAGE, 2, 0)}
-    assert reasons[NEWS_PAGE, 2, 1] == "SYN retransmitted: 2; 1 request missing"
-    assert reasons[NEWS_PAGE, 3, 1] == "no load event"
-    assert "cannot be read" in reasons[POST_PAGE, 1, 0]
-    assert "cut short" in reasons[POST_PAGE, 2, 0]
-    assert (NEWS_PAGE, 3, 1) not in {(load.page, load.run, load.tfo) for load, _ in select(results, "last").left_out}
 
 
 @pytest.mark.parametrize(("change", "problem"), [
@@ -147,15 +101,6 @@ def test_a_broken_experiment_file_is_a_problem_not_a_traceback(tmp_path: Path) -
     assert results.rtts_ms == [20]
 
 
-def test_delayhome_counts_in_the_rtt(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS], rtt_ms=30)
-    for tfo in (0, 1):
-        add_load(client, NEWS, 10, 1, tfo, 1000, rtt_ms=30)
-    results = read_results(client)
-    assert 30 in results.rtts_ms
-    assert {load.rtt_ms for load in results.loads if load.run == 1} == {30}
-
-
 RECORDED: dict[str, Any] = {"rtt": "recorded", "server_rtts_ms": {"a.test": 12, "b.test": 40, "c.test": 180.4}}
 
 
@@ -176,15 +121,6 @@ def test_two_experiments_stand_in_no_row_together(tmp_path: Path, settings: dict
         read_results(tmp_path)
 
 
-def test_cells_that_were_never_reached_are_missing(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10])
-    write_experiment(client, 100, {"pages": [NEWS, POST, "http://c.org"], "rtt_ms": 200})
-    (client / "50-1-tfo-0").mkdir()
-    results = read_results(client)
-    assert results.rtts_ms == [20, 100, 200]
-    assert len(select(results, "load").missing) == 3 * 3 * 2 - 2 * 2
-
-
 def test_what_was_asked_for_is_missing_even_when_no_load_of_it_left_a_file(tmp_path: Path) -> None:
     add_load(tmp_path, NEWS, 10, 1, 0, 1000)
     assert select(read_results(tmp_path), "load").missing == []
@@ -202,16 +138,6 @@ def test_nothing_to_read(tmp_path: Path) -> None:
     (tmp_path / "10-0-tfo-0").mkdir()
     with pytest.raises(InputError, match="no page loads in it"):
         read_results(tmp_path)
-
-
-def test_pages_named_like_the_files_beside_them(tmp_path: Path) -> None:
-    urls = ["http://a.org/data.json", "http://a.org/x.har", "http://a.org/y.pcap"]
-    client = make_client(tmp_path, delays_ms=[10], urls=urls, runs=2)
-    (client / "10-1-tfo-1" / f"{sanitise(urls[0])}.pcap").write_bytes(b"a capture of --pcap")
-    results = read_results(client)
-    assert list(results.urls.values()) == urls
-    assert len(results.loads) == 12
-    assert all(load.valid for load in results.loads)
 
 
 @pytest.mark.parametrize("name", [f"{NEWS_PAGE}.json~", f"#{NEWS_PAGE}.json#", f".{NEWS_PAGE}.swp"])
@@ -314,26 +240,3 @@ def test_tries_that_were_made_again_are_kept_and_do_not_count(tmp_path: Path) ->
     assert sum(load.run == 2 and load.tfo == 1 for load in results.loads) == 1
     assert select(results, "load").left_out == []
     assert len(results.everything) == len(results.loads) + 3
-
-
-def test_files_of_the_wrong_kind_are_reasons_not_tracebacks(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10], urls=[NEWS])
-    paths = [client / f"10-{run}-tfo-{tfo}" / f"{NEWS_PAGE}.json"
-             for run, tfo in ((1, 0), (2, 0), (3, 0), (1, 1), (2, 1))]
-    for path in paths:
-        path.unlink()
-    os.mkfifo(paths[0])
-    paths[1].symlink_to(client / "experiment-10.json")
-    paths[2].write_bytes(b"\xff\xfe")
-    paths[3].write_text('{"format": 2, "plt_ms": 1e999}')
-    paths[4].write_text("[" * 10**6)
-    (client / "experiment-20.json").mkdir()
-    os.mkfifo(client / "experiment-30.json")
-    (client / "1e999-0-tfo-0").mkdir()
-    results = read_results(client)
-    reasons = [reason for load in results.loads for reason in load.why_not]
-    assert sorted(reason.partition("cannot be read: ")[2] for reason in reasons) == [
-        "1e999 is no finite number", "it is a symbolic link", "it is no regular file", "nested deeper than 60 levels",
-        "not UTF-8"]
-    assert [problem.partition("experiment-")[2] for problem in results.problems] == [
-        "20.json:1: cannot be read (it is no regular file)", "30.json:1: cannot be read (it is no regular file)"]

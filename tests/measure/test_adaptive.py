@@ -3,7 +3,6 @@
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
@@ -12,7 +11,7 @@ from harness.files.pages import Page
 from harness.measure.adaptive import is_precise, more_loads, most_left, outcome_lines
 from harness.measure.goal import MINIMUM_PAIRS, Goal
 from harness.measure.plan import Load, plan_loads
-from harness.measure.series import Measured, Series, judge_together, valid_pairs_ms
+from harness.measure.series import Measured, judge_together, valid_pairs_ms
 from tests.support.made_reason import accident
 from tests.support.made_record import made_answers, made_record
 
@@ -36,10 +35,10 @@ def plt_ms(load: Load) -> float | None:
     return (800 if load.tfo else 1000) * (1 + noise)
 
 
-def experiment(pages: Sequence[Page], goal: Goal, testruns: int = 4,
+def experiment(pages: Sequence[Page], goal: Goal,
                load_page: Callable[[Load], float | None] = plt_ms) -> list[list[Measured]]:
     """Do what tfo.py does; return the series as it was at the end of each round."""
-    loads = plan_loads(pages, testruns, (0, 1), SEED)
+    loads = plan_loads(pages, 4, (0, 1), SEED)
     series: list[Measured] = []
     rounds: list[list[Measured]] = []
     while loads:
@@ -76,22 +75,6 @@ def test_a_page_ends_with_the_first_interval_that_is_narrow_enough() -> None:
     assert len(rounds) > 5, "it took several looks"
 
 
-def test_more_runs_continue_the_plan() -> None:
-    """Off and on side by side, the first of the two alternating from run to run, whatever other pages are done."""
-    series = experiment([STEADY, NOISY], GOAL)[-1]
-    for page in (STEADY, NOISY):
-        own = [measured.load for measured in series if measured.load.page == page]
-        pairs = list(zip(own[::2], own[1::2], strict=True))
-        assert [(off.run, {off.tfo, on.tfo}) for off, on in pairs] == [(run, {0, 1}) for run in range(len(pairs))]
-        assert all(earlier[0].tfo != later[0].tfo for earlier, later in pairwise(pairs))
-    as_planned = plan_loads([STEADY, NOISY], MINIMUM_PAIRS + 1, (0, 1), SEED)
-    assert [measured.load for measured in series][:len(as_planned)] == as_planned
-
-
-def test_testruns_beyond_the_goal_add_nothing() -> None:
-    assert len(experiment([STEADY, BROKEN], Goal(3, 20), testruns=21)) == 1
-
-
 def test_a_failed_load_is_no_pair() -> None:
     def fails_in_run_2(load: Load) -> float | None:
         return None if (load.run, load.tfo) == (2, 1) else plt_ms(load)
@@ -111,18 +94,6 @@ def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
     failed = replace(measured(off, 1000), why_not=[accident("the machine stood still")])
     assert valid_pairs_ms([measured(off, 2000), measured(on, 900), failed], STEADY) == ([], [])
     assert valid_pairs_ms([failed, measured(on, 900), measured(off, 1000)], STEADY) == ([1000], [900])
-
-
-def test_loads_judged_one_by_one_are_judged_as_all_at_once() -> None:
-    loads = experiment([STEADY, NOISY], GOAL)[-1]
-    other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
-    for place in (2, 9):
-        loads[place] = replace(loads[place], record=replace(loads[place].record, answers=other.answers))
-    series = Series(loads[:3])
-    for number, measured in enumerate(loads[3:], start=4):
-        series.add(measured)
-        assert series.judged == judge_together(loads[:number])
-    assert [number for number, measured in enumerate(series.judged) if measured.why_not] == [9], "2 is a warm-up"
 
 
 def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load() -> None:

@@ -1,21 +1,16 @@
-"""What pages hold that have no HAR, and what a trial loses. All else: tests/corpus/test_held.py, test_loads.py."""
+"""What a trial loses. All else: tests/corpus/test_held.py, test_loads.py."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.files.load_record import LoadRecord
-from harness.files.pages import sanitise
 from harness.measure.coverage import (
     RecordedPage,
     at_any_time,
     failed_or_lost,
-    recorded_page,
 )
-from harness.mirror.recording import read_recording
 from tests.support.made_record import made_record
-from tests.support.small_mirror import ICON, SmallMirror
 
 
 def answer(name: str, **known: Any) -> dict[str, Any]:
@@ -37,16 +32,3 @@ def test_what_a_trial_loses_counts_at_any_time(host: str, counts: bool) -> None:
     assert bool([*failed_or_lost(at_any_time(trial, held))]) == counts
     found = load_of(*map(answer, "012345678"), answer("x", late=True), *tries)
     assert not [*failed_or_lost(at_any_time(found, held))], "nothing was lost"
-
-
-def test_what_a_recording_of_2013_holds(tmp_path: Path) -> None:
-    """Its text log lists what a scraper stored, which may be more than a load asks for."""
-    mirror = SmallMirror(tmp_path)
-    mirror.add("http://one.test/", f"<!doctype html>{ICON}")
-    mirror.add_redirect("http://one.test/go", "http://one.test/a.css")
-    mirror.add("http://one.test/a.css", "p {}", "text/css")
-    base = mirror.finish("http://one.test")
-    recording = read_recording(base / "small", base / "small.fetchlog")
-    held = recorded_page(recording, base / "small", sanitise("http://one.test"))
-    assert (sorted(held.sizes.values()), held.of_a_load) == ([0, 4, len(f"<!doctype html>{ICON}")], False)
-    assert recorded_page(recording, base / "small", "another") == RecordedPage({})

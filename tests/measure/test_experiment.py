@@ -40,28 +40,6 @@ def test_an_accident_is_measured_again_at_the_end_of_its_run(
     assert LOST.text in again.why_not
 
 
-def test_a_lost_warm_up_is_made_again_before_anything_is_measured(bench: Bench,
-                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = Load(SECOND, 0, 1)
-    bench.failures = {lost: [[LOST], [LOST]]}
-    series = bench.run(monkeypatch)
-    assert bench.done[4:6] == [lost, lost]
-    assert not any(measured.why_not for measured in last_tries(series))
-
-
-def test_what_fails_again_and_again_leaves_a_gap(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = Load(FIRST, 2, 1)
-    bench.failures = {lost: [[LOST]] * 9}
-    series = bench.run(monkeypatch)
-    assert bench.done.count(lost) == 3
-    assert summarise(series, None) == 1
-    [last] = [measured for measured in last_tries(series) if measured.why_not]
-    assert (last.load, last.attempt) == (lost, 3)
-    results = read_results(bench.client_dir)
-    assert sorted(load.why_not[-1] for load in results.again) == [LOST.text, LOST.text]
-    assert [load.run for load in results.loads if not load.valid] == [2]
-
-
 @pytest.mark.parametrize(("reasons", "retries"), [([WRONG], 2), ([LOST, WRONG], 2), ([LOST], 0)])
 def test_what_another_try_would_not_help_is_left(reasons: list[Reason], retries: int, bench: Bench,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,11 +25,6 @@ def make(directory: Path) -> PageFiles:
     return PageFiles(directory, "my")
 
 
-def test_good_folders(tmp_path: Path) -> None:
-    check_folders(tmp_path, make(tmp_path), ME)
-    assert not list(tmp_path.glob("**/.tfo-lab*"))
-
-
 @pytest.mark.parametrize("name", ["client", "serverlogs", "my", "my.fetchlog", "client/10-0-tfo-0",
                                   "serverlogs/10-tfo-0", "my.pages", "hack_dns", "client/experiment-10.json"])
 def test_a_link_is_refused_in_one_line(tmp_path: Path, name: str) -> None:

@@ -14,7 +14,7 @@ from harness.measure.goal import Goal
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
 from harness.measure.results_folder import set_aside
-from harness.measure.resume import EMPTY, Earlier, loads_to_do, read_earlier, recording_digest
+from harness.measure.resume import Earlier, loads_to_do, read_earlier, recording_digest
 from harness.measure.series import last_tries
 from tests.support.bench import FIRST, LOST, SECOND, Bench
 from tests.support.made_reason import accident
@@ -25,14 +25,6 @@ SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}
 
 def earlier_of(bench: Bench, **changed: object) -> Earlier:
     return read_earlier(bench.client_dir, 10, PLAN, {**SETTINGS, **changed})
-
-
-def test_a_whole_experiment_leaves_nothing_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(tmp_path)
-    bench.run(monkeypatch)
-    earlier = earlier_of(bench)
-    assert (earlier.experiment_id, len(earlier.valid)) == ("this", 12)
-    assert loads_to_do(PLAN, earlier, None, 1) == []
 
 
 def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: Path,
@@ -114,18 +106,6 @@ def test_a_page_of_which_a_load_no_longer_counts_gets_a_warm_up(tmp_path: Path,
     assert loads_to_do(plan, earlier, None, 1) == [*(load for load in plan if load.run == 0), lost]
 
 
-def test_a_warm_up_of_a_resumed_run_is_tried_as_often_as_any_load(tmp_path: Path,
-                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    lost, warm_up = Load(FIRST, 2, 1), Load(FIRST, 0, 1)
-    first = Bench(tmp_path, failures={lost: [[LOST]] * 3})
-    first.run(monkeypatch)
-    earlier = earlier_of(first)
-    second = Bench(tmp_path, failures={warm_up: [[LOST]]})
-    series = second.run(monkeypatch, retries=1, to_do=loads_to_do(PLAN, earlier, None, 1), earlier=earlier)
-    assert second.done.count(warm_up) == 2
-    assert not any(measured.why_not for measured in last_tries(series))
-
-
 def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
                                                                 monkeypatch: pytest.MonkeyPatch) -> None:
     """With --until-ci: interrupted in run 4, in which one load was done, and another one had failed in run 3."""
@@ -175,11 +155,6 @@ def with_settings(bench: Bench, **changed: object) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **changed}))
 
 
-def test_nothing_to_go_on_with(tmp_path: Path) -> None:
-    assert read_earlier(tmp_path, 10, PLAN, SETTINGS) == EMPTY
-    assert loads_to_do(PLAN, EMPTY, None, 1) == PLAN
-
-
 def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
     files = PageFiles(tmp_path, "My")
     (files.mirror / "a.test").mkdir(parents=True)
@@ -209,15 +184,3 @@ def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: P
     assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
     assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
     assert set_aside(tmp_path, [10]) is None
-
-
-def test_no_table_of_loads_is_left_without_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next experiment may end before its first load: where the RTT is wrong, say."""
-    bench = Bench(tmp_path)
-    bench.run(monkeypatch)
-    table = (bench.client_dir / "loads.csv").read_text()
-    assert table.count("\n") == 13
-    kept = set_aside(tmp_path, [10])
-    assert kept is not None
-    assert not [*bench.client_dir.glob("loads.*")]
-    assert (kept / "client" / "loads.csv").read_text() == table

@@ -15,13 +15,6 @@ KNOWN: list[dict[str, Any]] = [{}, {}]
 PLAN = Plan(pages=[FIRST, SECOND], settings=Settings(testruns=3))
 
 
-def test_pages_are_warmed_up_once() -> None:
-    first, second = PLAN.stages(LINKS, KNOWN)
-    assert len(first.to_do) == 2 * 2 * 3
-    assert len(second.to_do) == 2 * 2 * 2
-    assert {load.run for load in second.to_do} == {1, 2}
-
-
 def test_the_first_rtt_that_lacks_loads_warms_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All is there at 20 ms, nothing at 100 ms: on a new network cookies are missing there."""
     bench = Bench(tmp_path)

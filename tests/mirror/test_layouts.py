@@ -51,13 +51,6 @@ def test_by_domain_in_one_and_each_its_own(recording: Recording) -> None:
     assert make_layout("host", recording)[0].servers(HOSTS) == {host: [host] for host in HOSTS}
 
 
-def test_a_file_is_one(recording: Recording, tmp_path: Path) -> None:
-    (tmp_path / "one").write_text("cdn.test x\ntwo.test x\n")
-    layout, _ = make_layout(str(tmp_path / "one"), recording)
-    assert layout.servers(HOSTS)["x"] == ["cdn.test", "two.test"]
-    assert layout.choice == "file one", "it is not taken for --layout one"
-
-
 def test_a_recording_without_addresses_is_refused(tmp_path: Path) -> None:
     har(tmp_path / "one.har", ("https://www.one.test/", ""), ("https://left.test/", "nowhere"))
     with pytest.raises(InputError, match="this recording does not say its servers' addresses"):

@@ -8,15 +8,14 @@ import pytest
 
 from harness.files.experiment import LiveLeftOut
 from harness.files.har import exchanges_of, from_har
-from harness.mirror.exchanges import read_page
 from harness.mirror.live import LONGEST_MS, arrivals_of, live_left_out, read_live
 
 INFINITE = float("inf")
 
 
-def messages(*said: dict[str, Any], url: str = "wss://a.test/x", **entry: Any) -> list[tuple[float, int, bytes]]:
+def messages(*said: dict[str, Any], **entry: Any) -> list[tuple[float, int, bytes]]:
     """Return what is read of a WebSocket in a HAR."""
-    opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": url},
+    opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": "wss://a.test/x"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": list(said)} | entry
     found = read_live(exchanges_of([opened]), INFINITE)
     return [(message.after_ms, message.opcode, message.data) for connection in found for message in connection.messages]
@@ -48,14 +47,6 @@ def test_a_websocket_that_makes_no_sense_is_left_out(said: Any) -> None:
     assert messages(said) == []
 
 
-def test_an_entry_that_is_none_is_left_out() -> None:
-    entries: list[dict[str, Any]] = [{"response": None}, {"response": {"status": 0, "headers": []}},
-                                     {"request": []}, {"_webSocketMessages": "x"}]
-    assert messages(received("x"), url="https://a.test/") == []
-    for strange in entries:
-        assert messages(received("x"), **strange) == []
-
-
 def test_arrivals_ascend_and_are_bounded() -> None:
     entry: dict[str, Any] = {"request": {"url": "http://a.test/"}, "response": {}}
     assert arrivals_of(from_har(entry | {"_arrivals": [[900, 5], [-1, 3], [1e300, 4]]}), INFINITE) == (
@@ -81,17 +72,6 @@ def test_what_came_after_the_load_event_is_left_out() -> None:
     opened = {"startedDateTime": began, "time": 0, "request": {"url": "ws://a.test/"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
     assert [message.data for message in read_live(exchanges_of([opened]), began_s + 2)[0].messages] == [b"a"]
-
-
-def test_a_load_event_that_is_not_known_is_none(tmp_path: Path) -> None:
-    began = "2026-09-21T14:13:20.000+00:00"
-    unknown_logs: list[dict[str, Any]] = [{}, {"pages": []}, {"pages": [{}]}, {"pages": 7}, {"pages": [
-        {"startedDateTime": began, "pageTimings": {"onLoad": -1}}]}]
-    for unknown in unknown_logs:
-        (tmp_path / "x.har").write_text(json.dumps({"log": unknown | {"entries": []}}))
-        page = read_page(tmp_path / "x.har", [])
-        assert page is not None
-        assert page.load_event_s == INFINITE
 
 
 BEGAN_S = 1_790_000_000.0

@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.files.urls import split_url
 from harness.mirror.paths import hosts, list_files, lookups, md5_name, mirror_file, open_file, write_file
 from tests.support.nested import nested
 
@@ -54,14 +53,6 @@ def test_collapsed_slashes_of_2013_come_last() -> None:
     assert names("/a//b") == [md5_name("/a//b"), "a/b"]
 
 
-def test_split_url_keeps_the_path_as_written() -> None:
-    assert split_url("http://WWW.Example.org:8080/a/../b?c#d") == ("www.example.org", "/a/../b?c#d")
-    assert split_url("http://www.example.org?x") == ("www.example.org", "/?x")
-    assert split_url("http://www.example.org") == ("www.example.org", "/")
-    with pytest.raises(ValueError, match="not a URL"):
-        split_url("about:blank")
-
-
 @given(HOSTILE)
 def test_no_name_leaves_the_host(path: str) -> None:
     for name in [mirror_file(path), *names(path)]:
@@ -101,15 +92,6 @@ def test_opening_never_leaves_the_host(fortress: Path, name: str) -> None:
     finally:
         assert len(list(Path("/proc/self/fd").iterdir())) == before
         os.close(directory)
-
-
-def test_opening_finds_what_is_there(fortress: Path) -> None:
-    directory = os.open(fortress, os.O_PATH)
-    for name in ("file", "deep/file"):
-        file = open_file(directory, name)
-        assert os.read(file, 10) == b"public"
-        os.close(file)
-    os.close(directory)
 
 
 def test_listing_leaves_links_and_pipes_out(fortress: Path) -> None:

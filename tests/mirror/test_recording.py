@@ -26,9 +26,8 @@ def test_status_words(status: str, redirect: str | None, in_mirror: bool, code: 
     assert status_code(status, redirect, in_mirror) == code
 
 
-def response(url: str, redirect: str | None = None, status: str = "OK", mime: str = "text/html", charset: str = "utf-8",
-             ) -> Response:
-    return Response(status, mime, charset, url, redirect)
+def response(url: str, redirect: str | None = None, status: str = "OK") -> Response:
+    return Response(status, "text/html", "utf-8", url, redirect)
 
 
 def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:

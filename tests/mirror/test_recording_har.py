@@ -27,10 +27,10 @@ def read(recorded: HttpsRecording) -> Recording:
     return read_recording(directory / recorded.name, directory / f"{recorded.name}.fetchlog")
 
 
-def found(recording: Recording, url: str, method: str = "GET") -> Recorded:
+def found(recording: Recording, url: str) -> Recorded:
     scheme, _, rest = url.partition("://")
     host, _, path = rest.partition("/")
-    recorded = lookup(recording, host, f"/{path}", scheme, method)
+    recorded = lookup(recording, host, f"/{path}", scheme)
     assert recorded is not None
     return recorded
 
@@ -48,26 +48,6 @@ def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, b
     page = read_page(tmp_path / "x.har", [])
     assert page is not None
     assert [item.after_message for item in recorded_of(page)] == [is_after]
-
-
-def test_http_and_https_of_a_host_are_two(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("http://a.test/", status=301, headers=(("Location", "https://a.test/"),), version="http/1.1")
-    recorded.add("https://a.test/", b"secure", HTML)
-    recorded.add("http://plain.test/", b"plain", HTML, version="http/1.1")
-    recorded.add("https://old.test/", b"old", HTML, version="http/1.1")
-    recording = read(recorded)
-    assert recording.problems == []
-    assert {host: recording.schemes(host) for host in recording.hosts()} == {
-        "a.test": ("http", "https"), "old.test": ("https",), "plain.test": ("http",)}
-    assert recording.http2_hosts == {"a.test"}
-    moved = found(recording, "http://a.test/")
-    assert (moved.status, moved.redirect_url, moved.found, moved.headers) == (
-        301, "https://a.test/", "redirect", (("location", "https://a.test/"),))
-    assert found(recording, "https://a.test/").file == "a.test/index.html"
-    assert lookup(recording, "plain.test", "/", "https") is None
-    assert recording.document("http://a.test/") == "https://a.test/"
-    assert recording.document("https://plain.test/") is None
 
 
 def test_many_answers_to_one_url_are_read_one_by_one() -> None:
@@ -152,15 +132,6 @@ def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
     assert page is not None
     assert [exchange.request.url for exchange in page.exchanges] == ["http://a.test:80/"]
     assert [problem.rpartition(": ")[2] for problem in problems] == ["'https://a.test:8443/'", "'https://['"]
-
-
-def test_an_entry_that_is_none_is_left_out_alone(tmp_path: Path) -> None:
-    entries = [{}, {"request": None, "response": None}, 7, {"request": {"url": "http://a.test/"}, "response": {}}]
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    problems: list[str] = []
-    page = read_page(tmp_path / "x.har", problems)
-    assert page is not None
-    assert (len(page.exchanges), len(problems)) == (1, 3)
 
 
 ODD = st.one_of(st.none(), st.booleans(), st.integers(-10**17, 10**17), st.just(0.5),

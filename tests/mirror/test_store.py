@@ -21,14 +21,6 @@ def tree(directory: Path) -> dict[str, str]:
     return {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
 
 
-def test_a_body_goes_where_its_url_says(store: Store) -> None:
-    assert store.put("http://a.test/", "GET", b"1").file == "a.test/index.html"
-    assert store.put("https://a.test/dir/x?y=1#z", "GET", b"2").file == "a.test/dir/x?y=1"
-    long = "/" + "x" * 64
-    assert store.put(f"http://a.test{long}", "GET", b"3").file == f"a.test/{md5_name(long)}"
-    assert (store.mirror / "a.test/dir/x?y=1").read_bytes() == b"2"
-
-
 def test_another_body_of_a_url_gets_a_file_of_its_own(store: Store) -> None:
     first = store.put("https://a.test/x", "GET", b"1").file
     others = {store.put("http://a.test/x", "GET", b"2").file, store.put("https://a.test/x", "POST", b"3").file,

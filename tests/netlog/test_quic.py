@@ -20,28 +20,6 @@ def netlog(tmp_path_factory: pytest.TempPathFactory) -> NetLog:
     return read_netlog(log)
 
 
-def test_sessions_are_connections_and_tcp_carried_no_request(netlog: NetLog) -> None:
-    assert [(each.name, each.address.partition(":")[0], each.quic, each.early, each.error)
-            for each in netlog.connections] == [
-        ("first.example:443", "127.0.0.1", True, None, 0),
-        ("second.example:443", "127.0.0.2", True, None, 0),
-        ("first.example:443", "127.0.0.1", True, True, 0),
-        ("second.example:443", "127.0.0.2", True, True, 0)]
-    assert [each.requests for each in netlog.connections] == [13, 11, 13, 11]
-    for each in netlog.connections:
-        assert each.connected is not None
-        assert each.closed is not None
-        assert each.start <= each.connected <= each.sent[-1] <= each.closed
-        assert each.ssl == (each.start, each.connected)
-        assert each.start < each.received[0] <= each.received[-1] <= each.closed
-
-
-def test_early_data_waits_for_no_handshake(netlog: NetLog) -> None:
-    for each in netlog.connections:
-        assert each.connected is not None
-        assert (each.received[0] > each.connected) == bool(each.early)
-
-
 def test_a_request_is_too_late_for_early_data_once_the_handshake_is_over(netlog: NetLog) -> None:
     """As it was on the fourth, over loopback; the first two had no ticket."""
     assert [each.asked_late for each in netlog.connections] == [False, False, False, True]

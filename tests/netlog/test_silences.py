@@ -1,19 +1,15 @@
 """A silence is a time in which a server was asked for something and nothing of it came."""
 
-import gzip
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from harness.files.exchange import Phases
 from harness.netlog.connections import Connection
-from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.load import NetLog
 from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import Silence, silences
 
-SLOWEST_MS = 100
-SETTLED = Path(__file__).parent.parent / "corpus" / "netlogs" / "settled.json.gz"
 CONNECTION = Connection(1, "a.test:80", "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
 REQUEST = HttpTransaction(1, 0, "http://a.test/", 1000, closed=1310, status_line="HTTP/1.0 200 OK", sent_by=[1],
                           connection=1, phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))
@@ -79,16 +75,3 @@ def test_what_queues_behind_another_answer_of_the_same_server_is_not_silence(add
     other = replace(CONNECTION, id=2, address=address, start=1010, connect_ms=300.0, received=[*range(1010, 1320, 4)])
     found = silences(NetLog(transactions=[REQUEST], connections=[CONNECTION, other]), 1000, 2000)
     assert max(silence.end_ms - silence.start_ms for silence in found) == longest_ms
-
-
-def test_a_log_that_chrome_wrote_tells_when_bytes_came(tmp_path: Path) -> None:
-    """On the loopback every answer comes at once: only what its server never answers is silent for long."""
-    log = tmp_path / "netlog.json"
-    log.write_bytes(gzip.decompress(SETTLED.read_bytes()))
-    netlog = read_netlog(log)
-    answered = [connection for connection in netlog.connections if connection.requests and connection.connected]
-    assert sum(bool(connection.received) for connection in answered) > len(answered) / 2 > 1
-    assert all(at >= connection.start for connection in answered for at in connection.received)
-    netlog.transactions = [request for request in netlog.transactions if request.status and not request.error]
-    assert max(silence.end_ms - silence.start_ms
-               for silence in silences(netlog, netlog.transactions[0].start, netlog.end_tick)) < SLOWEST_MS

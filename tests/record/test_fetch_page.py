@@ -88,14 +88,3 @@ def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_pat
         found = lookup(recording, "a.test", f"/{code}")
         assert found is not None
         assert found.status == code
-
-
-def test_a_get_stands_for_its_url_whatever_else_was_sent_there(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    log.request("http://a.test/x", "200 OK", b"to a GET", "Content-Type: text/plain")
-    log.request("http://a.test/x", "403 Forbidden", b"to a POST", method="POST")
-    log.request("http://a.test/x", "304 Not Modified")
-    seen(log, tmp_path).write(store, "page")
-    assert (store.mirror / "a.test/x").read_bytes() == b"to a GET"
-    found = lookup(read_recording(store.mirror, store.fetchlog), "a.test", "/x")
-    assert found is not None
-    assert (found.status, found.answer.mime_type) == (200, "text/plain")

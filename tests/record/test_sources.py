@@ -13,42 +13,12 @@ from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
 from harness.record.sources.brought import same_name
-from harness.record.sources.source import list_pages
-from tests.support.foreign_hars import entry, har
 from tests.support.made_warc import write_warc
-from tests.support.read_source import FETCHES, NAVIGATES, read_source
+from tests.support.read_source import NAVIGATES, read_source
 
 PAGE, SECURE, OK = "http://a.test/", "https://a.test/", "HTTP/1.1 200 OK"
 CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
 OLD, NEW = "jQuery1710897272563772276_1363139394945", "jQuery1710123456789012345_1363348800000"
-
-
-@pytest.mark.parametrize("kind", ["warc", "har"])
-def test_each_origin_gets_what_it_may_read(tmp_path: Path, kind: str) -> None:
-    """Whatever asks first: the site said to each of two frames that it, and nobody else, may read the answer."""
-    origins = [f"https://{name}.test" for name in ("a", "b", "a")]
-    api = "https://api.test/me"
-    if kind == "warc":
-        path = write_warc(tmp_path / "site.warc", *(record for number, origin in enumerate(origins) for record in (
-            ("request", api, "GET /me HTTP/1.1", [("Host", "api.test"), ("Origin", origin)], b""),
-            ("response", api, OK, [("Access-Control-Allow-Origin", origin)], b"%d" % number))))
-    else:
-        made = [entry(api, "text/plain", b"%d" % number) for number in range(3)]
-        for each, origin in zip(made, origins, strict=True):
-            each["request"]["headers"] = [{"name": "Origin", "value": origin}]
-        path = har(tmp_path / "page.har", *made)
-    source = read_source(path)
-    assert [source.answer_body(api, headers={**FETCHES, "origin": origin})
-            for origin in (origins[1], origins[0], origins[0])] == [b"1", b"0", b"2"]
-
-
-def test_posts_are_told_apart_by_their_bodies(tmp_path: Path) -> None:
-    records = [record for text in (b"one", b"two") for record in (
-        ("request", f"{PAGE}api", "POST /api HTTP/1.1", [("Host", "a.test")], text),
-        ("response", f"{PAGE}api", OK, [], b"answer to " + text))]
-    source = read_source(write_warc(tmp_path / "x.warc", *records))
-    for sent in (b"two", b"one"):
-        assert source.answer_body(f"{PAGE}api", "POST", sent) == b"answer to " + sent
 
 
 def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
@@ -76,18 +46,6 @@ def test_what_is_most_alike_stands_in(asked: str, got: bytes | None, tmp_path: P
     assert source.answer_body(asked) == got
 
 
-def test_a_fragment_of_a_page_is_never_the_page(tmp_path: Path) -> None:
-    """htmx and others fetch parts of a page under the page's own URL (`HX-Request`)."""
-    asked = ((("HX-Request", "true"), b"fragment"), (("Upgrade-Insecure-Requests", "1"), b"page"),
-             (("HX-Request", "true"), b"last"))
-    source = read_source(write_warc(tmp_path / "x.warc", *(record for header, text in asked for record in (
-        ("request", PAGE, "GET / HTTP/1.1", [("Host", "a.test"), header], b""),
-        ("response", PAGE, OK, [("Vary", "HX-Request")], text)))))
-    assert [source.answer_body(PAGE, headers=NAVIGATES) for _ in range(2)] == [b"page", b"page"]
-    htmx = {**FETCHES, "hx-request": "true"}
-    assert [source.answer_body(PAGE, headers=htmx) for _ in range(3)] == [b"fragment", b"last", b"last"]
-
-
 @pytest.mark.parametrize(("headers", "found"), [
     ((CORS, EMPTY), False), ((("HX-Request", "true"),), True), ((CORS,), True)])
 def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str, str], ...], found: bool,
@@ -112,27 +70,6 @@ def test_a_redirect_to_another_scheme_does_not_answer_there(location: str, tmp_p
         "response", f"{here}://a.test/x", "HTTP/1.1 301 Moved", [("Location", location)], b"")))
     found = [source.answered(f"{scheme}://a.test/x") for scheme in (here, there)]
     assert [each and each.answer.status for each in found] == [301, None]
-
-
-def test_a_wacz_names_its_pages(tmp_path: Path) -> None:
-    inner = write_warc(tmp_path / "data.warc.gz", ("response", PAGE, OK, [], b"page"))
-    path = tmp_path / "site.wacz"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.write(inner, "archive/data.warc.gz")
-        archive.writestr("pages/pages.jsonl", '{"format": "json-pages-1.0"}\n{"url": "http://a.test/"}\nnonsense\n')
-    brought = read_source(path).brought
-    assert brought.pages == [PAGE]
-    list_pages(tmp_path / "A.pages", brought)
-    assert (tmp_path / "A.pages").read_text() == f"{PAGE}\n"
-
-
-def test_an_archive_that_does_not_say_its_pages_names_documents(tmp_path: Path) -> None:
-    answers = [("response", f"{PAGE}{name}", OK, [("Content-Type", kind)], b"x")
-               for name, kind in (("x.css", "text/css"), ("1", "text/html"), ("2", "text/html; charset=x"))]
-    brought = read_source(write_warc(tmp_path / "x.warc.gz", *answers)).brought
-    assert brought.documents == [f"{PAGE}1", f"{PAGE}2"]
-    with pytest.raises(InputError, match="one URL per line"):
-        list_pages(tmp_path / "A.pages", brought)
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -164,28 +101,11 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
-def record(kind: str, url: str, head: str, body: bytes = b"", more: str = "") -> bytes:
+def record(kind: str, url: str, head: str, body: bytes = b"") -> bytes:
     """Return a record of a WARC."""
-    http = head.encode() + b"\r\n\r\n" + body if head.startswith(("GET", "POST", "HTTP/1.1 ")) else head.encode()
-    names = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{more}"
+    http = head.encode() + b"\r\n\r\n" + body
+    names = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
     return f"{names}Content-Type: application/http\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n"
-
-
-@pytest.mark.parametrize("is_request_first", [True, False])
-def test_scoops_requests_stand_beside_their_answers(is_request_first: bool, tmp_path: Path) -> None:
-    """It names neither in the other: a script's request for the page's URL got the page, which nested in itself."""
-    exchanges = [("GET / HTTP/1.1\r\nSec-Fetch-Dest: document\r\nSec-Fetch-Mode: navigate", b"", b"<title>a"),
-                 ("GET / HTTP/1.1\r\nSec-Fetch-Dest: empty\r\nSec-Fetch-Mode: cors", b"", b"<p>part</p>"),
-                 ("POST / HTTP/1.1", b"names", b"answer")]
-    path = tmp_path / "x.warc"
-    for head, sent, body in exchanges:
-        pair = [record("request", SECURE, head, sent), record("response", SECURE, OK, body)]
-        with path.open("ab") as file:
-            file.write(b"".join(pair if is_request_first else reversed(pair)))
-    source = read_source(path)
-    got = [source.answer_body(SECURE, headers=NAVIGATES), source.answer_body(SECURE, headers=FETCHES),
-           source.answer_body(SECURE, "POST", b"names")]
-    assert got == [body for _, _, body in exchanges]
 
 
 @pytest.mark.parametrize(("sent", "answer"), [

@@ -86,16 +86,6 @@ def test_a_page_most_of_which_came_is_fit_and_a_hollow_one_is_not(log: MadeNetLo
         assert verdict.reasons == ["2 of 11 requests failed: 2 x ERR_NAME_NOT_RESOLVED (gone.test)"]
 
 
-def test_what_fails_after_the_load_event_does_not_make_a_page_hollow(log: MadeNetLog, tmp_path: Path) -> None:
-    origin = 1000.0
-    log.begin("http://gone.test/")
-    log.end(error=-105)
-    late = seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 4.0})
-    assert judge(late).fit
-    assert any("1 failed" in said and "1 of them after the load event" in said for said in judge(late).remarks)
-    assert not judge(seen(log, tmp_path, time_origin_ms=origin, timing={"loadEventEnd": 400.0})).fit
-
-
 def test_a_page_that_scripts_lead_on_from_is_another_page(log: MadeNetLog, tmp_path: Path) -> None:
     began = 1000.0 + len(log.events)
     log.request("http://a.test/home", "200 OK", b"home", main_frame=True)
@@ -175,18 +165,3 @@ def test_reports_of_chromes_own_are_not_the_pages(log: MadeNetLog, tmp_path: Pat
         log.head("204 No Content")
         log.end()
     assert [each.url for each in seen(log, tmp_path).requests] == [PAGE, "http://b.test/other"]
-
-
-def test_what_chrome_took_from_its_cache_did_not_fail(log: MadeNetLog, tmp_path: Path) -> None:
-    """Whatever its status: frames of a page that take a script by way of one redirect, say."""
-    log.request("http://a.test/gone", "404 Not Found", b"no", "Content-Type: text/plain")
-    log.begin("http://a.test/latest.js")
-    log.head("302 Found", "Location: /1.2.js", "Cache-Control: max-age=60")
-    log.add("URL_REQUEST_REDIRECTED", location="http://a.test/1.2.js")
-    log.end()
-    for _ in range(5):
-        log.cached("http://a.test/gone", b"no")
-        log.cached("http://a.test/latest.js", redirect_to="http://a.test/1.2.js")
-    recording = seen(log, tmp_path)
-    assert judge(recording).fit
-    assert [each.status for each in recording.requests[3:]] == [404, 302] * 5

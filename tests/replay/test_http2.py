@@ -11,7 +11,7 @@ from h2.settings import SettingCodes
 
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, free_port
-from tests.support.secure_replay import BIG, MANY, Client, Secure, last, serving
+from tests.support.secure_replay import BIG, Client, Secure, last, serving
 from tests.support.waiting import wait_until
 
 
@@ -70,15 +70,6 @@ def test_who_has_the_body_already_gets_none(client: Client, name: str, value: st
     assert (headers[b":status"], headers[b"etag"], headers[b"cache-control"]) == (status, b'W/"1"', b"no-cache")
     assert (body, b"content-type" in headers) == ((b"tagged", True) if status == b"200" else (b"", False))
     assert client.get("/gone", "GET", ("if-none-match", ""))[0][b":status"] == b"410"
-
-
-def test_many_streams_on_one_connection(client: Client, secure: Secure) -> None:
-    for number in range(MANY):
-        client.ask(f"/many/{number}")
-    client.finish()
-    bodies = [bytes(answer.body) for answer in client.answers.values()]
-    assert bodies == [b"%d " % number * 1000 for number in range(MANY)]
-    assert len({line.connection for line in last(secure.server, MANY)}) == 1
 
 
 def test_the_first_of_many_answers_does_not_wait_for_the_last(client: Client) -> None:

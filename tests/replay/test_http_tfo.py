@@ -69,16 +69,6 @@ def test_status_body_and_log(server: Running, path: str, status: int, found: str
         assert body == {"/p": b"p2", "/l": b"long"}[path[:2]]
 
 
-def test_types(server: Running) -> None:
-    types = {path: server.get(path)[0].getheader("Content-Type") for path in ("/", "/x.css", "/data", "/error", "/big")}
-    assert types == {"/": "text/html; charset=iso-8859-1", "/x.css": "text/css", "/data": None,
-                     "/error": "text/html", "/big": None}
-
-
-def test_redirect_is_ascii(server: Running) -> None:
-    assert server.get("/go")[0].getheader("Location") == "http://b.test/there?x=%C3%A9%20y"
-
-
 def test_head_post_range_options_and_others(server: Running) -> None:
     response, body = server.get("/x.css", "HEAD")
     assert (response.status, response.getheader("Content-Length"), body) == (200, "3", b"")

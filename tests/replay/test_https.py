@@ -62,27 +62,6 @@ def test_in_2013_one_at_a_time_and_http_1_0(tls_recording: Path) -> None:
             assert read_all(connection).startswith(b"HTTP/1.0 410 Gone\r\n")
 
 
-def test_http_1_1_keeps_the_connection(secure: Secure) -> None:
-    with secure.connect("http/1.1") as connection:
-        for count in (1, 2):
-            connection.sendall(b"GET /gone HTTP/1.1\r\nHost: a.test\r\n\r\n")
-            answer = b""
-            while not answer.endswith(b"sorry"):
-                answer += connection.recv(65536)
-            assert answer.startswith(b"HTTP/1.1 410 Gone\r\n")
-            assert b"\r\nContent-Type: text/plain\r\n" in answer
-            wait_until(lambda count=count: last(secure.server)[0].request == count)  # type: ignore[misc]
-    line = last(secure.server)[0]
-    assert (line.scheme, line.protocol, line.found) == ("https", "HTTP/1.1", "status")
-
-
-def test_http_and_https_of_one_host(secure: Secure) -> None:
-    response, _ = secure.server.get("/")
-    assert (response.status, response.getheader("Location")) == (301, f"https://{HOST}/")
-    (line,) = last(secure.server)
-    assert (line.scheme, line.protocol, line.found) == ("http", "HTTP/1.0", "redirect")
-
-
 def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Secure) -> None:
     for protocol, spoken in (("h2", "h2"), ("http/1.1", "HTTP/1.1")):
         with secure.connect(protocol):
@@ -92,13 +71,6 @@ def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Secure)
             assert time.monotonic() - begin < ReplayServer.idle_limit_s / 2, "who waits for the first waits so long"
         wait_until(lambda spoken=spoken: any(  # type: ignore[misc]
             line.found == "silent" and line.protocol == spoken for line in secure.server.log()))
-
-
-def test_a_silent_connection_without_a_hello_is_noted(secure: Secure) -> None:
-    before = sum(line.found == "silent" for line in secure.server.log())
-    with socket.create_connection(("127.0.0.1", secure.port)):
-        pass
-    wait_until(lambda: sum(line.found == "silent" for line in secure.server.log()) == before + 1)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

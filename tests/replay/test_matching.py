@@ -40,15 +40,6 @@ def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written
     assert len(held) == 2, "what asked.test and both.test sent"
 
 
-def test_a_gate_that_leads_back_to_the_page_ends_with_the_page(written: Written) -> None:
-    written.add("/", to="https://a.test/gate", asked=NAVIGATION)
-    written.add("/gate", "the gate", asked=NAVIGATION)
-    written.add("/", "the page", asked=NAVIGATION | {"cookie": "agreed=1"})
-    recording = written.read()
-    assert [body(written, answer) for answer in recording.document_answers("https://a.test/")] == [
-        "the gate", "the page"]
-
-
 def test_what_a_load_does_not_ask_for_is_not_expected_of_it(written: Written) -> None:
     """Redirects, too: those of pictures further down, say, that only the recorder scrolled to."""
     written.add("/", "the question", asked=NAVIGATION, _beforeDocument=True)
@@ -88,17 +79,6 @@ def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Wri
     recording = written.read()
     answers = recording.document_answers("https://a.test/")
     assert [body(written, answer) for answer in answers] == ["are you a robot?", "the page"]
-
-
-def test_transactions_of_a_page_have_identities_of_their_own(written: Written) -> None:
-    written.add("/poll", "a")
-    written.add("/poll", "b")
-    written.add("/poll?x=1", "c")
-    written.add("/poll", "d", method="POST")
-    written.add("/poll", "e", page="other")
-    recording = written.read()
-    identities = [answer.identity for page in ("page", "other") for answer in recording.transactions(page)]
-    assert len(set(identities)) == 5
 
 
 @pytest.mark.parametrize("length", ["12345", "x", ""])

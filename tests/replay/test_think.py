@@ -121,15 +121,6 @@ def test_over_http2_others_are_answered_meanwhile(thinking: Secure) -> None:
         assert [client.answers[stream].ended for stream in (quick, slow, also_slow)] == [0, 1, 2]
 
 
-def test_a_kept_connection_is_answered_in_turn(thinking: Secure) -> None:
-    client = http.client.HTTPConnection("127.0.0.1", thinking.server.port)
-    for path in ("/slow", "/quick", "/slow"):
-        client.request("GET", path, headers={"Host": HOST})
-        assert client.getresponse().read() == b"body"
-        assert own_ms(thinking, path) >= WAITS_MS[path] - RTT_MS
-    client.close()
-
-
 @pytest.mark.parametrize("version", ["1.1", "h2"])
 def test_a_client_that_leaves_is_not_waited_for(thinking: Secure, version: str) -> None:
     if version == "h2":

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis.answers import doubtful_urls
 from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
-from harness.files.pages import sanitise
 from harness.files.results import write_load
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.answers import answers_table
@@ -25,7 +23,6 @@ from tests.support.made_har import PAGE, chain
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
-NAME = sanitise(PAGE)
 LOST = "http://a.test/lost.js"
 LONG = "http://a.test/" + "long/" * 50
 Change = Callable[[ReceivedAnswers], ReceivedAnswers]
@@ -117,12 +114,6 @@ def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
         assert all(line.x0 >= 0 and line.x1 <= figure.bbox.width for line in lines)
 
 
-def test_loads_that_differ_give_a_span(tmp_path: Path) -> None:
-    add(tmp_path, [ASIDE], runs=[1])
-    add(tmp_path, [ASIDE, SCRIPT], runs=[2])
-    assert page_row(tmp_path)[:4] == ["1 to 2", "1 to 2", "0", "0"]
-
-
 @pytest.mark.parametrize(("got", "got_bytes", "received"), [
     (90, 9000, []), (73, 9000, ["73 of 100 answers, 9 of 9 kB"]), (100, 800, ["100 of 100 answers, 1 of 9 kB"])])
 def test_a_page_that_asks_for_less_than_was_recorded_is_named(tmp_path: Path, got: int, got_bytes: int,
@@ -139,8 +130,3 @@ def test_what_failed_as_when_it_was_recorded_is_counted_and_named_if_the_page_is
                                                  each=(lost, replace(lost, url=f"{LOST}.png", purpose="image"))))
     found = page_row(tmp_path)
     assert (found[4], found[7]) == ("2", LOST)
-
-
-def test_what_the_verdict_says_is_not_on_the_path_is_not_looked_for(tmp_path: Path) -> None:
-    add(tmp_path, [SCRIPT], critical=False)
-    assert [doubtful_urls(load) for load in selected(tmp_path).results.loads] == [[]] * 4

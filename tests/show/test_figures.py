@@ -30,7 +30,6 @@ from tests.support.client_folder import NEWS, POST, add_load, make_client, selec
 from tests.support.made_har import PAGE, MadeLoad
 from tests.support.ran import ran
 
-OLD = Path(__file__).parent.parent / "data" / "2013"
 NEWS_PAGE, POLL = "httpwww.news.example", "http://poll.test/"
 
 
@@ -106,18 +105,6 @@ def test_pages_of_another_rtt_do_not_make_these_synthetic(tmp_path: Path) -> Non
     make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=2)
     make_client(tmp_path, delays_ms=[50], urls=[NEWS], runs=2, name="Paper2013", synthetic=False)
     assert ["synthetic" in draw(tmp_path, rtt_ms=rtt_ms).get_supxlabel() for rtt_ms in (20, 100)] == [True, False]
-
-
-def test_a_load_without_its_log_cannot_be_drawn(tmp_path: Path) -> None:
-    add_load(tmp_path, NEWS, 10, 1, 0, 1000)
-    (tmp_path / "10-1-tfo-0" / NEWS_PAGE).unlink()
-    assert draw_requests(selected(tmp_path).rows[0]) is None
-
-
-def test_old_logs_have_bars_and_no_lines() -> None:
-    figure = draw(OLD)
-    assert {name: len(found) for name, found in bars(figure).items()} == {"TFO off": 12, "TFO on": 12}
-    assert list(figure.axes[0].lines) == []
 
 
 def test_a_url_is_not_taken_for_a_formula(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.stats import improvement_percent
-from harness.files.results import read_results
-from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.paper import TABLE_1, paper_lines
 from tests.support.client_folder import make_client, selected
 
@@ -37,11 +35,6 @@ def test_no_row_of_an_rtt_that_the_paper_does_not_have(tmp_path: Path) -> None:
                              rtt="recorded*2", server_rtts_ms={"a.test": 12.3, "b.test": 180.4})) == []
 
 
-def test_other_pages_of_these_sites_are_not_the_papers(tmp_path: Path) -> None:
-    others = ("https://en.wikipedia.org/wiki/Cat", "https://www.nytimes.com/2026/11/26/a.html")
-    assert lines(make_client(tmp_path, delays_ms=[50], urls=others, paper=True)) == []
-
-
 def test_what_differs_is_said_and_nothing_else(tmp_path: Path) -> None:
     [*_, cold] = lines(make_client(tmp_path / "a", delays_ms=[50], urls=PAGES[:1], runs=11, paper=True, cookies="cold"))
     assert cold == "What differs still: synthetic pages, another Chrome, and --cookies cold."
@@ -53,15 +46,6 @@ def test_what_differs_is_said_and_nothing_else(tmp_path: Path) -> None:
 def test_only_where_the_network_was_the_papers(tmp_path: Path, paper: bool | None) -> None:
     assert lines(make_client(tmp_path, urls=PAGES, paper=paper)) == []
     assert lines(make_client(tmp_path / "other", urls=("http://other.example",), paper=True)) == []
-
-
-def test_logs_of_2013_say_nothing_of_their_network(tmp_path: Path) -> None:
-    for tfo in (0, 1):
-        (tmp_path / f"50-1-tfo-{tfo}").mkdir()
-        log = PageLog(transactions=[Transaction(0.0, 1000.0, PAGES[0] + "/")], transactions_seen=True)
-        (tmp_path / f"50-1-tfo-{tfo}" / "httpwww.amazon.com").write_text(format_log(log))
-    assert read_results(tmp_path).old
-    assert lines(tmp_path) == []
 
 
 def test_the_papers_improvements_are_those_that_it_prints() -> None:

@@ -8,7 +8,6 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -111,13 +110,6 @@ def test_every_table_has_a_caption_and_heads(page: Page) -> None:
     assert scopes == {"col", "row", "rowgroup"}
 
 
-def test_headings_go_down_one_level_at_a_time(page: Page) -> None:
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after - before <= 1 for before, after in pairwise(levels))
-
-
 def test_ids_are_unique_and_links_lead_somewhere(page: Page) -> None:
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
@@ -183,14 +175,6 @@ def test_almost_all_syns_with_data_are_not_all(tmp_path: Path) -> None:
         add_load(client, NEWS, 50, run, 1, 1000, connections_with_request=204, syn_data_connections=204 - (run == 1))
     rows = Page(report_of(client, tmp_path / "report.html")[0]).rows()
     assert any(row.startswith("100 ms, TFO on|10|over 99.9%|2,040|2,039|") for row in rows)
-
-
-def test_where_and_how_it_was_measured(page: Page) -> None:
-    rows = "\n".join(page.rows())
-    for words in ("kernel|6.18", "chrome|156.0.8078.79", "git|59e34fc\n", "net.ipv4.tcp_sack|1",
-                  "net.ipv4.tcp_fastopen in loads with TFO off|0\n", "--disable-quic\n", "seed|1\n",
-                  "delay_by|delay line\n", "RTT 20 ms: 20\n"):
-        assert words in rows, words
 
 
 def settings(client: Path) -> dict[str, str]:

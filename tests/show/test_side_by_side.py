@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from harness.bootstrap import ROOT
 from harness.files.experiment import write_experiment
-from harness.show.side_by_side import draw_side_by_side, own_names, setup_lines, side_by_side_lines, side_by_side_rows
+from harness.show.side_by_side import draw_side_by_side, own_names, side_by_side_lines, side_by_side_rows
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.forked import typed
 from tests.support.ran import assert_refused
@@ -58,10 +58,6 @@ def test_each_folder_is_a_row_and_a_bar_http_and_https_together(three: list[Path
     assert [*map(round, heights(improved))] == [20, 20, 6]
 
 
-def test_what_differs_besides_is_said(three: list[Path]) -> None:
-    assert [line.partition(": ")[0] for line in setup_lines([*map(selected, three)])] == ["a | b", "a | c", "a | c"]
-
-
 def test_each_of_many_bars_looks_like_no_other_and_the_legend_stays_in_the_picture(three: list[Path]) -> None:
     """Of eight settings the last two had the first two's looks. Six long names left the picture on both sides."""
     [row] = selected(three[0]).rows
@@ -71,13 +67,6 @@ def test_each_of_many_bars_looks_like_no_other_and_the_legend_stays_in_the_pictu
     legend = figure.axes[0].get_legend()
     assert legend is not None
     assert 0 <= legend.get_window_extent().x0 < legend.get_window_extent().x1 <= figure.bbox.x1
-
-
-def test_a_page_that_one_folder_lacks_has_no_bar_there(tmp_path: Path, three: list[Path]) -> None:
-    other = make_client(tmp_path / "d" / "client", [100], [POST])
-    rows = side_by_side_rows([selected(three[0]), selected(other)])
-    assert [row.name for row in rows] == ["a", "d"]
-    assert len(draw_side_by_side(rows).axes[2].patches) == 2
 
 
 def test_names_of_pages_do_not_overlap(tmp_path: Path) -> None:

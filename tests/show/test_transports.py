@@ -1,7 +1,6 @@
 """The table and the figure of transports side by side, from folders made by code."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from harness.analysis.selection import select
 from harness.analysis.transports import is_compared, most_work_ms, transport_rows
 from harness.files.experiment import write_experiment
-from harness.files.results import cell_directory, read_results
+from harness.files.results import read_results
 from harness.files.transport import Transport
 from harness.show.columns import text_of
 from harness.show.export import OF_TRANSPORTS, export
@@ -88,24 +87,6 @@ def test_what_servers_over_quic_may_have_worked_is_told_where_it_is_much(tmp_pat
     without = len(transports_section(select(read_results(make_client(tmp_path / "none", [*Transport], runs=2)),
                                             "load")).words)
     assert len(transports_section(selection).words) == without + (work_ms > 0.1 * 2000)
-
-
-def test_a_transport_that_was_not_measured_is_missing(tmp_path: Path) -> None:
-    client = make_client(tmp_path, [Transport.TCP, Transport.EARLY], runs=2)
-    lost = client / cell_directory(50, 1, Transport.EARLY) / f"{PAGE}.json"
-    lost.unlink()
-    results = read_results(client)
-    selection = select(results, "load")
-    [missing] = selection.missing
-    assert (missing.rtt_ms, missing.transport) == (100, Transport.EARLY)
-
-
-def test_so_is_one_of_which_there_is_no_folder(tmp_path: Path) -> None:
-    client = make_client(tmp_path, [Transport.TCP, Transport.QUIC], runs=2)
-    for folder in client.glob("*-quic"):
-        shutil.rmtree(folder)
-    assert [(cell.rtt_ms, cell.transport) for cell in select(read_results(client), "load").missing] == [
-        (20, Transport.QUIC), (100, Transport.QUIC)]
 
 
 def test_the_figure_has_a_line_for_each_and_the_report_a_section(tmp_path: Path) -> None:

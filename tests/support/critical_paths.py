@@ -33,7 +33,3 @@ def assert_whole(steps: list[Step], plt_ms: float) -> None:
 def saving(load: MadeLoad) -> float:
     found = timeline(load)
     return saved_ms(found, dependencies(found), Circumstances(RTT_MS))
-
-
-def connects(steps: list[Step]) -> list[str]:
-    return [step.url for step in steps if step.kind == "connect" and step.length_ms >= RTT_MS / 2]

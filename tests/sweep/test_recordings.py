@@ -67,15 +67,6 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
     assert second.why_not.startswith("1 of 4 bodies of both/ is not as recorded, first two.test/index.html")
 
 
-def test_a_page_is_found_however_the_list_writes_its_root(sweep: SweepFolder, tmp_path: Path) -> None:
-    mine = PageFiles(tmp_path, "mine")
-    mine.pages.write_text(f"{ONE.rstrip('/')}\n")
-    said: list[str] = []
-    [first] = record_missing(sweep, read_pages(mine.pages), installed_recordings(tmp_path, mine), said.append)
-    assert said == [f"[  1/1] {read_pages(mine.pages)[0].url}: cut out of both"]
-    assert first.digest
-
-
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     first, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
@@ -104,25 +95,6 @@ def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_
     first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
     assert "img.one.test/fifo: cannot be copied (" in first.why_not
     assert second.why_not == ""
-
-
-def test_what_cannot_be_recorded_is_a_row_with_its_reason(sweep: SweepFolder, tmp_path: Path,
-                                                          monkeypatch: pytest.MonkeyPatch) -> None:
-    tried: list[Path] = []
-
-    def fetch(folder: Path) -> str:
-        tried.append(folder)
-        return "cannot be recorded: it is gone"
-    monkeypatch.setattr(recordings, "fetch", fetch)
-    pages = read_pages(tmp_path / "both.pages")
-    for _ in range(2):
-        first, second = record_missing(sweep, pages, {}, print)
-        assert first.why_not == second.why_not == "cannot be recorded: it is gone"
-    assert len(tried) == 2, "it is not tried at every call"
-    assert planned([first, second], [()], VERSIONS) == []
-    assert sweep.forget_failures() == 2
-    record_missing(sweep, pages, {}, print)
-    assert len(tried) == 4
 
 
 def test_a_page_of_the_same_file_name_gets_no_other_pages_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,

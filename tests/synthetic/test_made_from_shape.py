@@ -2,29 +2,15 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
-from harness.replay.site import Site
-from harness.synthetic.build import make_page_set, make_pages
+from harness.synthetic.build import make_page_set
 from harness.synthetic.plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_shapes import RESOURCE
 from tests.support.ran import ran
-
-
-def test_pages_are_replayed_over_http2_from_the_hosts_that_spoke_it(tmp_path: Path) -> None:
-    image = replace(RESOURCE, index=1, host="b.test", mime="image/png", path_chars=9, parent=0, kind="image")
-    page = PageShape("https://a.test/", "2026-11", tuple(replace(resource, scheme="https") for resource in
-                                                         (RESOURCE, image)), http2_hosts=frozenset(["b.test"]))
-    (tmp_path / "page.shape").write_text(format_shapes([page]))
-    make_pages(tmp_path, "Set", 1, tmp_path / "page.shape")
-    recording = read_recording(tmp_path / "Set", tmp_path / "Set.fetchlog")
-    assert [Site(recording, host, "https").http2 for host in recording.hosts()] == [False, True]
-    assert not Site(recording, "b.test").http2, "plain http has none"
-    assert recording.problems == []
 
 
 def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:

@@ -54,14 +54,6 @@ def refusal(lock: Lock) -> str:
     return str(caught.value)
 
 
-def test_the_second_is_refused_with_the_firsts_name(lock: Lock) -> None:
-    with held_elsewhere(lock) as first:
-        said = refusal(lock)
-    assert said.startswith(f"{lock.folder}: another experiment is running: pid {first.pid} (")
-    assert "'an argument'" in said
-    assert "\n" not in said
-
-
 def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
     with held_elsewhere(lock) as first:
         os.kill(first.pid, signal.SIGKILL)

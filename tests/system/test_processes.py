@@ -93,15 +93,6 @@ def test_the_tree_and_the_descendants(start: Start) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_program_with_a_strange_name_does_not_confuse_the_tree(start: Start,
-                                                                tmp_path: Path) -> None:
-    strange = tmp_path / "a) Z 1 (b"
-    strange.symlink_to("/bin/sleep")
-    process = start("sh", "-c", 'echo ready; exec "$0" 60', str(strange))
-    wait_until(lambda: Path(f"/proc/{process.pid}/comm").read_text() != "sh\n")
-    assert process.pid in children_by_parent()[os.getpid()]
-
-
 DIES_ITSELF = """["{python}", "-c", "import time; from harness.system.processes import die_with_parent; "
     "die_with_parent(); print(1, flush=True); time.sleep(60)"]"""
 BOUND = """bound_to_us(["sh", "-c", "trap '' TERM HUP; echo ready; kill -STOP $$; sleep 60"])"""

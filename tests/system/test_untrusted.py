@@ -16,7 +16,6 @@ from harness.system.untrusted import (
     LARGEST_FILE,
     MissingFileError,
     UnreadableFileError,
-    open_untrusted,
     parse_json,
     read_untrusted,
     read_untrusted_json,
@@ -40,15 +39,6 @@ def why_not(path: Path) -> str:
         read_untrusted_json(path)
     assert str(caught.value) == f"{path}:{caught.value.line}: cannot be read ({caught.value.why})"
     return caught.value.why
-
-
-def test_a_regular_file(tmp_path: Path) -> None:
-    path = written(tmp_path, '{"a": [1, 2.5, "\N{SNOWMAN}"]}')
-    assert read_untrusted_json(path) == {"a": [1, 2.5, "\N{SNOWMAN}"]}
-    assert read_untrusted(path) == path.read_bytes()
-    assert read_untrusted(path, owner=os.getuid())
-    with open_untrusted(path) as file:
-        assert file.read(1) == b"{"
 
 
 def test_other_things_that_are_no_files(tmp_path: Path) -> None:
@@ -88,13 +78,6 @@ def test_a_sparse_file_of_60_gigabytes_is_refused_before_it_is_read(tmp_path: Pa
     ('{"a":' * 100_000, f"nested deeper than {DEEPEST} levels")])
 def test_what_is_no_json_of_ours(tmp_path: Path, content: str | bytes, why: str) -> None:
     assert why_not(written(tmp_path, content)) == why
-
-
-def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
-    assert read_untrusted_text(written(tmp_path, b"\xef\xbb\xbfx\n")) == "x\n"
-    assert read_untrusted_json(written(tmp_path, b"\xef\xbb\xbf[1]")) == [1]
-    with pytest.raises(UnreadableFileError, match=r":2: cannot be read \(not UTF-8\)$"):
-        read_untrusted_text(written(tmp_path, b"\xef\xbb\xbfx\n\xff"))
 
 
 def test_half_a_surrogate_pair_is_replaced() -> None:
