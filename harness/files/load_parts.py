@@ -72,7 +72,8 @@ class UsedConnection:
     connected, or not seen. `id` is the net-log's number of its socket, which the HAR's entries give, too. Over `quic`,
     `connect_ms` is the whole handshake's, as far as requests waited for it. `early`: whether the server took the early
     data that Chrome sent, None where it sent none; `asked_late`: Chrome could have sent its first request so, and wrote
-    that after the handshake. `sent_again`: packets of QUIC's whose content Chrome sent again.
+    that after the handshake. `sent_again`: packets of QUIC's whose content Chrome sent again. `answered`: whether bytes
+    came over it. With TFO a connection stands for Chrome before its SYN has left, and that SYN may be lost.
     """
 
     id: int
@@ -84,6 +85,7 @@ class UsedConnection:
     early: bool | None = None
     asked_late: bool = False
     sent_again: Count = 0
+    answered: bool = True
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,7 @@ def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
              "connect_ms": connection.connect_ms, "requests": connection.requests}
              | ({} if connection.early is None else {"early": connection.early, "asked_late": connection.asked_late})
              | ({"quic": True, "sent_again": connection.sent_again} if connection.quic else {})
+             | ({} if connection.received or connection.quic else {"answered": False})
             for connection in netlog.connections if connection.requests]
 
 

@@ -119,8 +119,8 @@ NETWORK: tuple[Rule, ...] = (
          words="it is to go over QUIC, but {count} TCP connections carried requests of https",
          measured="with `--http h3`, a TCP connection carried a request of https; WebSockets (wss) may use TCP"),
     Rule(kind=ReasonKind.NOT_LOGGED, section=Section.NETWORK, check=validity.server_logs, unless=NOTHING_CAME,
-         words="the servers' logs know of {logged} of the {used} connections that carried a request",
-         measured="the servers' logs lack a connection of Chrome's"),
+         words="the servers' logs know of {logged} of the {used} connections over which answers came",
+         measured="the servers' logs lack a connection over which Chrome got something"),
 )
 TIME: tuple[Rule, ...] = (
     of_time(ReasonKind.SUSPENDED, Limit(ms=10.0), times=lambda kept: {"": kept.suspended_ms},

@@ -133,8 +133,8 @@ def early_data(load: LoadRecord) -> Iterable[Found]:
 
 
 def server_logs(load: LoadRecord) -> Iterable[Found]:
-    """Check that the servers' logs have every connection that Chrome used: by these logs TFO is judged."""
-    logged, used = load.connections_with_request or 0, len(load.connections or ())
+    """Check that the servers' logs have every connection that brought Chrome something: by these logs TFO is judged."""
+    logged, used = load.connections_with_request or 0, sum(used.answered for used in load.connections or ())
     if logged < used:
         yield Found(ReasonKind.NOT_LOGGED, {"logged": logged, "used": used})
 

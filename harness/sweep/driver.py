@@ -24,8 +24,6 @@ LOOK_S = 1.0
 """The longest turn: how long a driver waits for something to happen."""
 RETRIES = 1
 """How often Dask tries a unit again that failed through no fault of its page, on any worker that is free."""
-AHEAD = 2
-"""Units that are handed out for each worker: one is measured, and its next one is there when it is done."""
 NOBODY_S = 120.0
 """How long a sweep goes on without a worker."""
 RESTART_S = 20.0
@@ -92,8 +90,11 @@ class Driver:
         return count
 
     def _hand_out(self, workers: int) -> None:
-        """Give Dask some units for each worker, but not all: each brings its recording along."""
-        while self._waiting and len(self._running) < AHEAD * workers:
+        """Give Dask a unit for each worker, but not all: each brings its recording along.
+
+        Dask blames all units of a worker that dies, also one that only waits there for its turn.
+        """
+        while self._waiting and len(self._running) < workers:
             job = self._waiting.popleft()
             try:
                 files = job.site.files()

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Load a recorded page of plain files from the replay server and from nginx, in turn: what does the replay add?
+
+    .venv/bin/python -m tests.support.internet.recorded FOLDER      # its page "modules": 642 modules that import others
+    sudo benchmarks/against_nginx.py --dir FOLDER --name demo --page modules
+
+Both stand on the one host of a star, over HTTP/2, and send by CUBIC; nginx writes each head as that of the recording
+was. TFO is off. A line for each server: the median page load time, the shortest and the longest, and how much longer
+the replay's median is.
+"""
+
+import statistics
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness.bootstrap import use_project_python
+
+use_project_python()
+
+from experiments.nginx import serving_files
+from harness.errors import ExperimentError
+from harness.files.hack_dns import Remap, write_hack_dns
+from harness.files.pages import Page, PageFiles
+from harness.measure.judge import alone
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.loads import record_of
+from harness.measure.plan import Load
+from harness.measure.preflight import check_browser, check_pages
+from harness.measure.rules import TIME
+from harness.measure.settings import Settings
+from harness.network.links import delays_by_netem
+from harness.network.star import LinkSpeeds
+from harness.replay.authority import open_authority
+from harness.system.commands import run
+from harness.system.contained import begin_experiment
+from harness.system.environment import print_machine
+from harness.system.lock import only_experiment
+from harness.system.netns import inside
+from harness.system.options import DELAY_MS, OptionParser, Whole, page_list_name
+from harness.system.signals import run_interruptible
+
+PORT = 18080
+OF_TIME = {rule.kind for rule in TIME}
+"""Reasons against a load that need no log of its server."""
+
+
+def main() -> int:
+    """Measure; print the table."""
+    parser = OptionParser(description=__doc__)
+    parser.add_argument("--dir", type=Path, required=True, help="where the recording is")
+    parser.add_argument("--name", type=page_list_name, required=True, help="the page is one of NAME.pages")
+    parser.add_argument("--page", required=True, help="part of the page's URL")
+    parser.add_argument("--loads", type=Whole(1, 1000), default=5, help="measured loads from each (%(default)s)")
+    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)g)")
+    arguments = parser.parse_args()
+    arguments.dir = arguments.dir.resolve()
+    begin_experiment("benchmarks/against_nginx.py")
+    page_set = check_pages(PageFiles(arguments.dir, arguments.name))
+    page = page_set.page(arguments.page)
+    speeds = LinkSpeeds(delay_net_ms=arguments.delaynet)
+    web = ReplayedWeb(page_set=page_set, settings=Settings(http="h2"))
+    plts_ms: dict[str, list[float]] = {"replay": [], "nginx": []}
+    with only_experiment(), running_laboratory(speeds, web, check_browser(),
+                                               netem=delays_by_netem(speeds.rtt_ms)) as lab, \
+            nginx_in(lab, page) as beside:
+        print_machine()
+        for run_number in range(1 + arguments.loads):
+            for server, laboratory in (("replay", lab), ("nginx", beside)):
+                plts_ms[server].append(plt_ms(laboratory, Load(page, run_number, 0)))
+    middle = {server: statistics.median(each) for server, (_, *each) in plts_ms.items()}
+    print("server", "PLT, ms", "least", "most", "longer than from nginx", sep="\t")
+    for server, (_, *each) in plts_ms.items():      # the first was a warm-up
+        print(server, *(f"{ms:.0f}" for ms in (middle[server], min(each), max(each))),
+              f"{middle[server] / middle['nginx'] - 1:+.1%}", sep="\t")
+    return 0
+
+
+@contextmanager
+def nginx_in(lab: Laboratory, page: Page) -> Iterator[Laboratory]:
+    """Run nginx on the page's host; give the laboratory in which Chrome asks it."""
+    name = urlsplit(page.url).hostname or ""
+    host = lab.star.servers[name]
+    with inside(host.pid):      # as the replay's sockets (harness.system.tcp); see ip-route(8), congctl
+        run(["ip", "route", "replace", "10.0.0.0/8", "dev", host.interface, "proto", "kernel", "scope", "link", "src",
+             host.address, "congctl", "cubic"], "choosing CUBIC")
+    hack_dns = lab.work_dir / "nginx.hack_dns"
+    write_hack_dns(hack_dns, [Remap(name, host.address, PORT + 1, "https")])
+    pems = open_authority().certified([name])
+    with serving_files(host, lab.work_dir / "nginx", lab.web.page_set.files.mirror / name, pems, PORT):
+        yield replace(lab, hack_dns=hack_dns)
+
+
+def plt_ms(lab: Laboratory, load: Load) -> float:
+    """Load the page until nothing disturbed it; return the page load time. Raises ExperimentError after some tries."""
+    for _ in range(1 + lab.settings.retries):
+        record = record_of(lab, load)
+        why = [*record.errors, *(reason for reason in alone(record) if reason.kind in OF_TIME)]
+        if record.plt_ms is not None and not why:
+            return record.plt_ms
+        print(f"run {load.run}: {'; '.join(map(str, why)) or 'no load event'}", file=sys.stderr)
+    raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
+
+
+if __name__ == "__main__":
+    run_interruptible(main)
