@@ -37,22 +37,20 @@ from harness.mirror.rtts import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import (
     RecordingOutcome,
-    RecordingPlan,
     record,
     remove_older,
     require_recordable,
     to_append,
 )
 from harness.record.sources.brought import Figures
-from harness.record.sources.listing import list_pages, say_left_out
 from harness.record.sources.reader import KINDS
-from harness.record.sources.source import Source, source_file, web_archive
+from harness.record.sources.source import Source, list_pages, say_left_out, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint
 from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.system.atomic import write_atomically
-from harness.system.options import TIMEOUT_S, OptionParser, Whole, day, page_list_name, web_address
+from harness.system.options import TIMEOUT_S, OptionParser, day, page_list_name, web_address
 from harness.system.privileges import leave_root
 from harness.system.progress import counted
 from harness.system.signals import run_interruptible
@@ -107,9 +105,12 @@ def record_pages(options: argparse.Namespace, list_file: Path, source: Source | 
     if not wanted:
         print(f"{options.name}: every page of {list_file.name} is recorded already")
         return 0
-    plan = make_plan(options, wanted, source)
+    settings, files = visit_settings(options, source), PageFiles(options.dir, options.name)
+    note = (f"brought from {source.brought.name}; times unknown" if source else
+            "recorded from a remapped internet" if options.remap else "")
     with counted(len(wanted), "pages") as progress:
-        outcome = record(plan, progress.done)
+        outcome = record(files, wanted, settings, progress.done, append=options.append and files.fetchlog.exists(),
+                         note=note, source=source)
     return report(outcome, options)
 
 
@@ -145,23 +146,17 @@ def check(list_file: Path) -> int:
     return 2 if breaches else 0
 
 
-def make_plan(options: argparse.Namespace, pages: list[Page], source: Source | None) -> RecordingPlan:
-    """Return what is to be done. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
+def visit_settings(options: argparse.Namespace, source: Source | None) -> VisitSettings:
+    """Return how each page is visited. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
     browser = program.find_browser()
     key = trusted_key(options.ca) if options.ca else None
-    settings = VisitSettings(
+    return VisitSettings(
         url="", binary=browser.binary, driver=browser.driver,
         rules=source.served.rules if source else rules(options.remap, remaps),
         trusted_key=source.served.trusted_key if source else key, shim=str(program.require_shim()) if source else "",
-        user_agent=options.user_agent,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
-        quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, scroll_steps=options.scroll_steps,
-        command_s=options.command_limit)
-    existing = options.append and PageFiles(options.dir, options.name).fetchlog.exists()
-    return RecordingPlan(options.dir, options.name, pages, settings, append=existing,
-                note=f"brought from {source.brought.name}; times unknown" if source else
-                "recorded from a remapped internet" if options.remap else "", source=source)
+        quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)
 
 
 def rules(remap_file: Path | None, remaps: list[Remap]) -> str | None:
@@ -259,13 +254,10 @@ def parse_arguments() -> argparse.Namespace:
                         help="seconds of silence that end a visit (%(default)g)")
     parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=VisitSettings.quiet_limit_s,
                         help="longest wait for that silence after the load event (%(default)g)")
-    parser.add_argument("--scroll-steps", type=Whole(0, 10_000), default=VisitSettings.scroll_steps,
-                        help="how many window heights to scroll down at most (%(default)s)")
     parser.add_argument("--command-limit", type=TIMEOUT_S, default=VisitSettings.command_s,
                         help="seconds that a page's scripts may keep Chrome from answering (%(default)g)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
                         help="do not load each page from its recording at the end")
-    parser.add_argument("--user-agent", default="", help="User-Agent header to send (that of a Chrome with a window)")
     parser.add_argument("--remap", type=Path, help="record from these hosts only: file of hostname ip port [https]")
     parser.add_argument("--ca", type=Path, help="certificate (PEM) of the CA that these hosts' certificates come from")
     return parser.parse_args()

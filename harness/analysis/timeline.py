@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
-from harness.files.exchange import UNFINISHED
-from harness.files.har import is_over_http2
+from harness.files.exchange import UNFINISHED, is_over_http2
 from harness.files.load_har import read_har
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord

@@ -25,7 +25,7 @@ NOT_MADE = frozenset(("dcb", "dcz", "sdch", "compress", "x-compress", "lzma", "x
 FAST, USUAL, THOROUGH = range(3)
 """Places in a coding's `levels`."""
 SLOW_BYTES = 2**20
-"""A larger body is not compressed at the most thorough levels: br's takes 2 s a MB."""
+"""A larger body is not compressed at the most thorough level: br's takes 2 s a MB."""
 ZSTD_PIECE = 1024
 """Bytes that are decoded at a time: they become 32 MB at most, and nothing else bounds it."""
 
@@ -125,7 +125,7 @@ def _nearest(body: bytes, names: Sequence[str], wanted_bytes: int) -> bytes:
 def _encoded(body: bytes, names: Sequence[str], level: int) -> bytes:
     for name in names:
         coding = CODINGS[name]
-        in_time = level if len(body) <= SLOW_BYTES else min(level, coding.levels.index(coding.large))
+        in_time = level if len(body) <= SLOW_BYTES else min(level, USUAL)
         body = coding.encode(body, coding.levels[in_time])
     return body
 
@@ -140,8 +140,6 @@ class _Coding:
     decode: Callable[[bytes], bytes]
     encode: Callable[[bytes, int], bytes]
     levels: tuple[int, int, int]
-    large: int
-    """The most thorough of `levels` that takes less than a second for a body of 10 MB."""
 
 
 def _unzip(body: bytes) -> bytes:
@@ -188,8 +186,8 @@ def _unzstd(body: bytes) -> bytes:
     return bytes(decoded)
 
 
-GZIP = _Coding(_unzip, lambda body, level: gzip.compress(body, level, mtime=0), (1, 6, 9), 9)
+GZIP = _Coding(_unzip, lambda body, level: gzip.compress(body, level, mtime=0), (1, 6, 9))
 CODINGS = {
-    "gzip": GZIP, "x-gzip": GZIP, "deflate": _Coding(_inflate, zlib.compress, (1, 6, 9), 9),
-    "br": _Coding(_unbrotli, lambda body, level: brotli.compress(body, quality=level), (4, 7, 11), 7),
-    "zstd": _Coding(_unzstd, lambda body, level: zstandard.ZstdCompressor(level).compress(body), (3, 9, 19), 9)}
+    "gzip": GZIP, "x-gzip": GZIP, "deflate": _Coding(_inflate, zlib.compress, (1, 6, 9)),
+    "br": _Coding(_unbrotli, lambda body, level: brotli.compress(body, quality=level), (4, 7, 11)),
+    "zstd": _Coding(_unzstd, lambda body, level: zstandard.ZstdCompressor(level).compress(body), (3, 9, 19))}

@@ -102,6 +102,11 @@ class Message(msgspec.Struct, frozen=True):
     data: bytes
 
 
+def is_over_http2(protocol: str) -> bool:
+    """Say whether `protocol`, however a program calls it, is HTTP/2 or HTTP/3."""
+    return protocol.lower().startswith(OVER_HTTP2)
+
+
 class Answer(msgspec.Struct, frozen=True):
     """What came. `status` 0: no head of an answer. `headers` None: it had some, and nobody knows them.
 
@@ -137,7 +142,7 @@ class Answer(msgspec.Struct, frozen=True):
     @property
     def http2(self) -> bool:
         """Whether it went over HTTP/2 or HTTP/3: the replay has none of the latter, and Chrome speaks HTTP/2 to it."""
-        return self.protocol.lower().startswith(OVER_HTTP2)
+        return is_over_http2(self.protocol)
 
 
 class Phases(msgspec.Struct, frozen=True):
@@ -156,9 +161,14 @@ class Phases(msgspec.Struct, frozen=True):
     receive: float = UNKNOWN
 
     @property
+    def until_asked(self) -> float:
+        """Time from the start to the moment at which the request was about to be sent, in ms."""
+        return sum(max(0.0, part) for part in (self.blocked, self.dns, self.connect))
+
+    @property
     def until_head(self) -> float:
         """Time from the start to the head of the answer, in ms."""
-        return sum(max(0.0, part) for part in (self.blocked, self.dns, self.connect, self.send, self.wait))
+        return self.until_asked + max(0.0, self.send) + max(0.0, self.wait)
 
     @property
     def total(self) -> float:

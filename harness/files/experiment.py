@@ -72,10 +72,6 @@ class ExperimentRecord:
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
     live_left_out: Mapping[str, LiveLeftOut] = field(default_factory=dict, hash=False)
 
-    def rtt_to(self, host: str) -> float:
-        """Return the RTT to a server in ms."""
-        return self.server_rtts_ms.get(host, self.rtt_ms)
-
     @property
     def warm_pairs(self) -> bool:
         """Whether each load followed an untimed visit of its page (tfo.py --early, --http h3, --compare-transports)."""

@@ -13,17 +13,17 @@ import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 from wsproto.frame_protocol import Opcode
 
 from harness.files.charsets import encode_text
 from harness.files.encoding import decode
 from harness.files.exchange import (
-    OVER_HTTP2,
     UNKNOWN,
     Answer,
     Body,
@@ -34,14 +34,14 @@ from harness.files.exchange import (
     Request,
     fate_of,
 )
+from harness.files.har_form import OwnEntry, Posted, pairs_of
 from harness.files.har_times import handshake_ms, time_ms
-from harness.files.headers import Headers, headers_of_har
-from harness.files.moments import moment_of
+from harness.files.headers import Headers, length_in
+from harness.files.moments import EPOCH, moment_of
 
 PAGE = "page_1"
 """How a HAR calls its only page."""
 CREATOR = {"name": "TFO Lab", "version": "2"}
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 H2, H3 = "h2", "h3"
 """HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
 STILL_ENCODED = "still encoded as"
@@ -54,14 +54,9 @@ OF_BODY = ("_file", "_fileBytes", "_fileSha256")
 """What an entry says of the file that has its body."""
 
 
-def is_over_http2(protocol: str) -> bool:
-    """Say whether `protocol`, however a program calls it, is HTTP/2 or HTTP/3."""
-    return protocol.lower().startswith(OVER_HTTP2)
-
-
-def is_base64(labelled: Mapping[str, Any]) -> bool:
-    """Say whether a HAR's `content` or `postData` calls its text base64, however that is written."""
-    return any(str(labelled.get(name) or "").strip().lower() == "base64" for name in ("encoding", "_encoding"))
+def is_base64(*labels: str) -> bool:
+    """Say whether one of these labels calls a text base64, however that is written."""
+    return any(label.strip().lower() == "base64" for label in labels)
 
 
 def from_base64(text: str) -> bytes | None:
@@ -73,13 +68,13 @@ def from_base64(text: str) -> bytes | None:
         return None
 
 
-def posted_body(posted: Mapping[str, Any], size: int = UNKNOWN) -> bytes:
+def posted_body(posted: Posted, size: int = UNKNOWN) -> bytes:
     """Return what a HAR's `postData` says was sent, of `size` bytes: base64, a text, or bytes as characters of Latin-1.
 
     What it says of its text is a claim: what has the size counts, if something has.
     """
-    text = str(posted.get("text") or "")
-    in_base64 = from_base64(text) if is_base64(posted) else None
+    text = posted.text
+    in_base64 = from_base64(text) if is_base64(posted.encoding, posted.own_encoding) else None
     readings = [] if in_base64 is None else [in_base64]
     readings.append(text.encode("utf-8", "surrogatepass"))
     if all(character <= "\xff" for character in text):
@@ -105,7 +100,8 @@ def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
             "_arrivals": [list(step) for step in answer.arrivals], "comment": exchange.note}
     entry |= {name: value for name, value in more.items() if value}
     if answer.body is not None:
-        entry |= body_fields(answer.body)
+        told = zip(OF_BODY, (answer.body.file, answer.body.bytes, answer.body.sha256), strict=True)
+        entry |= {name: value for name, value in told if value not in (None, "")}
     if exchange.handshake_ms is not None:
         entry["_connectMs"] = exchange.handshake_ms
     if exchange.after_message is not None:
@@ -115,30 +111,16 @@ def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
     return entry
 
 
-def body_fields(body: Body) -> dict[str, Any]:
-    """Return what an entry says of the file that has its body."""
-    found = dict(zip(OF_BODY, (body.file, body.bytes, body.sha256), strict=True))
-    return {name: value for name, value in found.items() if value not in (None, "")}
-
-
-def body_of(entry: Mapping[str, Any]) -> Body | None:
-    """Return what an entry says of the file that has its body; None where it names none."""
-    if not entry.get("_file"):
-        return None
-    size = entry.get("_fileBytes")
-    return Body(str(entry["_file"]), None if size is None else int(size), str(entry.get("_fileSha256") or ""))
-
-
 def _request(exchange: Exchange) -> dict[str, Any]:
     request = exchange.request
-    length = request.header("content-length")
+    length = length_in(request.headers)
     http2 = exchange.answer.http2 and not exchange.from_cache
     line = f"{request.method} {_target(request.url)} HTTP/1.1" if request.headers and not http2 else ""
     found: dict[str, Any] = {
         "method": request.method, "url": request.url, "httpVersion": exchange.answer.protocol if http2 else "HTTP/1.1",
         "cookies": [], "headers": _pairs(request.headers),
         "queryString": [{"name": name, "value": value} for name, value in _query(request.url)],
-        "headersSize": _size(line, request.headers), "bodySize": int(length) if length.isdigit() else len(request.body)}
+        "headersSize": _size(line, request.headers), "bodySize": len(request.body) if length is None else length}
     if request.body or request.sha256:
         found["postData"] = {"mimeType": request.header("content-type"), **_text(request.body)}
         found["postData"] |= {"_sha256": request.sha256} if request.sha256 else {}
@@ -184,43 +166,33 @@ def _content(answer: Answer) -> dict[str, Any]:
     return found | {"text": base64.b64encode(body).decode(), "encoding": "base64"}
 
 
-def from_har(entry: dict[str, Any], page: str = "") -> Exchange:
+def from_har(found: Any, page: str = "") -> Exchange:
     """Return an entry of a HAR of ours as an exchange.
 
     Raises NO_ENTRY for what is none.
     """
-    request, response = entry["request"], entry["response"]
-    url, status, error = str(request["url"]), int(response.get("status") or 0), str(entry.get("_error") or "")
-    content, posted = response.get("content") or {}, request.get("postData") or {}
-    messages = entry.get("_webSocketMessages")
-    unknown = bool(entry.get("_headersUnknown"))
+    entry = msgspec.convert(found, OwnEntry, strict=False)
+    request, response = entry.request, entry.response
     answer = Answer(
-        status=status, reason=str(response.get("statusText") or ""),
-        protocol=str(response.get("httpVersion") or request.get("httpVersion") or ""),
-        headers=None if unknown else headers_of_har(response.get("headers")),
-        mime_type=str(content.get("mimeType") or ""), redirect_url=str(response.get("redirectURL") or ""),
-        body=body_of(entry), content_bytes=int(content.get("size", UNKNOWN)),
-        body_bytes=int(response.get("bodySize") or 0), head_bytes=int(response.get("_headBytes") or 0),
-        partial=bool(entry.get("_partial")),
-        early_hints=headers_of_har(response.get("_earlyHints")),
-        arrivals=tuple((float(time), int(size)) for time, size in entry.get("_arrivals") or ()),
-        messages=tuple(map(_read_message, messages)) if isinstance(messages, list) else None)
-    timings = entry.get("timings") or {}
-    times = {name: time_ms(timings.get(name)) for name in Phases.__struct_fields__}
+        response.status, response.reason, response.version or request.version,
+        None if entry.headers_unknown else pairs_of(response.headers), response.content.mime_type,
+        response.redirect_url, Body(entry.file, entry.file_bytes, entry.file_sha256) if entry.file else None,
+        content_bytes=int(response.content.size), body_bytes=int(response.body_bytes),
+        head_bytes=response.own_head_bytes, partial=entry.partial, early_hints=pairs_of(response.early_hints),
+        arrivals=tuple(entry.arrivals),
+        messages=tuple(map(_read_message, entry.messages)) if isinstance(entry.messages, list) else None)
+    times = {name: time_ms(entry.timings.get(name)) for name in Phases.__struct_fields__}
     return Exchange(
         page=page,
-        request=Request(str(request.get("method") or "GET").upper(), url, headers_of_har(request.get("headers")),
-                        posted_body(posted), str(posted.get("_sha256") or "")),
-        answer=answer, started=moment_of(entry.get("startedDateTime")), time_ms=time_ms(entry.get("time")),
+        request=Request(request.method.upper(), request.url, pairs_of(request.headers), posted_body(request.posted),
+                        request.posted.sha256),
+        answer=answer, started=moment_of(entry.started), time_ms=time_ms(entry.time),
         phases=Phases(**{name: UNKNOWN if time is None else time for name, time in times.items()}),
-        handshake_ms=handshake_ms(entry.get("_connectMs"), timings, entry.get("time"), answer.protocol),
-        connection=str(entry.get("connection") or ""),
-        address=str(entry.get("serverIPAddress") or ""), error=error,
-        fate=fate_of(url, error, answered=bool(status), late=bool(entry.get("_afterLoad"))),
-        from_cache=bool(entry.get("_fromCache")), before_document=bool(entry.get("_beforeDocument")),
-        after_message=bool(entry["_afterMessage"]) if "_afterMessage" in entry else None,
-        initiator=str(entry.get("_initiator") or ""), synchronous=bool(entry.get("_synchronous")),
-        note=str(entry.get("comment") or ""))
+        handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, answer.protocol),
+        connection=entry.connection, address=entry.address, error=entry.error,
+        fate=fate_of(request.url, entry.error, answered=bool(answer.status), late=entry.after_load),
+        from_cache=bool(entry.from_cache), before_document=entry.before_document, after_message=entry.after_message,
+        initiator=entry.initiator, synchronous=entry.synchronous, note=entry.comment)
 
 
 NO_ENTRY = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
@@ -297,11 +269,6 @@ def _size(first_line: str, headers: Headers) -> int:
 
 def _date(moment: datetime | None) -> str:
     return (moment or EPOCH).isoformat(timespec="milliseconds")
-
-
-def date_of(unix_ms: float) -> str:
-    """Return a Unix time as ISO 8601 with milliseconds, in UTC."""
-    return _date(moment_at(unix_ms))
 
 
 def moment_at(unix_ms: float) -> datetime:

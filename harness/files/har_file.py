@@ -12,7 +12,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
@@ -33,22 +32,16 @@ Attached = Callable[[str], bytes | None]
 """Gives what lies beside a HAR under a plain name; None where there is no such file."""
 
 
-@dataclass(frozen=True)
-class HarFile:
-    """The JSON of a HAR, not yet read, and what it may refer to by `_file`."""
+def read_har_file(path: Path) -> tuple[bytes, Attached]:
+    """Return the JSON of the HAR at `path`, not yet read, and what it may refer to by `_file`.
 
-    text: bytes
-    attached: Attached
-
-
-def read_har_file(path: Path) -> HarFile:
-    """Return the HAR at `path`. Raises InputError when a ZIP file has none, ValueError or zlib.error when unpacking
-    fails, UnreadableFileError when there is no such file, or it is too large.
+    Raises InputError when a ZIP file has none, ValueError or zlib.error when unpacking fails, UnreadableFileError when
+    there is no such file, or it is too large.
     """
     content = read_untrusted(path, limit=MOST_BYTES)
     if content.startswith(b"PK\x03\x04"):
         return _in_zip(path, content)
-    return HarFile(_unpacked(content), lru_cache(maxsize=None)(partial(_beside, path.parent)))
+    return _unpacked(content), lru_cache(maxsize=None)(partial(_beside, path.parent))
 
 
 def _beside(directory: Path, name: str) -> bytes | None:
@@ -65,7 +58,7 @@ def _is_plain(name: str) -> bool:
     return not name.startswith(".") and not set(name) & set("\0\\") and bool(name) and PurePosixPath(name).name == name
 
 
-def _in_zip(path: Path, content: bytes) -> HarFile:
+def _in_zip(path: Path, content: bytes) -> tuple[bytes, Attached]:
     """Return the one HAR in a ZIP file, with the files beside it there."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
@@ -79,7 +72,7 @@ def _in_zip(path: Path, content: bytes) -> HarFile:
         folder = hars[0].filename.rpartition("/")[0]
         beside = {member.filename.rpartition("/")[2]: member for member in members
                   if member.filename.rpartition("/")[0] == folder}
-        return HarFile(_unpacked(archive.read(hars[0])), lru_cache(maxsize=None)(partial(_member, archive, beside)))
+        return _unpacked(archive.read(hars[0])), lru_cache(maxsize=None)(partial(_member, archive, beside))
     except BROKEN_ZIP as error:
         raise ValueError(f"a damaged ZIP file: {error}") from None
 

@@ -3,7 +3,7 @@
     record = read_load_record(path)         # UnreadableFileError when it is none: path:line: cannot be read (why)
     write_load_record(path, replace(record, why_not=("SYN retransmitted by user: 1",)))
 
-A record is written in FORMAT. Those of format 1, which know of no experiment and of no second attempt, are read, too.
+A record is written in FORMAT. What older ones lack is not known.
 What a field is in the file: its own name, with the units in it; docs/results.md describes each.
 """
 
@@ -46,7 +46,7 @@ NO_REASON = "not valid, and no reason given"
 class LoadRecord:
     """All that is known of one load. Times in ms from navigationStart unless said otherwise; None: not known.
 
-    `experiment` is the id of the experiment it belongs to, None in files of format 1. `attempt` is 1, or higher when
+    `experiment` is the id of the experiment it belongs to, None in the oldest files. `attempt` is 1, or higher when
     the same load had failed before. `why_not` are the reasons why it does not count, in words; without one it does.
     `why_not_kinds` are their kinds, which older records lack. `moved_on_to` is the page that this one led on to, ""
     for none; `clock_set_ms` by how much the machine's clock was set back while Chrome started; `timed_out_s` the limit
@@ -56,8 +56,7 @@ class LoadRecord:
     Chrome first painted something of the page, `lcp_ms` the largest part of it, as far as it was painted when the load
     ended (https://www.w3.org/TR/paint-timing/, https://www.w3.org/TR/largest-contentful-paint/); older records lack
     both. `middlebox` is what spoilt SYNs on the way, None for nothing; `balancer` how many servers with cookie keys of
-    their own stood behind each address. `best_match` and `missing` stand in records of format 1 only: since then
-    `answers` tells what each request got.
+    their own stood behind each address.
     """
 
     url: str
@@ -108,8 +107,6 @@ class LoadRecord:
     silent_connections: Count | None = None
     early_data: EarlyCounts | None = None
     cookies: CookieCounts | None = None
-    best_match: Count | None = None
-    missing: Count | None = None
     answers: ReceivedAnswers | None = None
     timekeeping: Timekeeping | None = None
     counters: Counters = field(default_factory=dict)
@@ -148,9 +145,9 @@ class LoadRecord:
     @classmethod
     def from_json(cls, found: object) -> "LoadRecord":
         """Return the record that a file of any format up to FORMAT holds. ValueError for what is none of them."""
-        version = format_version(found)
+        format_version(found)
         assert isinstance(found, dict)          # format_version has seen to it
-        known = {key: value for key, value in found.items() if key not in SINCE_2} if version < 2 else dict(found)
+        known = dict(found)
         if known.get("valid") is not True and not known.get("why_not"):
             known["why_not"] = [NO_REASON]
         try:
@@ -159,11 +156,7 @@ class LoadRecord:
             raise ValueError(in_words(error)) from None
 
 
-SINCE_2 = ("experiment", "attempt", "answers", "timekeeping", "logs")
-"""What records of format 1 did not have."""
-ONLY_IN_1 = ("best_match", "missing")
-"""What they have that later ones do not; nothing else differs."""
-IF_KNOWN = (*ONLY_IN_1, "initiators", "cookies", "buffer_drops", "middlebox", "early", "quic", "early_data")
+IF_KNOWN = ("initiators", "cookies", "buffer_drops", "middlebox", "early", "quic", "early_data")
 """What a file has only where there is something to say."""
 
 

@@ -12,10 +12,7 @@ import msgspec
 
 from harness.system.untrusted import read_untrusted
 
-COLUMNS = ("time_s", "connection", "request", "method", "path", "status", "bytes", "found", "syn_data", "scheme",
-           "protocol", "own_ms", "answer", "early", "resumed")
 PLAIN = re.compile("[!-~]+")
-HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
 class FoundAs:
@@ -95,6 +92,11 @@ class ServerRequest(msgspec.Struct, frozen=True):
     def stand_in(self) -> bool:
         """Whether the answer is not the recorded one to this URL."""
         return self.found in STAND_INS
+
+
+COLUMNS = ServerRequest.__struct_fields__[1:]
+"""All but the host, which is the file's name."""
+HEADER = "#" + "\t".join(COLUMNS) + "\n"
 
 
 class RequestLog:

@@ -11,7 +11,6 @@ from harness.files.load_event import load_event_of
 from harness.files.text_log import format_log
 from harness.netlog.har import exchanges, har
 from harness.netlog.load import (
-    HttpTransaction,
     NetLog,
     cut_off,
     leave_out_before,
@@ -21,6 +20,7 @@ from harness.netlog.load import (
     read_netlog,
 )
 from harness.netlog.moved_on import moved_on_to
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import silences
 from harness.system.atomic import write_atomically
 

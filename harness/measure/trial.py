@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from harness.browser.program import find_browser
-from harness.errors import ExperimentError, InputError, printable
+from harness.errors import ExperimentError, printable
 from harness.files.load_parts import Coverage
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
@@ -28,8 +28,7 @@ from harness.measure.reason import TRIES, Blame, texts, verdict_on_the_page
 from harness.measure.rule import Section
 from harness.measure.rules import RULES
 from harness.measure.settings import Settings
-from harness.mirror.bodies import damage
-from harness.mirror.recording import read_recording
+from harness.mirror.recording import read_whole
 from harness.network.star import LinkSpeeds
 from harness.system.scratch import temporary_directory
 
@@ -55,9 +54,7 @@ def just_recorded(files: PageFiles, pages: Sequence[Page]) -> PageSet:
 
     Raises InputError when the recording's bodies are not all there: a disk may say that it has written what it has not.
     """
-    recording = read_recording(files.mirror, files.fetchlog)
-    if damaged := damage(recording.bodies, files.mirror):
-        raise InputError(f"{damaged}; record it again")
+    recording = read_whole(files)
     return PageSet(files, pages, recording, document_bytes(files, recording, pages))
 
 

@@ -1,13 +1,21 @@
 """A recorded exchange as a replay has it: with its answer as it is sent, and what its page's other exchanges tell."""
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from msgspec.structs import replace
 
 from harness.files.exchange import UNFINISHED, Answer, Exchange, Fate, Place
-from harness.files.headers import BODILESS, EVENT_STREAM, REDIRECTS, WITHOUT_BODY, Headers, header_in
+from harness.files.headers import (
+    BODILESS,
+    EVENT_STREAM,
+    REDIRECTS,
+    WITHOUT_BODY,
+    Headers,
+    header_in,
+    length_in,
+    part_in,
+)
 from harness.files.server_log import FoundAs
 from harness.files.urls import absolute
 from harness.mirror.alike import alike_path
@@ -24,7 +32,6 @@ FILE_ANYWAY = (PARTIAL, 304)
 """Codes that only make sense to the recording browser's request; a browser that replays gets the whole file."""
 HUNG_MS = 1000.0
 """A request that nobody had answered for so long when the recording ended hung; others were cut by that end."""
-PART = re.compile(r"bytes ([0-9]{1,18})-[0-9]{1,18}/([0-9]{1,18})")
 NOT_COMPARED = frozenset(("accept-encoding", "cookie", "host", "origin", "range", "referer", "user-agent", "*"))
 """Headers that `Vary` may name and that a replay has otherwise, or that hold for all requests of a browser."""
 
@@ -54,7 +61,7 @@ class Recorded:
     hangs: bool = False
     """Whether nothing is ever sent."""
     slow_ms: float = 0.0
-    """Of a long poll (harness.mirror.polls): for how long the site had nothing to say; 0 for all other answers."""
+    """Of a long poll (harness.mirror.transactions): for how long the site had nothing to say; 0 for all others."""
     after_message: bool = False
     """Whether a live connection had told the page something before it was asked for: that may be why."""
     identity: str = "-"
@@ -142,11 +149,6 @@ class Recorded:
         """Whether this answer has a body, or may have one, that is not in the mirror."""
         return self.status == 200 and self.file is None and self.answer.content_bytes != 0
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of an answer came."""
-        return is_answered(self.exchange) and not self.exchange.failed
-
     @cached_property
     def alike(self) -> str:
         """The path without volatile values and an image's size."""
@@ -171,7 +173,7 @@ class Recorded:
         said, old = answer.header("connection").lower(), answer.protocol.upper() == "HTTP/1.0"
         in_chunks = not old and "chunked" in answer.header("transfer-encoding").lower()
         ends_with_connection = (is_answered(self.exchange) and answer.status not in BODILESS and self.method != "HEAD"
-                                and not in_chunks and not answer.header("content-length").isdigit())
+                                and not in_chunks and length_in(answer.headers or ()) is None)
         return "close" in said or (old and "keep-alive" not in said) or ends_with_connection
 
 
@@ -201,9 +203,8 @@ def as_sent(exchange: Exchange, load_event_s: float) -> Answer:
     headers = answer.headers
     if headers is not None:
         headers = replayed(headers, exchange.started, body=of_head or body is not None, status=status)
-        length = answer.header("content-length")
-        if of_head and length.isascii() and length.isdigit():
-            headers = (*headers, ("content-length", length))
+        if of_head and (length := length_in(answer.headers or ())) is not None:
+            headers = (*headers, ("content-length", str(length)))
         elif answer.status == PARTIAL and not of_head and not header_in(headers, "accept-ranges"):
             headers = (*headers, ("accept-ranges", "bytes"))
     arrivals, cut = arrivals_of(exchange, load_event_s)
@@ -245,7 +246,7 @@ def hung(exchange: Exchange, asked: Asked) -> bool:
 def part_of(exchange: Exchange) -> BodyPart | None:
     """Return which part of a body an exchange has a file of; None if it is no part (RFC 9110, section 14.4)."""
     answer = exchange.answer
-    match = PART.fullmatch(answer.header("content-range"))
-    if answer.status != PARTIAL or match is None or answer.body is None:
+    first, _, total = part_in(answer.headers or ()) or (0, 0, None)
+    if answer.status != PARTIAL or total is None or answer.body is None:
         return None
-    return BodyPart(int(match[1]), int(match[2]), answer.body.file)
+    return BodyPart(first, total, answer.body.file)

@@ -11,7 +11,7 @@ Anybody may have written such a HAR: nonsense is left out, and no pause is longe
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import accumulate
@@ -19,10 +19,10 @@ from pathlib import Path
 
 from wsproto.frame_protocol import Opcode
 
-from harness.files.exchange import Exchange, Fate, Message
+from harness.files.exchange import Exchange, Fate, Message, Place
 from harness.files.experiment import LiveLeftOut
 from harness.files.headers import EVENT_STREAM
-from harness.mirror.exchanges import PageExchanges, read_page, replayed_place
+from harness.mirror.exchanges import read_page, replayed_place
 
 Arrivals = tuple[tuple[float, int], ...]
 """When, in ms since an answer's head, how many bytes of its body had come."""
@@ -50,16 +50,13 @@ class LiveMessage:
 
 @dataclass(frozen=True)
 class LiveConnection:
-    """A WebSocket: how the site answered, which extensions both agreed on, and which messages the site sent.
+    """A WebSocket: its exchange, `place` with the scheme http or https, and which messages the site sent.
 
-    `url` has the scheme http or https. A `status` other than 101 (Switching Protocols) means that the site refused.
+    Another status than 101 (Switching Protocols) means that the site refused.
     """
 
-    url: str
-    page: str
-    status: int
-    subprotocol: str
-    compressed: bool
+    exchange: Exchange
+    place: Place
     messages: tuple[LiveMessage, ...]
 
 
@@ -71,10 +68,7 @@ def read_live(exchanges: Iterable[Exchange], last_s: float) -> list[LiveConnecti
         is_answer = answer.status == HTTPStatus.SWITCHING_PROTOCOLS or answer.status in REFUSALS
         is_websocket = exchange.request.url.lower().startswith(("ws:", "wss:")) and answer.messages is not None
         if place is not None and is_websocket and is_answer and all(map(_can_be_sent, answer.messages or ())):
-            found.append(LiveConnection(
-                place.url, exchange.page, answer.status, answer.header("sec-websocket-protocol"),
-                answer.header("sec-websocket-extensions").startswith("permessage-deflate"),
-                tuple(_messages(exchange, last_s))))
+            found.append(LiveConnection(exchange, place, tuple(_messages(exchange, last_s))))
     return found
 
 
@@ -150,13 +144,14 @@ def live_left_out(har: Path) -> LiveLeftOut | None:
     None for any other page, and where there is no such HAR.
     """
     page = read_page(har, [])
-    return _left_out(page) if page is not None else None
+    return left_out(page.exchanges, page.load_event_s) if page is not None else None
 
 
-def _left_out(page: PageExchanges) -> LiveLeftOut | None:
-    came = [came for exchange in page.exchanges for came in _came(exchange)]
-    late, total = sum(size for at_s, size in came if at_s > page.load_event_s), sum(size for _, size in came)
-    asked = [exchange for exchange in page.exchanges if exchange.answer.messages is None]
+def left_out(exchanges: Sequence[Exchange], load_event_s: float) -> LiveLeftOut | None:
+    """Return the same of the exchanges of a page whose load event was then, in s since the epoch."""
+    came = [came for exchange in exchanges if _is_live(exchange) for came in _came(exchange)]
+    late, total = sum(size for at_s, size in came if at_s > load_event_s), sum(size for _, size in came)
+    asked = [exchange for exchange in exchanges if exchange.answer.messages is None]
     if 2 * late <= total:
         return None
     return LiveLeftOut(late, total, sum(exchange.fate is Fate.AFTER_LOAD for exchange in asked), len(asked))

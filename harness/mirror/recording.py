@@ -1,19 +1,21 @@
 """What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (HARs)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from ipaddress import ip_address
 from pathlib import Path
 
+from harness.errors import InputError
 from harness.files.exchange import Body, Place, place_of
 from harness.files.hack_dns import SCHEMES
 from harness.files.har_times import shortest_ms
+from harness.files.pages import PageFiles
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, Recorded, is_answered
-from harness.mirror.bodies import bodies_of
+from harness.mirror.bodies import bodies_of, damage
 from harness.mirror.exchanges import PageExchanges, files_of
 from harness.mirror.importing import MOST_REDIRECTS, read_pages
 from harness.mirror.live import LiveConnection, read_live
@@ -165,20 +167,28 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     recording = Recording(files_of(mirror_dir))
     pages: list[PageExchanges] = []
     if fetchlog_dir is not None:
-        manifest = recording.manifest = read_manifest(fetchlog_dir, recording.problems)
+        recording.manifest = read_manifest(fetchlog_dir, recording.problems)
         pages = read_pages(fetchlog_dir, recording.files, recording.problems)
-        recording.bodies = {**manifest.bodies, **bodies_of(pages)}
-    _add(recording, pages)
+    named = bodies_of(pages)
+    recording.bodies = {**recording.manifest.bodies, **named}
+    _add(recording, pages, named)
     return recording
 
 
-def _add(recording: Recording, pages: Sequence[PageExchanges]) -> None:
-    """Add what the exchanges of all pages tell, and the files that none of them names."""
+def read_whole(files: PageFiles) -> Recording:
+    """Read a recording whose bodies have to be all there, and as they were recorded. Raises InputError."""
+    recording = read_recording(files.mirror, files.fetchlog)
+    if damaged := damage(recording.bodies, files.mirror):
+        raise InputError(f"{damaged}; record it again")
+    return recording
+
+
+def _add(recording: Recording, pages: Sequence[PageExchanges], named: Collection[str]) -> None:
+    """Add what the exchanges of all pages tell, and the files that are not `named` by them."""
     items = [item for page in pages for item in recorded_of(page)]
     for page in pages:
         for connection in read_live(page.exchanges, page.load_event_s):
-            place = place_of(connection.url)
-            recording.live.setdefault((place.scheme, place.host), []).append(connection)
+            recording.live.setdefault((connection.place.scheme, connection.place.host), []).append(connection)
     # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
     # hang could be reached.
     reached = {item.origin for item in items if item.hangs or is_answered(item.exchange)}
@@ -193,7 +203,6 @@ def _add(recording: Recording, pages: Sequence[PageExchanges]) -> None:
     recording.http2_hosts = {item.place.host for item in items
                              if item.place.scheme == "https" and item.exchange.answer.http2}
     recording.answers = sequences([item for item in items if item.origin in reached])
-    named = {body.file for page in pages for exchange in page.exchanges if (body := exchange.answer.body)}
     for host, names in recording.files.items():
         rest = [name for name in names if f"{host}/{name}" not in named]
         for scheme in recording.schemes(host) if rest else ():

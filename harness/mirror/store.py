@@ -23,11 +23,11 @@ from harness.errors import ExperimentError, InputError
 from harness.files.exchange import Body
 from harness.files.pages import PageFiles
 from harness.files.urls import split_url, without_fragment
-from harness.mirror.bodies import body_in, damage
+from harness.mirror.bodies import body_in
 from harness.mirror.importing import complete
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT
 from harness.mirror.paths import md5_name, mirror_file, write_file
-from harness.mirror.recording import read_recording
+from harness.mirror.recording import read_whole
 from harness.system.atomic import move
 from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
@@ -91,8 +91,7 @@ class Store:
         except shutil.Error as error:           # one tuple a file: from, to, why
             file, _, why = error.args[0][0]
             raise ExperimentError(f"{file}: cannot be copied ({why}); make room, or give another --dir") from None
-        if damaged := damage(read_recording(mirror, fetchlog).bodies, mirror):
-            raise InputError(f"{damaged}; record it again")
+        read_whole(PageFiles(mirror.parent, mirror.name))
 
     def put(self, url: str, method: str, body: bytes) -> Body:
         """Keep the body of an answer and return its file.

@@ -6,6 +6,11 @@ the query, is the same whenever the recording is read, and is written to the ser
 
 An exchange is left out if another one can take its place: see `_worth_replaying`. How many 304 came after an answer is
 kept with it: a page that polls until there is something new asked so often.
+
+Long polls are requests of scripts that a site answered only when it had something to say, whatever --think says. A page
+asks again as soon as such an answer is there. Answered at once it would ask hundreds of times a second, as Socket.IO
+does. So a long poll takes as long as it did, and one that the recording has no answer to is left open
+(harness.replay.site). What else a server took its time for is thinking, which tfo.py --think decides about.
 """
 
 import hashlib
@@ -13,16 +18,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from http import HTTPStatus
+from statistics import median
 
 from harness.files.exchange import Answer, Body, Exchange, Place, Request
+from harness.files.headers import EVENT_STREAM
 from harness.files.server_log import FoundAs
 from harness.mirror.alike import mask_target
-from harness.mirror.answers import FILE_ANYWAY, PARTIAL, BodyPart, Recorded, is_answered, part_of, recorded
+from harness.mirror.answers import FILE_ANYWAY, PARTIAL, BodyPart, Recorded, is_answered, part_of, recorded, redirect_of
 from harness.mirror.asked import asked_of
 from harness.mirror.exchanges import PageExchanges, replayed_place
 from harness.mirror.live import first_message_s
 from harness.mirror.paths import target_of
-from harness.mirror.polls import long_polls
 
 IDENTITY_DIGITS = 12
 """Hexadecimal ones: 48 bits tell the transactions of a recording apart."""
@@ -32,6 +38,12 @@ Key = tuple[str, str]
 """Method, and path and query as in the URL."""
 Sequences = dict[Origin, dict[Key, tuple[Recorded, ...]]]
 """The recorded answers in recorded order: by scheme and host, then by method, path and query."""
+SLOW_MS = 500.0
+"""What takes less, beyond the round trip, keeps a page from asking more often than twice a second."""
+SLOW_RATIO = 5.0
+"""A long poll takes so many times as long as the page's other answers: some sites are slow throughout."""
+OF_PARTS = ("image/", "text/css", "font/", "text/javascript", "application/javascript", "application/x-javascript")
+"""How the types begin of what pages themselves are made of."""
 
 
 def recorded_of(page: PageExchanges) -> list[Recorded]:
@@ -121,7 +133,7 @@ def _worth_replaying(items: Sequence[Recorded]) -> list[Recorded]:
     a page got, or else the last 304; without any of these the last that was answered, or the last. An error after a
     page's first part is left out: who asks for what lies behind the end hears so (416) from the parts, too.
     """
-    whole = [item for item in items if item.is_whole]
+    whole = [item for item in items if is_answered(item.exchange) and not item.exchange.failed]
     fresh = {id(item): item for item in whole if not item.exchange.from_cache} or {id(item): item for item in whole}
     parts, kept = dict[str, Recorded](), list[Recorded]()
     for item in items:
@@ -139,3 +151,33 @@ def _worth_replaying(items: Sequence[Recorded]) -> list[Recorded]:
     if all(item.hangs for item in kept):
         kept += [item for item in items if is_answered(item.exchange)][-1:]
     return kept or [*items[-1:]]
+
+
+def long_polls(exchanges: Sequence[Exchange]) -> dict[int, float]:
+    """Return the long polls among the exchanges of a page by their `id`, and how long the site let each wait, in ms.
+
+    The round trip, as long as its connection's handshake, is taken off.
+    """
+    waits = {id(exchange): exchange.phases.wait - (exchange.handshake_ms or 0.0) for exchange in exchanges
+             if is_answered(exchange) and exchange.phases.wait >= 0 and not exchange.from_cache}
+    slow = {id(exchange): waits[id(exchange)] for exchange in exchanges
+            if waits.get(id(exchange), 0.0) >= SLOW_MS and _is_of_a_script(exchange)}
+    others = [wait_ms for key, wait_ms in waits.items() if key not in slow]
+    usual_ms = median(others) if others else 0.0
+    return {key: wait_ms for key, wait_ms in slow.items() if wait_ms >= SLOW_RATIO * usual_ms}
+
+
+def _is_of_a_script(exchange: Exchange) -> bool:
+    """Say whether a script asked (fetch). Over http, where Chrome says no purpose, what is accepted and what came tell.
+
+    What a recording without the requests' headers has is none.
+    """
+    asked = asked_of(exchange.request)
+    if asked.navigation or exchange.request.method == "OPTIONS" or redirect_of(exchange):
+        return False
+    kind = exchange.answer.header("content-type").lower()
+    purpose, accept = (asked.headers.get(name, "") for name in ("sec-fetch-dest", "accept"))
+    if kind.startswith(EVENT_STREAM):
+        return False
+    return purpose == "empty" if purpose else bool(accept) and not (accept.startswith(OF_PARTS)
+                                                                    or kind.startswith(OF_PARTS))

@@ -11,15 +11,15 @@ is replaced or the buffer is full. Only the bodies of redirects are in neither: 
 
 import base64
 from dataclasses import dataclass, field
-from functools import partial
 
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, of_last_hop
+from harness.netlog.file import Event
 
 
 @dataclass
 class ResponseBody:
-    """One response's body as far as it came."""
+    """One response's body as far as it came; its bytes are left out unless they are to be `kept`."""
 
+    kept: bool = False
     encoded: bytearray = field(default_factory=bytearray)
     """Before content decoding; empty when there was nothing to decode."""
     decoded: bytearray = field(default_factory=bytearray)
@@ -47,47 +47,7 @@ class ResponseBody:
 
     def came(self, event: Event, *, encoded: bool) -> None:
         """Add bytes that came; a log that is captured without them has none."""
-        if "bytes" in event.params:
+        if self.kept and "bytes" in event.params:
             (self.encoded if encoded else self.decoded).extend(base64.b64decode(event.params["bytes"]))
             if encoded or not self.encoded:
                 self.arrivals.append((event.tick, len(self.encoded or self.decoded)))
-
-
-@dataclass
-class _Request:
-    """The bodies of one request: one for each hop, after so many redirects."""
-
-    source: int
-    hops: list[ResponseBody] = field(default_factory=list)
-
-
-def _hop(request: _Request, _event: Event) -> None:
-    request.hops.append(ResponseBody())
-
-
-def _sent(request: _Request, _event: Event) -> None:
-    """Begin anew: what came before, on another connection, is void."""
-    request.hops[-1:] = [ResponseBody()]
-
-
-_READERS: Readers[_Request] = {
-    ("URL_REQUEST_START_JOB", BEGIN): _hop,
-    ("HTTP_TRANSACTION_SEND_REQUEST", BEGIN): _sent,
-    **of_last_hop({
-        ("HTTP_TRANSACTION_READ_BODY", BEGIN): noting("asked"),
-        ("HTTP_TRANSACTION_READ_BODY", END): ResponseBody.has,
-        ("URL_REQUEST_JOB_BYTES_READ", POINT): partial(ResponseBody.came, encoded=True),
-        ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): partial(ResponseBody.came, encoded=False)}),
-}
-
-
-class Bodies(Subscriber[_Request]):
-    """Reads the bodies of answers."""
-
-    def __init__(self) -> None:
-        super().__init__(("URL_REQUEST",), _Request, _READERS)
-
-    def by_request(self) -> dict[tuple[int, int], ResponseBody]:
-        """Return the bodies by request: (`source`, `hop`) of its HttpTransaction; without those that have no bytes."""
-        return {(source, number): body for source, request in self.found.items()
-                for number, body in enumerate(request.hops) if body.arrivals}

@@ -240,27 +240,18 @@ class Http2Sessions(Subscriber[_Session]):
         super().__init__(("HTTP2_SESSION",), _Session, _OF_SESSIONS)
 
 
-@dataclass(frozen=True)
-class Carriers:
-    """Which connection carried the request of a stream job.
+Carriers = dict[tuple[int, bool], Connection]
+"""Which connection carried the request of a stream job, over HTTP/2 or not.
 
-    Over HTTP/1 it is the socket that the job was handed. Over HTTP/2 that one may stay idle: where Chrome does not know
-    yet what a server speaks it opens a socket for each request, and then sends all of them over the first that stands.
-    There the session, which belongs to a socket, says for which jobs it sent headers.
-    """
-
-    handed: dict[int, Connection]
-    sent_over_http2: dict[int, Connection]
-
-    def connection_of(self, job: int, *, http2: bool) -> Connection | None:
-        """Return the connection that carried the request of `job`; None when there was none."""
-        return (self.sent_over_http2 if http2 else self.handed).get(job)
+Over HTTP/1 it is the socket that the job was handed. Over HTTP/2 that one may stay idle: where Chrome does not know yet
+what a server speaks it opens a socket for each request, and then sends all of them over the first that stands. There
+the session, which belongs to a socket, says for which jobs it sent headers.
+"""
 
 
 def read_carriers(sessions: Http2Sessions, connections: list[Connection]) -> Carriers:
     """Return which of `connections` carried the request of each stream job."""
     by_id = {connection.id: connection for connection in connections}
-    handed = {job: connection for connection in connections for job in connection.jobs}
-    sent = {job: by_id[socket] for session in sessions.found.values() for job, socket in session.sent
-            if socket in by_id}
-    return Carriers(handed, sent)
+    handed = {(job, False): connection for connection in connections for job in connection.jobs}
+    return handed | {(job, True): by_id[socket] for session in sessions.found.values() for job, socket in session.sent
+                     if socket in by_id}

@@ -38,8 +38,6 @@ class Event(NamedTuple):
     """One thing that happened to a source: `tick` in ms of Chrome's clock. `number` tells the order within a tick."""
 
     tick: int
-    name: str
-    phase: int
     params: dict[str, Any]
     number: int = 0
 
@@ -81,11 +79,6 @@ class Subscriber(Generic[T]):
         read(self.found[source], event)
 
 
-def told(name: str, kind: Callable[[Any], Any] = str, missing: Any = "") -> Callable[[Event], Any]:
-    """Return what makes of an event the value of its parameter `name`, by `kind`."""
-    return lambda event: kind(event.params.get(name, missing))
-
-
 def noting(name: str, what: Callable[[Event], Any] = TICK, *, first: bool = False) -> Callable[[Any, Event], None]:
     """Return a reader that notes `what` an event tells in the field `name`: of several events the last, or the first.
 
@@ -100,13 +93,6 @@ def noting(name: str, what: Callable[[Event], Any] = TICK, *, first: bool = Fals
 def collecting(name: str, what: Callable[[Event], Any] = TICK) -> Callable[[Any, Event], None]:
     """Return a reader that adds `what` an event tells to the list `name`."""
     return lambda known, event: getattr(known, name).append(what(event))
-
-
-def of_last_hop(readers: Readers[Any]) -> Readers[Any]:
-    """Return the readers of a request whose last of `hops` the given ones read; without one they read nothing."""
-    def handing(read: Callable[[Any, Event], None]) -> Callable[[Any, Event], None]:
-        return lambda request, event: read(request.hops[-1], event) if request.hops else None
-    return {wanted: handing(read) for wanted, read in readers.items()}
 
 
 @dataclass
@@ -134,11 +120,10 @@ def read_netlog_file(path: Path, *subscribers: Subscriber[Any]) -> NetLogFile:
     if not isinstance(types, dict) or not isinstance(kinds, dict):
         log.problems.append(f"{path}:1: the constants name no event types; this is no net-log of Chrome")
         return log
-    names = {number: name for name, number in types.items()}
     readers = _readers_by_number(types, kinds, subscribers)
     bad = 0
     for number, raw in enumerate(read_events(path, log.problems)):
-        tick = _give(raw, number, names, readers)
+        tick = _give(raw, number, readers)
         bad += tick is None
         log.end_tick = max(log.end_tick, tick or 0)
     if bad:
@@ -161,14 +146,14 @@ def _readers_by_number(types: dict[str, Any], kinds: dict[str, Any],
     return dict(found)
 
 
-def _give(raw: Any, number: int, names: dict[int, str], readers: _Wanting) -> int | None:
+def _give(raw: Any, number: int, readers: _Wanting) -> int | None:
     """Give an event to those who want it; return its tick, None when it is no event or makes no sense."""
     try:
-        source, tick, phase = raw["source"], int(raw["time"]), raw["phase"]
-        wanting, identity = readers.get((raw["type"], phase, source["type"]), ()), int(source["id"])
+        source, tick = raw["source"], int(raw["time"])
+        wanting, identity = readers.get((raw["type"], raw["phase"], source["type"]), ()), int(source["id"])
         if wanting:
             params = raw.get("params")
-            event = Event(tick, names[raw["type"]], phase, params if isinstance(params, dict) else {}, number)
+            event = Event(tick, params if isinstance(params, dict) else {}, number)
             for subscriber, read in wanting:
                 subscriber.take(identity, read, event)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):

@@ -10,7 +10,8 @@ from harness.files.exchange import UNKNOWN, Answer, Exchange, Request, fate_of
 from harness.files.har import har_log, moment_at, to_har
 from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent
-from harness.netlog.load import HttpTransaction, NetLog, error_of, of_load
+from harness.netlog.load import NetLog, error_of, of_load
+from harness.netlog.requests import HttpTransaction
 from harness.system.tcp import without_port
 
 

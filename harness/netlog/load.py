@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.files.exchange import UNFINISHED, Phases
+from harness.files.exchange import UNFINISHED
 from harness.files.har import H2
 from harness.files.headers import header_in
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
@@ -37,10 +37,6 @@ from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.quic import Quic
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, Requests, load_flag
 from harness.netlog.transactions import complete
-
-__all__ = ["Connection", "HttpTransaction", "NameResolution", "NetLog", "Phases", "cut_off",
-           "error_of", "first_word", "leave_out_before", "leave_out_previous_document", "of_load", "page_log",
-           "read_netlog"]
 
 PREVIOUS_DOCUMENT = "of the document that was replaced"
 ONLY_IF_CACHED = "asked of the cache only"
@@ -78,8 +74,8 @@ class NetLog:
         return tick + self.time_offset_ms
 
 
-def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
-    """Read a net-log file, complete or cut off; `others` get their events by the way.
+def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False) -> NetLog:
+    """Read a net-log file, complete or cut off; `others` get their events by the way. Bodies may be large.
 
     A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure);
     a navigation of the main frame is kept unless the log's own --host-resolver-rules lead its host nowhere, which is
@@ -87,7 +83,8 @@ def read_netlog(path: Path, *others: Subscriber[Any]) -> NetLog:
 
     Raises ExperimentError when there is no such file.
     """
-    requests, jobs, sockets, sessions, quic = Requests(), ConnectJobs(), Sockets(), Http2Sessions(), Quic()
+    requests, quic = Requests(keep_bodies=keep_bodies), Quic()
+    jobs, sockets, sessions = ConnectJobs(), Sockets(), Http2Sessions()
     log = read_netlog_file(path, requests, jobs, sockets, sessions, *quic.subscribers, *others)
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
@@ -242,7 +239,7 @@ def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None, reporte
 def _note_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
     for hop in hops:
         for job in hop.sent_by:
-            connection = carriers.connection_of(job, http2=hop.version == H2)
+            connection = carriers.get((job, hop.version == H2))
             if connection is not None:
                 connection.requests += 1
                 if hop.method in SAFE and hop.send_end is not None:

@@ -16,7 +16,6 @@ Sources: RFC 6928 and RFC 3390 (first flight), RFC 5681 (after a pause a server 
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
 from itertools import accumulate, pairwise
 
 from harness.netlog.bodies import ResponseBody
@@ -34,31 +33,31 @@ Pieces = tuple[tuple[float, int], ...]
 """When, in ms since an answer's head, the server had how many bytes of its body."""
 
 
-def server_pieces(netlog: NetLog, bodies: Mapping[tuple[int, int], ResponseBody]) -> dict[tuple[int, int], Pieces]:
-    """Return the pieces of each answer that its server sent with pauses, by request as `bodies` are.
+def server_pieces(netlog: NetLog) -> dict[tuple[int, int], Pieces]:
+    """Return the pieces of each answer that its server sent with pauses, by its transaction's `source` and `hop`.
 
     A pause before the end of a body is one before its last byte.
     """
     connections = {connection.id: connection for connection in netlog.connections}
     came = sorted(tick for connection in netlog.connections for tick in connection.received)
     flights = _Flights()
-    keys = {(transaction.source, transaction.hop): transaction for transaction in netlog.transactions}
-    for key, transaction in keys.items():
-        if key in bodies and transaction.connection is not None:
-            flights.add(transaction.connection, bodies[key])
+    for transaction in netlog.transactions:
+        if transaction.connection is not None:
+            flights.add(transaction.connection, transaction.body)
     found = {}
-    for key, transaction in keys.items():
+    for transaction in netlog.transactions:
         connection = connections.get(transaction.connection or 0)
-        if key not in bodies or connection is None or connection.connect_ms is None or transaction.from_cache:
+        if connection is None or connection.connect_ms is None or transaction.from_cache:
             continue
-        body, head_tick = bodies[key], transaction.start + transaction.phases.until_head
+        body, head_tick = transaction.body, transaction.start + transaction.phases.until_head
         size = len(body.wire)
         pauses = [(max(0.0, end - head_tick), min(before, size - 1)) for begin, end, before in body.waits
                   if size and end - begin >= SHORTEST_MS
                   and _idle_ms(begin, end, came) - flights.round_trips_ms(connection, begin) >= SHORTEST_MS]
         if pauses:
             ends = [before for _, before in pauses[1:]] + [size]
-            found[key] = ((0.0, pauses[0][1]), *((at_ms, end) for (at_ms, _), end in zip(pauses, ends, strict=True)))
+            found[transaction.source, transaction.hop] = (
+                (0.0, pauses[0][1]), *((at_ms, end) for (at_ms, _), end in zip(pauses, ends, strict=True)))
     return found
 
 

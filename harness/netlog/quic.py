@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from harness.netlog.connections import Connection, NameResolution, confirming
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, told
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
 
 EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
 FIRST_TIME = "NOT_RETRANSMISSION"
@@ -36,13 +36,17 @@ def _received(session: Connection, event: Event) -> None:
     session.address = session.address or str(event.params.get("peer_address", ""))
 
 
+def _failed(session: Connection, event: Event) -> None:
+    session.error = int(event.params.get("net_error", 0))
+
+
 _OF_SESSIONS: Readers[Connection] = {
     ("QUIC_SESSION", BEGIN): _begun,
     ("QUIC_SESSION", END): noting("closed"),
     ("QUIC_SESSION_PACKET_SENT", POINT): _sent,
     ("QUIC_SESSION_PACKET_RECEIVED", POINT): _received,
     ("QUIC_SESSION_ZERO_RTT_STATE", POINT): confirming("state", EARLY_STATES.get),
-    ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): noting("error", told("net_error", int, 0)),
+    ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): _failed,
 }
 
 

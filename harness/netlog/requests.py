@@ -13,6 +13,7 @@ URL_REQUEST_START_JOB. Its times, in ticks (ms of Chrome's clock):
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus, client
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -20,7 +21,8 @@ from urllib.parse import unquote_to_bytes
 from harness.files.exchange import Phases
 from harness.files.har import H2, H3
 from harness.files.headers import EVENT_STREAM, Headers
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting, of_last_hop
+from harness.netlog.bodies import ResponseBody
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
 
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
 PREFETCH = "PREFETCH"
@@ -77,6 +79,7 @@ class HttpTransaction:
     wire_bytes: int = 0
     content_bytes: int = 0
     """What the page got."""
+    body: ResponseBody = field(default_factory=ResponseBody)
     cache_read: int | None = None
     goes_out: int | None = None
     """When Chrome wanted a connection for it, also where it got none."""
@@ -169,6 +172,7 @@ class Request:
     """One URL_REQUEST: its hops; none when it was given up before it started. `alive` is when it began."""
 
     source: int
+    keeps_bodies: bool = False
     hops: list[HttpTransaction] = field(default_factory=list)
     alive: int | None = None
 
@@ -184,7 +188,8 @@ def _hop(request: Request, event: Event) -> None:
     request.hops.append(HttpTransaction(
         request.source, len(request.hops), url, start, method=str(event.params.get("method", "")),
         initiator=str(event.params.get("initiator", NO_ORIGIN)),
-        main_frame=event.params.get("request_type") == "main frame", load_flags=int(event.params.get("load_flags", 0))))
+        main_frame=event.params.get("request_type") == "main frame", load_flags=int(event.params.get("load_flags", 0)),
+        body=ResponseBody(request.keeps_bodies)))
 
 
 def _headers(event: Event) -> Headers:
@@ -215,6 +220,7 @@ def _sending(hop: HttpTransaction, event: Event) -> None:
     """Begin a sending; whatever an earlier one brought is void."""
     hop.send_start, hop.send_end, hop.head_end, hop.body_end = event.tick, None, None, None
     hop.status_line, hop.response_headers, hop.early_hints, hop.hinted = "", (), (), None
+    hop.body = ResponseBody(hop.body.kept)
     hop.sent_by.append(hop.job)
 
 
@@ -240,9 +246,21 @@ def _early_hints(hop: HttpTransaction, event: Event) -> None:
     hop.early_hints += tuple(pair for pair in _headers(event) if not pair[0].startswith((":", "HTTP/")))
 
 
-def _adding(name: str) -> Callable[[HttpTransaction, Event], None]:
-    """Return a reader that adds the bytes of an event to the field `name`."""
-    return lambda hop, event: setattr(hop, name, getattr(hop, name) + int(event.params.get("byte_count", 0)))
+def _came(name: str) -> Callable[[HttpTransaction, Event], None]:
+    """Return a reader of bytes of a body, whose number it adds to the field `name`."""
+    def read(hop: HttpTransaction, event: Event) -> None:
+        setattr(hop, name, getattr(hop, name) + int(event.params.get("byte_count", 0)))
+        hop.body.came(event, encoded=name == "wire_bytes")
+    return read
+
+
+def _waits(hop: HttpTransaction, event: Event) -> None:
+    hop.body.asked = event.tick
+
+
+def _has_read(hop: HttpTransaction, event: Event) -> None:
+    hop.body_end = event.tick
+    hop.body.has(event)
 
 
 def _redirected(hop: HttpTransaction, event: Event) -> None:
@@ -277,11 +295,12 @@ _HOP_READERS: Readers[HttpTransaction] = {
     ("HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS", POINT): _early_hints,
     ("URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED", POINT): _response_head,
     ("HTTP_TRANSACTION_READ_HEADERS", END): noting("head_end"),
-    ("HTTP_TRANSACTION_READ_BODY", END): noting("body_end"),
+    ("HTTP_TRANSACTION_READ_BODY", BEGIN): _waits,
+    ("HTTP_TRANSACTION_READ_BODY", END): _has_read,
     ("HTTP_CACHE_READ_DATA", END): noting("body_end"),
     ("HTTP_CACHE_READ_INFO", END): noting("cache_read"),
-    ("URL_REQUEST_JOB_BYTES_READ", POINT): _adding("wire_bytes"),
-    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _adding("content_bytes"),
+    ("URL_REQUEST_JOB_BYTES_READ", POINT): _came("wire_bytes"),
+    ("URL_REQUEST_JOB_FILTERED_BYTES_READ", POINT): _came("content_bytes"),
     ("URL_REQUEST_REDIRECTED", POINT): _redirected,
     ("URL_REQUEST_START_JOB", END): _job_ended,
     ("CANCELLED", POINT): _cancelled,
@@ -289,14 +308,18 @@ _HOP_READERS: Readers[HttpTransaction] = {
 }
 
 
+def _of_last_hop(read: Callable[[HttpTransaction, Event], None]) -> Callable[[Request, Event], None]:
+    return lambda request, event: read(request.hops[-1], event) if request.hops else None
+
+
 _READERS: Readers[Request] = {
     ("REQUEST_ALIVE", BEGIN): noting("alive"),
     ("URL_REQUEST_START_JOB", BEGIN): _hop,
-    **of_last_hop(_HOP_READERS)}
+    **{wanted: _of_last_hop(read) for wanted, read in _HOP_READERS.items()}}
 
 
 class Requests(Subscriber[Request]):
-    """Reads what was asked for, and the answers."""
+    """Reads what was asked for, and the answers, with their bodies or without."""
 
-    def __init__(self) -> None:
-        super().__init__(("URL_REQUEST",), Request, _READERS)
+    def __init__(self, *, keep_bodies: bool) -> None:
+        super().__init__(("URL_REQUEST",), partial(Request, keeps_bodies=keep_bodies), _READERS)

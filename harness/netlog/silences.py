@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from harness.netlog.connections import Connection
-from harness.netlog.load import HttpTransaction, NetLog
+from harness.netlog.load import NetLog
+from harness.netlog.requests import HttpTransaction
 from harness.system.tcp import without_port
 
 SHORTEST_MS = 5.0
@@ -101,8 +102,7 @@ def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: flo
 
     From when all of it was sent: with TCP Fast Open that is a round trip later if it did not fit into the SYN.
     """
-    phases = transaction.phases
-    sent = transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect, phases.send))
+    sent = transaction.start + transaction.phases.until_asked + max(0.0, transaction.phases.send)
     end = transaction.end
     if transaction.is_stream(over=end is not None and end <= end_tick):
         return sent, transaction.start + transaction.phases.until_head     # what is new comes when it is new

@@ -29,7 +29,7 @@ def complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[Nam
     shown: set[str] = set()
     answered: dict[tuple[str, bool], HttpTransaction] = {}
     for hop in hops:
-        connection = carriers.connection_of(hop.job, http2=hop.version == H2)
+        connection = carriers.get((hop.job, hop.version == H2))
         fresh = connection if connection and connection.jobs[:1] == [hop.job] else None
         look_up = look_up_of.get(fresh.connect_job) if fresh else None
         key = urldefrag(hop.url).url, hop.redirect_url is not None

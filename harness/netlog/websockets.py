@@ -5,9 +5,11 @@ wsproto reads both directions, compressed messages (RFC 7692) included. WebSocke
 
 import contextlib
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
+from math import inf
 from operator import itemgetter
 
 from wsproto.connection import Connection, ConnectionType
@@ -15,6 +17,8 @@ from wsproto.events import BytesMessage, CloseConnection, TextMessage
 from wsproto.extensions import Extension, PerMessageDeflate
 from wsproto.frame_protocol import Opcode
 
+from harness.files.exchange import Answer, Exchange, Message, Phases, Request
+from harness.files.headers import Headers, header_in
 from harness.netlog.socket_bytes import HEAD_END, Socket, Stream
 
 STATUS_LINE = re.compile("HTTP/1\\.[01] ([1-5][0-9][0-9])(?: |$)")
@@ -23,35 +27,8 @@ MOST_BYTES = 8_000_000
 bytes as six. What is said after that is left out."""
 OVERHEAD_BYTES = 100
 """What the HAR has around a message."""
-Headers = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Message:
-    """One message, or the close of a direction: then `data` is the code as text. `tick` is when it was whole."""
-
-    tick: int
-    received: bool
-    opcode: int
-    data: bytes
-
-
-@dataclass(frozen=True)
-class WebSocket:
-    """One connection: when it was asked for, when that was answered (ticks), with which status, and what was said.
-
-    Any other status than 101 (Switching Protocols) is the site's refusal.
-    """
-
-    url: str
-    asked_tick: int
-    opened_tick: int
-    request_headers: Headers
-    response_headers: Headers
-    status: int
-    messages: tuple[Message, ...]
-    whole: bool = True
-    """Whether these are all messages."""
+Moment = Callable[[float], datetime]
+"""When a tick was."""
 
 
 @dataclass
@@ -65,42 +42,43 @@ class _Room:
         return self.left >= 0
 
 
-def read_websockets(sockets: Iterable[Socket], end_tick: float | None = None) -> list[WebSocket]:
-    """Return the WebSockets among `sockets`, in order of opening, and what was said up to `end_tick`.
+def read_websockets(sockets: Iterable[Socket], moment: Moment, end_tick: float | None = None) -> list[Exchange]:
+    """Return the WebSockets among `sockets`, in order of asking, and what was said up to `end_tick`.
 
-    One that cannot be read is left out.
+    Another status than 101 (Switching Protocols) is the site's refusal. An answer is `partial` if these are not all
+    messages. A WebSocket that cannot be read is left out.
     """
-    last = float("inf") if end_tick is None else end_tick
-    found: list[WebSocket] = []
-    room = _Room()
-    for socket in sockets:
+    room, found = _Room(), list[Exchange]()
+    live = [socket for socket in sockets if socket.is_websocket]
+    for socket in sorted(live, key=lambda socket: socket.sent.ticks):
         with contextlib.suppress(ValueError):
-            found += _read(socket, room) if socket.is_websocket else []
-    return sorted((_until(last, websocket) for websocket in found if websocket.opened_tick <= last),
-                  key=lambda websocket: websocket.asked_tick)
+            found += _read(socket, room, moment, inf if end_tick is None else end_tick)
+    return found
 
 
-def _until(last: float, websocket: WebSocket) -> WebSocket:
-    return replace(websocket, messages=tuple(message for message in websocket.messages if message.tick <= last))
-
-
-def _read(socket: Socket, room: _Room) -> Iterator[WebSocket]:
+def _read(socket: Socket, room: _Room, moment: Moment, last: float) -> Iterator[Exchange]:
     """Give what a socket was if it was a WebSocket. Messages for which there is no more `room` are left out."""
     asked, answered = (_head(stream) for stream in (socket.sent, socket.received))
     status = STATUS_LINE.match(answered[0]) if answered else None
     if asked is None or answered is None or status is None:
         return
     (request_line, request_headers, sent_from), (_, response_headers, received_from) = asked, answered
-    by_name = {name.lower(): value for name, value in response_headers}
-    extensions = by_name.get("sec-websocket-extensions", "")
+    asked_tick, opened_tick = socket.sent.tick(0), socket.received.tick(received_from - 1)
+    if opened_tick > last:
+        return
+    extensions = header_in(response_headers, "sec-websocket-extensions")
     messages = [*_messages(socket.sent, sent_from, _Reader(ConnectionType.SERVER, extensions), room),
                 *_messages(socket.received, received_from, _Reader(ConnectionType.CLIENT, extensions), room)
                 ] if int(status[1]) == HTTPStatus.SWITCHING_PROTOCOLS else []
-    host = {name.lower(): value for name, value in request_headers}.get("host", "")
-    yield WebSocket(f"{'wss' if socket.encrypted else 'ws'}://{host}{request_line.split(' ')[1]}",
-                    socket.sent.tick(0), socket.received.tick(received_from - 1), request_headers, response_headers,
-                    int(status[1]), tuple(message for _, message in sorted(messages, key=itemgetter(0))),
-                    whole=room.left >= 0)
+    url = (f"{'wss' if socket.encrypted else 'ws'}://{header_in(request_headers, 'host')}"
+           f"{request_line.split(' ')[1]}")
+    yield Exchange(
+        request=Request("GET", url, request_headers), started=moment(asked_tick),
+        phases=Phases(send=0, wait=float(opened_tick - asked_tick)),
+        answer=Answer(int(status[1]), protocol="HTTP/1.1", headers=response_headers, content_bytes=0, body_bytes=0,
+                      partial=room.left < 0,
+                      messages=tuple(Message(received, moment(tick).timestamp(), opcode, data) for _, tick, received,
+                                     opcode, data in sorted(messages, key=itemgetter(0)) if tick <= last)))
 
 
 def _head(stream: Stream) -> tuple[str, Headers, int] | None:
@@ -142,13 +120,15 @@ class _Reader:
                 self._begun = []
 
 
-def _messages(stream: Stream, start: int, reader: _Reader, room: _Room) -> Iterator[tuple[int, Message]]:
-    """Give the messages of one direction, as far as there is room for them, each with its event's number."""
+def _messages(stream: Stream, start: int, reader: _Reader, room: _Room) -> Iterator[tuple[int, int, bool, int, bytes]]:
+    """Give the messages of one direction, as far as there is room for them: the number of the event that made it whole
+    and its tick, whether it was received, opcode and data.
+    """
     for tick, number, piece in stream.pieces(start):
         for size, opcode, data in reader.read(piece):
             if not room.takes(size + OVERHEAD_BYTES):
                 return
             if opcode:
-                yield number, Message(tick, reader.received, opcode, data)
+                yield number, tick, reader.received, opcode, data
             if opcode == Opcode.CLOSE:
                 return

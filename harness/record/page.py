@@ -1,35 +1,35 @@
 """One visit turned into a recording: each request with its answer and body, as HAR and as text log."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
-from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Message, Phases, Request, fate_of
+from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Phases, fate_of
 from harness.files.har import H2, har_log, moment_at, to_har
-from harness.files.headers import BODILESS, WITHOUT_BODY
+from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
-from harness.files.urls import document_url, without_fragment
+from harness.files.urls import without_fragment
 from harness.mirror.importing import status_code
+from harness.mirror.live import first_message_s
 from harness.mirror.store import Store
-from harness.netlog.bodies import Bodies, ResponseBody
 from harness.netlog.har import exchanges
-from harness.netlog.load import SLACK_MS, HttpTransaction, NetLog, first_word, of_load, page_log, read_netlog
+from harness.netlog.load import SLACK_MS, NetLog, first_word, of_load, page_log, read_netlog
 from harness.netlog.pauses import Pieces, server_pieces
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets
-from harness.netlog.websockets import WebSocket, read_websockets
-from harness.record.sources.brought import Missing, same_name
+from harness.netlog.websockets import read_websockets
+from harness.record.sources.brought import Brought, Missing, same_name
 from harness.record.visit import Visit
 
-NUMBER = re.compile("[0-9]{1,18}")
 STEP_MS = 5.0
 """Times of arrivals that are closer together are one."""
 
@@ -89,7 +89,7 @@ class Seen:
     @property
     def stands_in(self) -> bool:
         """Whether its answer was recorded for another URL, in the source where it comes from."""
-        return self.archived is not None and same_name(document_url(self.url)) != same_name(self.archived.request.url)
+        return self.archived is not None and same_name(self.url) != same_name(self.archived.request.url)
 
     @property
     def url(self) -> str:
@@ -110,16 +110,10 @@ class PageRecording:
     netlog: NetLog
     start_tick: float
     requests: list[Seen]
-    websockets: list[WebSocket] = field(default_factory=list)
+    websockets: list[Exchange] = field(default_factory=list)
     clock_shift_ms: float = 0.0
-    brought_from: str = ""
-    """The source that others recorded, whose times nobody knows; "" for the Internet."""
-    source_remarks: Sequence[str] = ()
-    """What could not be read of that source."""
-    recorded_urls: frozenset[str] = frozenset()
-    """What the load that others recorded got (harness.record.sources.brought.mask); empty where nobody knows."""
-    recorded_documents: Sequence[str] = ()
-    """A few of the HTML documents that the source has, where it lacks the page's own."""
+    brought: Brought | None = None
+    """The source that others recorded, whose times nobody knows; None for the Internet."""
 
     @cached_property
     def load_event(self) -> LoadEvent | None:
@@ -189,9 +183,9 @@ class PageRecording:
 
         Where the times are unknown it has no sections that are made of them.
         """
-        log = PageLog() if self.brought_from else page_log(self.netlog, self.start_tick, self.visit.end_tick)
+        log = PageLog() if self.brought else page_log(self.netlog, self.start_tick, self.visit.end_tick)
         log.responses = [_response(seen) for seen in _in_log_order(self.requests)]
-        return format_log(PageLog(log.resolves, log.transactions, log.responses, log.transactions_seen)) + "".join(
+        return format_log(log) + "".join(
             f"note: {seen.transaction.method} {seen.url}: {seen.exchange.note}\n"
             for seen in self.requests if seen.exchange.note)
 
@@ -204,14 +198,14 @@ class PageRecording:
         shift_ms = self.netlog.tick(visit.time_origin_ms) - started if visit.time_origin_ms else 0.0
         content_load_ms, load_ms = (shift_ms + timing[name] if timing.get(name) else UNKNOWN
                                     for name in ("domContentLoadedEventEnd", "loadEventEnd"))
-        moment = self._moment(started)
-        if self.brought_from:
-            comment = f"brought by fetch.py from {self.brought_from}; how long anything took is unknown"
+        moment = self.moment(started)
+        if self.brought:
+            comment = f"brought by fetch.py from {self.brought.name}; how long anything took is unknown"
             content_load_ms = load_ms = UNKNOWN
             moment = min((seen.archived.started for seen in self.requests
                           if seen.archived is not None and seen.archived.started is not None), default=moment)
             entries = self._as_brought(moment)
-        return har_log(self.url, [to_har(exchange) for exchange in (*entries, *map(self._live, self.websockets))],
+        return har_log(self.url, [to_har(exchange) for exchange in (*entries, *self.websockets)],
                        started=moment, comment=comment, on_content_load_ms=content_load_ms, on_load_ms=load_ms,
                        browser=self.netlog.browser_version)
 
@@ -220,37 +214,26 @@ class PageRecording:
 
     def _as_brought(self, first: datetime) -> Iterator[Exchange]:
         """Give the exchanges of a page that others recorded, `first` the moment of those without one."""
-        told_tick = min((message.tick for websocket in self.websockets for message in websocket.messages
-                         if message.received), default=None)
+        told_s = first_message_s(self.websockets)
         for seen, exchange in zip(self.requests, self._exchanges(), strict=True):
             there = seen.archived or Exchange(request=exchange.request)
             yield replace(
                 exchange, started=there.started or first, time_ms=0.0, phases=Phases(wait=there.phases.wait),
                 handshake_ms=there.handshake_ms, connection="", address="",
-                after_message=None if told_tick is None else seen.transaction.start > told_tick,
+                after_message=self.moment(seen.transaction.start).timestamp() > told_s if told_s < inf else None,
                 answer=replace(exchange.answer, head_bytes=0,
                                protocol=there.answer.protocol or exchange.answer.protocol))
 
-    def _moment(self, tick: float) -> datetime:
+    def moment(self, tick: float) -> datetime:
+        """Return when a tick was, to whole ms."""
         return moment_at(self.netlog.unix_ms(tick) - self.clock_shift_ms)
-
-    def _live(self, websocket: WebSocket) -> Exchange:
-        messages = tuple(Message(message.received, self._moment(message.tick).timestamp(), message.opcode, message.data)
-                         for message in websocket.messages)
-        wait_ms = float(websocket.opened_tick - websocket.asked_tick)
-        return Exchange(
-            request=Request("GET", websocket.url, websocket.request_headers), phases=Phases(send=0, wait=wait_ms),
-            answer=Answer(websocket.status, protocol="HTTP/1.1", headers=websocket.response_headers, content_bytes=0,
-                          body_bytes=0, messages=messages),
-            started=self._moment(websocket.asked_tick))
 
 
 def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 0.0) -> PageRecording:
     """Read what a visit left behind. Raises ExperimentError."""
-    answered, sockets = Bodies(), Sockets()
-    netlog = read_netlog(netlog_file, answered, sockets)
-    bodies = answered.by_request()
-    pieces = server_pieces(netlog, bodies)
+    sockets = Sockets()
+    netlog = read_netlog(netlog_file, sockets, keep_bodies=True)
+    pieces = server_pieces(netlog)
     documents = [transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]
     start_tick = float(documents[0]) if documents else visit.start_tick
@@ -259,13 +242,12 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
     asked = exchanges(netlog, start_tick, visit.end_tick, clock_shift_ms=clock_shift_ms)
     requests = []
     for transaction, exchange in zip(transactions, asked, strict=True):
-        key = transaction.source, transaction.hop
         known = replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0))
-        requests.append(_seen(transaction, known, bodies.get(key), pieces.get(key, ())))
+        requests.append(_seen(transaction, known, pieces.get((transaction.source, transaction.hop), ())))
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
     _name_protocols(requests)
-    recording = PageRecording(url, visit, netlog, start_tick, requests,
-                              read_websockets(sockets.found.values(), visit.end_tick), clock_shift_ms)
+    recording = PageRecording(url, visit, netlog, start_tick, requests, clock_shift_ms=clock_shift_ms)
+    recording.websockets = read_websockets(sockets.found.values(), recording.moment, visit.end_tick)
     recording.set_fates()
     return recording
 
@@ -277,7 +259,8 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
     overtake it, or be its own first try on one that was dead.
     """
     sent = [seen for seen in requests if seen.transaction.sends]
-    for seen in sorted(sent, key=lambda seen: (seen.transaction.connection is None, _send_tick(seen))):
+    for seen in sorted(sent, key=lambda seen: (
+            seen.transaction.connection is None, seen.transaction.start + seen.transaction.phases.until_asked)):
         waiting = bodies.get((seen.transaction.method, seen.url), [])
         found = next((sent for sent in waiting if seen.transaction.connection in (None, sent.connection)), None)
         if found is not None:
@@ -285,12 +268,6 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
             exchange = seen.exchange
             seen.exchange = replace(exchange, request=replace(exchange.request, body=found.body))
             seen.has(head_bytes=found.head_bytes if seen.status else 0)
-
-
-def _send_tick(seen: Seen) -> float:
-    """Return when the request was sent."""
-    phases = seen.transaction.phases
-    return seen.transaction.start + sum(max(0.0, part) for part in (phases.blocked, phases.dns, phases.connect))
 
 
 def _name_protocols(requests: list[Seen]) -> None:
@@ -306,16 +283,16 @@ def _tls_host(seen: Seen) -> str:
     return seen.url.split("/", 3)[2] if seen.url.startswith("https:") else ""
 
 
-def _seen(transaction: HttpTransaction, exchange: Exchange, body: ResponseBody | None, pieces: Pieces) -> Seen:
-    seen, answer = Seen(transaction, exchange), exchange.answer
+def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> Seen:
+    seen, answer, body = Seen(transaction, exchange), exchange.answer, transaction.body
     if not answer.status:
         seen.exchange = replace(exchange, note=exchange.error if seen.over else "no answer when the recording ended",
                                 answer=replace(answer, partial=True))
         return seen
     if transaction.redirect_url is None and answer.status not in BODILESS and transaction.method != "HEAD":
-        content = body.wire if body else b""
-        length = answer.header("content-length")
-        all_came = int(length) == len(content) if NUMBER.fullmatch(length) else not transaction.error
+        content = body.wire
+        length = length_in(answer.headers or ())
+        all_came = not transaction.error if length is None else length == len(content)
         whole = seen.over and all_came and _is_all(answer)
         seen.is_part = seen.over and all_came and not whole
         note = ""
@@ -327,7 +304,7 @@ def _seen(transaction: HttpTransaction, exchange: Exchange, body: ResponseBody |
             note = f"{transaction.error or 'incomplete'}; {len(content)} bytes are kept"
         seen.exchange = replace(exchange, note=note)
         seen.has(content=content, partial=not whole)
-        if body and transaction.is_stream(over=seen.over):
+        if transaction.is_stream(over=seen.over):
             head_tick = transaction.start + transaction.phases.until_head
             seen.is_stream = bool(body.arrivals)
             seen.has(arrivals=_in_steps([(max(0.0, tick - head_tick), size) for tick, size in body.arrivals]))
@@ -351,11 +328,8 @@ def _in_steps(arrivals: Sequence[tuple[float, int]]) -> tuple[tuple[float, int],
 
 def _is_all(answer: Answer) -> bool:
     """Say whether the answer is not a part of something: 206 is, unless the part is all of it (RFC 9110, 14.4)."""
-    if answer.status != 206:
-        return True
-    unit, _, part = answer.header("content-range").partition(" ")
-    where, _, total = part.partition("/")
-    return unit == "bytes" and NUMBER.fullmatch(total) is not None and where == f"0-{int(total) - 1}"
+    first, last, total = part_in(answer.headers or ()) or (0, 0, None)
+    return answer.status != 206 or (first == 0 and total == last + 1)
 
 
 def _in_log_order(requests: list[Seen]) -> list[Seen]:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
@@ -18,7 +18,7 @@ from harness.browser.program import CLOCK_SHIFT_MS, NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
 from harness.files.urls import names_port
-from harness.mirror.manifest import MANIFEST
+from harness.mirror.manifest import read_manifest
 from harness.mirror.store import Store
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.page import PageRecording, evaluate
@@ -40,20 +40,6 @@ ROOM_BYTES = 1_000_000
 """What must still fit on the disk after a visit for its net-log to be whole: Chrome writes it in smaller pieces."""
 
 
-@dataclass(frozen=True)
-class RecordingPlan:
-    """What to record and where. `settings` hold all but the URL of each visit."""
-
-    directory: Path
-    name: str
-    pages: list[Page]
-    settings: VisitSettings
-    append: bool = False
-    note: str = ""
-    source: Source | None = None
-    """What answers in the place of the Internet, for pages that others recorded."""
-
-
 @dataclass
 class RecordingOutcome:
     """How it went: a verdict a page, in order, and `kept`, the name under which an older recording still is."""
@@ -67,30 +53,32 @@ class RecordingOutcome:
         return [page for page, verdict in self.verdicts if not verdict.fit]
 
 
-def record(plan: RecordingPlan, done: Callable[[str], None]) -> RecordingOutcome:
-    """Record the plan's pages and return what came of each; `done` is told one line a page.
+def record(files: PageFiles, pages: Sequence[Page], settings: VisitSettings, done: Callable[[str], None], *,
+           append: bool = False, note: str = "", source: Source | None = None) -> RecordingOutcome:
+    """Record pages and return what came of each; `settings` hold all but the URL of each visit, `done` is told one line
+    a page. `source` answers in the place of the Internet, for pages that others recorded.
 
     A recording of the same name is moved aside once the new one is complete, for `remove_older`. If all pages failed,
     or the disk is full, nothing is changed. Raises InputError when nothing can be written or added to, OSError when the
     disk is full or broken.
     """
-    store = Store(plan.directory, plan.name)
+    store = Store(files.base, files.name)
     outcome = RecordingOutcome()
     try:
         store.make()
-        if plan.append:
+        if append:
             store.continue_from_existing()
-        outcome.verdicts = _record_all(plan, store, done)
+        outcome.verdicts = _record_all(pages, settings, store, source, done)
         if len(outcome.failed()) == len(outcome.verdicts):
             return outcome
-        if store.replaces and not plan.append:
+        if store.replaces and not append:
             outcome.kept = store.free_name()
-        store.write_manifest(note=plan.note)
+        store.write_manifest(note)
         store.publish(invoking_user(), outcome.kept)
         outcome.published = True
         return outcome
     except OSError as error:
-        error.filename = error.filename or str(plan.directory)      # write() does not say where
+        error.filename = error.filename or str(files.base)      # write() does not say where
         raise
     finally:
         store.clean_up()
@@ -108,22 +96,17 @@ def remove_older(outcome: RecordingOutcome, directory: Path) -> None:
 
 def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
     """Return those of `pages` that the recording does not have yet: all of them when there is none."""
-    try:
-        manifest = read_untrusted_json(PageFiles(directory, name).fetchlog / MANIFEST)
-        recorded = {page["url"] for page in manifest["pages"]}
-    except MissingFileError:
-        return pages
-    except (UnreadableFileError, ValueError, KeyError, TypeError):
-        return pages            # Store.continue_from_existing says what is wrong with it
+    listed = read_manifest(PageFiles(directory, name).fetchlog, []).content.get("pages", ())
+    recorded = {page.get("url") for page in listed if isinstance(page, dict)}
     return [page for page in pages if page.url not in recorded]
 
 
-def _record_all(plan: RecordingPlan, store: Store, done: Callable[[str], None]) -> list[tuple[Page, Verdict]]:
+def _record_all(pages: Sequence[Page], settings: VisitSettings, store: Store, source: Source | None,
+                done: Callable[[str], None]) -> list[tuple[Page, Verdict]]:
     verdicts = []
-    settings = plan.settings
-    for page in plan.pages:
+    for page in pages:
         began_s = time.monotonic()
-        verdict, visit = _record_page(replace(settings, url=page.url), page, plan, store)
+        verdict, visit = _record_page(replace(settings, url=page.url), page, store, source)
         verdict.seconds = time.monotonic() - began_s
         settings = replace(settings, user_agent=settings.user_agent or visit.user_agent)
         verdicts.append((page, verdict))
@@ -131,23 +114,23 @@ def _record_all(plan: RecordingPlan, store: Store, done: Callable[[str], None]) 
     return verdicts
 
 
-def _record_page(settings: VisitSettings, page: Page, plan: RecordingPlan, store: Store) -> tuple[Verdict, Visit]:
-    if plan.source is not None:
-        plan.source.begin_page(page.name)
+def _record_page(settings: VisitSettings, page: Page, store: Store, source: Source | None) -> tuple[Verdict, Visit]:
+    if source is not None:
+        source.begin_page(page.name)
     with _work_dir() as (work_dir, user):
         visit = _visit(settings, work_dir, user)
         _require_room(work_dir)
         try:
             _require_own_file(work_dir / NET_LOG, user)
-            shift_ms = CLOCK_SHIFT_MS if plan.source is not None else 0.0
+            shift_ms = CLOCK_SHIFT_MS if source is not None else 0.0
             recording = evaluate(page.url, visit, work_dir / NET_LOG, shift_ms)
         except ExperimentError as error:
             return Verdict(reasons=[*visit.errors, str(error)]), visit
-    if plan.source is not None:
-        restore(recording, plan.source.brought)
+    if source is not None:
+        restore(recording, source.brought)
     verdict = judge(recording)
-    if plan.source is not None:
-        verdict.reasons += plan.source.complaints()
+    if source is not None:
+        verdict.reasons += source.complaints()
     if verdict.fit:
         _keep(recording, page, verdict, store)
     else:

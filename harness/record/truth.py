@@ -1,7 +1,7 @@
 """Whether a recorded page is the one that was asked for: not hollow, not another one, not empty when replayed."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -11,12 +11,12 @@ from harness.files.headers import EVENT_STREAM
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
-from harness.netlog.load import HttpTransaction
+from harness.mirror.live import left_out
 from harness.netlog.moved_on import moved_on_to
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import mask
-from harness.record.words import size
 
 CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
 LEAST_AGAIN = 0.5
@@ -59,8 +59,8 @@ def strayed(recording: PageRecording) -> str:
 
     A page whose first script does not work any more fails no request: it makes none.
     """
-    recorded = recording.recorded_urls
-    got = {mask(document_url(seen.url)) for seen in recording.requests if seen.status}
+    recorded = set(recording.brought.asked_for.get(document_url(recording.url), ()) if recording.brought else ())
+    got = {mask(seen.url) for seen in recording.requests if seen.status}
     again = len(recorded & got)
     if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
         return ""
@@ -97,7 +97,7 @@ def live_connections(recording: PageRecording) -> Counter[str]:
     """Return what a page keeps open for what the site sends later, and no replay can send again, by kind."""
     asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
     found = Counter({"WebSocket": asked - len(recording.websockets),
-                     TOO_MUCH: sum(not websocket.whole for websocket in recording.websockets)})
+                     TOO_MUCH: sum(websocket.answer.partial for websocket in recording.websockets)})
     for seen in recording.requests:
         if _is_event_stream(seen) and not seen.stays_open:
             found["EventSource"] += 1
@@ -108,8 +108,9 @@ def live_connections(recording: PageRecording) -> Counter[str]:
 
 def replayed_connections(recording: PageRecording) -> Counter[str]:
     """Return what a page keeps open for what the site sends later, and every replay sends again, by kind."""
-    found = Counter({"WebSocket": sum(websocket.whole and websocket.status == HTTPStatus.SWITCHING_PROTOCOLS
-                                      for websocket in recording.websockets)})
+    answers = [websocket.answer for websocket in recording.websockets]
+    found = Counter({"WebSocket": sum(answer.status == HTTPStatus.SWITCHING_PROTOCOLS and not answer.partial
+                                      for answer in answers)})
     found.update("EventSource" if _is_event_stream(seen) else ENDLESS
                  for seen in recording.requests if seen.stays_open)
     return +found
@@ -117,17 +118,9 @@ def replayed_connections(recording: PageRecording) -> Counter[str]:
 
 def is_mostly_late(recording: PageRecording) -> bool:
     """Tell whether most of what came over the replayed connections came after the load event: no replay has it."""
-    if recording.load_event is None:
-        return False
-    came = [(float(message.tick), len(message.data)) for websocket in recording.websockets if websocket.whole
-            for message in websocket.messages if message.received]
-    for seen in filter(lambda seen: seen.stays_open, recording.requests):
-        head_tick, before = seen.transaction.start + seen.transaction.phases.until_head, 0
-        for time_ms, size_so_far in seen.exchange.answer.arrivals:
-            came.append((head_tick + time_ms, size_so_far - before))
-            before = size_so_far
-    late = sum(count for tick, count in came if tick > recording.load_event.end_ms)
-    return 2 * late > sum(count for _, count in came)
+    event = recording.load_event
+    exchanges = [*(seen.exchange for seen in recording.requests), *recording.websockets]
+    return event is not None and left_out(exchanges, recording.moment(event.end_ms).timestamp()) is not None
 
 
 def _is_event_stream(seen: Seen) -> bool:
@@ -137,3 +130,13 @@ def _is_event_stream(seen: Seen) -> bool:
 def _counts(seen: Seen) -> bool:
     """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
     return seen.exchange.fate not in NOT_COUNTED and not seen.exchange.before_document
+
+
+def size(count: int) -> str:
+    """Return a number of bytes: ``1.2 MB``."""
+    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} KB"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return ``2 x this, 1 x that``."""
+    return ", ".join(f"{count} x {what}" for what, count in counts.items())

@@ -1,6 +1,7 @@
 """What came of recording a page, in words: is it fit for the experiment, and what could not be recorded?"""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from http import client
 from itertools import pairwise
@@ -12,13 +13,12 @@ from harness.files.hack_dns import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog import moved_on
 from harness.record import truth
-from harness.record.page import PageRecording
-from harness.record.words import counted, size
+from harness.record.page import PageRecording, Seen
+from harness.record.sources.brought import Brought
+from harness.record.truth import counted, size
 
 MOST_RELOADS = 3
 TOO_MANY_REDIRECTS = "ERR_TOO_MANY_REDIRECTS"
-SCHEMES_WITHOUT_RECORDING = {"ws:": "websocket (a live connection)", "wss:": "websocket (a live connection)",
-                             "ftp:": "ftp: address"}
 
 
 @dataclass
@@ -62,26 +62,19 @@ class Verdict:
 
 def judge(recording: PageRecording) -> Verdict:
     """Judge one page. `seconds` is left to the caller."""
-    verdict = Verdict(
-        requests=sum(not seen.exchange.from_cache for seen in recording.requests),
-        hosts=len({urlsplit(seen.url).hostname for seen in recording.requests if seen.status}),
-        bytes=sum(seen.body_bytes for seen in recording.requests))
-    _find_reasons(recording, verdict)
-    _find_failures(recording, verdict)
-    _find_not_recordable(recording, verdict)
-    _find_remarks(recording, verdict)
-    return verdict
-
-
-def _find_reasons(recording: PageRecording, verdict: Verdict) -> None:
-    verdict.reasons = _no_page(recording)
-    if verdict.reasons:
-        return
-    if other := truth.left_for(recording):
-        verdict.reasons, verdict.moved_on = [moved_on.in_words(other)], True
-    else:
-        verdict.reasons = [reason for reason in (truth.taken_over(recording), truth.hollowness(recording),
-                                                 truth.strayed(recording)) if reason]
+    # One whose URL answered another time did not fail.
+    answered = {seen.url for seen in recording.requests if seen.status}
+    failed = [seen for seen in recording.requests if seen.over and not seen.status and seen.url not in answered]
+    hosts = len({urlsplit(seen.url).hostname for seen in recording.requests if seen.status})
+    reasons = _no_page(recording)
+    other = "" if reasons else truth.left_for(recording)
+    return Verdict(
+        sum(not seen.exchange.from_cache for seen in recording.requests), hosts,
+        sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),
+        reasons=reasons or ([moved_on.in_words(other)] if other else
+                            [*filter(None, (truth.taken_over(recording), truth.hollowness(recording),
+                                            truth.strayed(recording)))]),
+        remarks=[*_failures(recording, failed), *_remarks(recording, hosts)], moved_on=bool(other))
 
 
 def _no_page(recording: PageRecording) -> list[str]:
@@ -94,11 +87,12 @@ def _no_page(recording: PageRecording) -> list[str]:
         status = bad[-1].status
         words = "asks for a login" if status == 401 else "does not give the page to us"
         return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
-    if documents and documents[-1].lost:
-        return [f"{recording.brought_from} has {documents[-1].url} without its body: {documents[-1].lost.why}"]
-    if documents and documents[-1].is_lacking:
-        has = f"; it has {first_few(recording.recorded_documents)}" if recording.recorded_documents else ""
-        return [f"{recording.brought_from} does not have {documents[-1].url} as a page{has}"]
+    brought = recording.brought
+    if brought and documents and documents[-1].lost:
+        return [f"{brought.name} has {documents[-1].url} without its body: {documents[-1].lost.why}"]
+    if brought and documents and documents[-1].is_lacking:
+        has = f"; it has {first_few(brought.documents)}" if brought.documents else ""
+        return [f"{brought.name} does not have {documents[-1].url} as a page{has}"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
         reasons.append("Chrome shows an error page")
@@ -120,76 +114,65 @@ def _circle(recording: PageRecording) -> str:
     return f"it redirects {how}: {first_few(urls)}"
 
 
-def _find_failures(recording: PageRecording, verdict: Verdict) -> None:
-    """Count by error the requests that were not answered; one whose URL answered another time did not fail."""
-    answered = {seen.url for seen in recording.requests if seen.status}
-    failed = [seen for seen in recording.requests
-              if seen.over and not seen.status and seen.url not in answered]
-    verdict.failures = len(failed)
+def _failures(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]:
+    """Count by error the requests that failed, and those that were answered with one."""
     if failed:
-        whose = "" if recording.brought_from else ", as they do for a visitor"
+        whose = "" if recording.brought else ", as they do for a visitor"
         late = sum(seen.exchange.fate is Fate.AFTER_LOAD for seen in failed)
         why = Counter(seen.exchange.error for seen in failed)
         after = f", {late} of them after the load event, where they make no difference" if late else ""
-        verdict.remarks.append(f"{len(failed)} failed{whose}: {counted(why)}{after}")
+        yield f"{len(failed)} failed{whose}: {counted(why)}{after}"
     errors = Counter(f"{seen.status} {client.responses.get(seen.status, '')}".strip()
                      for seen in recording.requests if seen.status >= 400)
     if errors:
-        verdict.remarks.append(f"{errors.total()} answered with an error, which is recorded: {counted(errors)}")
+        yield f"{errors.total()} answered with an error, which is recorded: {counted(errors)}"
 
 
-def _find_not_recordable(recording: PageRecording, verdict: Verdict) -> None:
-    found: Counter[str] = Counter()
-    for scheme, words in SCHEMES_WITHOUT_RECORDING.items():
-        opened = sum(websocket.url.startswith(scheme) for websocket in recording.websockets)
-        if recording.netlog.left_out[scheme] > opened:
-            found[words] += recording.netlog.left_out[scheme] - opened
+def _not_recordable(recording: PageRecording) -> dict[str, int]:
+    """Count by what stood in the way what no replay has."""
+    found = truth.live_connections(recording) + Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
     for seen in recording.requests:
-        if seen.stays_open:
+        if seen.stays_open or seen.endless:
             continue
-        if seen.endless:
-            found["streaming (the answer had no end)"] += 1
-        elif not seen.over:
+        if not seen.over:
             found["still arriving at the end" if seen.status else "hanging (no answer came)"] += 1
         elif seen.status and not seen.whole:
             found["the rest of what the page asked for a part of" if seen.is_part else "given up half way"] += 1
-    verdict.not_recordable = dict(found)
+    return dict(found)
 
 
-def _find_remarks(recording: PageRecording, verdict: Verdict) -> None:
+def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
     visit = recording.visit
-    live = truth.live_connections(recording)
-    if live:
-        verdict.remarks.append(f"live connections are not replayed ({counted(live)}): what comes over them is missing, "
-                               "and the page may be empty without it")
-    replayed = truth.replayed_connections(recording)
-    if replayed:
+    if live := truth.live_connections(recording):
+        yield (f"live connections are not replayed ({counted(live)}): what comes over them is missing, and the page "
+               "may be empty without it")
+    if replayed := truth.replayed_connections(recording):
         late = ("; most of it came after the load event and is not replayed: a replay shows less than the page"
                 if truth.is_mostly_late(recording) else "")
-        verdict.remarks.append(f"live connections ({counted(replayed)}): what came over them is replayed, with its "
-                               f"times up to the load event{late}")
+        yield (f"live connections ({counted(replayed)}): what came over them is replayed, with its times up to the "
+               f"load event{late}")
     if any(seen.exchange.before_document for seen in recording.requests):
-        verdict.remarks.append("another document came before the one that is shown (a question for consent, say): its "
-                               "loads are timed from there, and some connections stand by then")
+        yield ("another document came before the one that is shown (a question for consent, say): its loads are timed "
+               "from there, and some connections stand by then")
     if paused := [seen for seen in recording.requests if seen.exchange.answer.arrivals and not seen.is_stream]:
         longest_ms = max(later - earlier for seen in paused
                          for (earlier, _), (later, _) in pairwise(seen.exchange.answer.arrivals))
         named = first_few([seen.url for seen in paused])
-        verdict.remarks.append(f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to "
-                               f"{longest_ms:.0f} ms, which are replayed: {named}")
-    if recording.brought_from:
-        _describe_source(recording, verdict)
+        yield (f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to {longest_ms:.0f} ms, "
+               f"which are replayed: {named}")
+    if recording.brought:
+        yield from _of_source(recording, recording.brought, hosts)
     ports = {urlsplit(seen.url).netloc for seen in recording.requests
              if urlsplit(seen.url).port not in (None, *PORTS.values())}
     if ports:
-        verdict.remarks.append(f"on a port of their own, which is not replayed: {', '.join(sorted(ports))}")
+        yield f"on a port of their own, which is not replayed: {', '.join(sorted(ports))}"
     if visit.popups:
-        verdict.remarks.append(f"{visit.popups} popups closed")
+        yield f"{visit.popups} popups closed"
     if visit.loaded and not visit.quiet:
-        verdict.remarks.append("it never stopped loading things; what came until the limit is recorded")
+        yield "it never stopped loading things; what came until the limit is recorded"
 
 
-def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
+def _of_source(recording: PageRecording, brought: Brought, hosts: int) -> Iterator[str]:
     """Say from where and when the answers are, and what stands in for what."""
     answers = [seen.archived for seen in recording.requests if seen.archived is not None]
     days = sorted(answer.started.date() for answer in answers if answer.started is not None)
@@ -197,16 +180,15 @@ def _describe_source(recording: PageRecording, verdict: Verdict) -> None:
     if days:
         when = f", captured on {days[0]}" if days[0] == days[-1] else f", captured from {days[0]} to {days[-1]}"
     far = {urlsplit(answer.request.url).hostname for answer in answers if answer.handshake_ms is not None}
-    told = f", but for how far away {len(far)} of {verdict.hosts} hosts were (--rtt recorded)" if far else ""
-    verdict.remarks.append(f"brought from {recording.brought_from}{when}; its times are unknown{told}")
-    verdict.remarks += recording.source_remarks
+    told = f", but for how far away {len(far)} of {hosts} hosts were (--rtt recorded)" if far else ""
+    yield f"brought from {brought.name}{when}; its times are unknown{told}"
+    yield from brought.remarks
     if lost := truth.missing_code(recording):
-        verdict.remarks.append(f"scripts and style sheets that the archive lacks, without which the page may look and "
-                               f"load otherwise: {len(lost)} ({first_few(lost)})")
+        yield (f"scripts and style sheets that the archive lacks, without which the page may look and load otherwise: "
+               f"{len(lost)} ({first_few(lost)})")
     if notes := Counter(answer.note for answer in answers if answer.note):
-        verdict.remarks.append(f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}")
+        yield f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}"
     if stand_ins := sum(seen.stands_in for seen in recording.requests):
-        verdict.remarks.append(f"{stand_ins} answered by what was recorded for a similar URL")
+        yield f"{stand_ins} answered by what was recorded for a similar URL"
     if unknown := sum(answer.request.url.startswith("https:") and not answer.answer.protocol for answer in answers):
-        verdict.remarks.append(f"over which HTTP {unknown} of its answers came nobody wrote down: they are replayed "
-                               "over HTTP/1.1")
+        yield f"over which HTTP {unknown} of its answers came nobody wrote down: they are replayed over HTTP/1.1"

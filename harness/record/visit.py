@@ -30,7 +30,7 @@ from harness.system.processes import die_with_parent, terminate_as_interrupt
 VISIT = "visit.json"
 POLL_S = 0.1
 WINDOWS_EVERY_S = 1.0
-SCROLL_PAUSE_S = 0.1
+SCROLL_STEPS, SCROLL_PAUSE_S = 50, 0.1
 MOST_NETLOG_BYTES = 500_000_000
 """A visit ends when its net-log has grown to this, some 150 MB of bodies: films have no end."""
 
@@ -39,7 +39,7 @@ BEING_REPLACED = ("navigat", "context", "frame", "timeout")
 PAGE_SCRIPT = f"""{page.BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
 return {{timing: entry ? entry.toJSON() : {{}}, time_origin_ms: {page.TIME_ORIGIN},
-        document_uri: own('documentURI'), title: own('title'), ready: own('readyState')}};
+        document_uri: own('documentURI'), ready: own('readyState')}};
 """
 SCROLL_SCRIPT = """
 const root = document.scrollingElement || document.documentElement;
@@ -66,13 +66,12 @@ class VisitSettings:
     load_timeout_s: float = 60.0
     quiet_s: float = 2.0
     quiet_limit_s: float = 30.0
-    scroll_steps: int = 50
     command_s: float = 20.0
     """Longest time that Chrome may take to answer a command; a page whose scripts never rest cannot answer."""
 
     def hard_limit_s(self) -> float:
         """Return how long the visit can take when every wait takes as long as it may, with some seconds to spare."""
-        return self.load_timeout_s + self.quiet_limit_s + self.scroll_steps * SCROLL_PAUSE_S + 4 * self.command_s
+        return self.load_timeout_s + self.quiet_limit_s + SCROLL_STEPS * SCROLL_PAUSE_S + 4 * self.command_s
 
 
 @dataclass
@@ -85,12 +84,10 @@ class Visit:
     start_tick: float = 0.0
     end_tick: float | None = None
     document_uri: str = ""
-    title: str = ""
     time_origin_ms: float | None = None
     timing: dict[str, Any] = field(default_factory=dict)
     quiet: bool = False
     loaded: bool = False
-    download: bool = False
     popups: int = 0
     errors: list[str] = field(default_factory=list)
 
@@ -140,9 +137,9 @@ class _Visitor:
                 self.report.errors.append("no load event before "
                                           f"{'too much came to record' if self._is_too_much() else over}")
             quiet_by = time.monotonic() + self.settings.quiet_limit_s
-            if self.settings.scroll_steps:          # first what a page does for what is in sight without scrolling
-                self._wait_for_quiet(quiet_by - self.settings.quiet_limit_s / 2)
-                self._scroll(quiet_by)
+            # First what a page does for what is in sight without scrolling.
+            self._wait_for_quiet(quiet_by - self.settings.quiet_limit_s / 2)
+            self._scroll(quiet_by)
             self._wait_for_quiet(quiet_by)
             self._look()
         self.report.end_tick = _tick()
@@ -157,8 +154,7 @@ class _Visitor:
             return False
         finally:
             page.limit_commands(self.driver, self.settings.command_s)
-        self.report.download = bool(answer.get("isDownload"))
-        if self.report.download:
+        if answer.get("isDownload"):
             self.report.errors.append("this is a file to download, not a page")
         elif answer.get("errorText"):
             self.report.errors.append(f"Chrome shows an error page: {answer['errorText']}")
@@ -174,7 +170,7 @@ class _Visitor:
         if seen:
             report = self.report
             report.timing, report.time_origin_ms = seen["timing"], seen["time_origin_ms"]
-            report.document_uri, report.title = seen["document_uri"], seen["title"]
+            report.document_uri = seen["document_uri"]
             report.loaded = seen["ready"] == "complete" and bool(seen["timing"].get("loadEventEnd"))
 
     def _run(self, script: str) -> Any:
@@ -190,7 +186,7 @@ class _Visitor:
 
     def _scroll(self, deadline: float) -> None:
         """Scroll to the bottom, a window's height at a time, so that lazy images come into sight."""
-        for _ in range(self.settings.scroll_steps):
+        for _ in range(SCROLL_STEPS):
             if not self._run(SCROLL_SCRIPT) or time.monotonic() > deadline:
                 return
             time.sleep(SCROLL_PAUSE_S)

@@ -35,12 +35,12 @@ class Answering(Turns):
         self._accepted, self._socket = accepted, accepted.socket
         self._reads = True
         """Whether something is waited for from the client."""
-        self._thinking: list[tuple[float, int]] = []
-        """A heap of when the answers begin that the server thinks about, by time.monotonic(), and their streams."""
-        self._held: list[tuple[float, int]] = []
-        """When each of the streams that are held back is to be answered, by time.monotonic()."""
+        self._due: list[tuple[float, int]] = []
+        """A heap of when requests that are held back are to be answered, and answers that the server thinks about to
+        begin, by time.monotonic(), and their streams.
+        """
         self._asked: dict[int, tuple[Site, Request]] = {}
-        """What these ask for."""
+        """What is held back, by stream."""
         self._unsent = bytearray()
 
     def _received(self, data: bytes) -> bool:
@@ -69,8 +69,7 @@ class Answering(Turns):
         poll = select.poll()        # select() takes no descriptor over 1023
         deadline = time.monotonic() + self._accepted.idle_limit_s
         while True:
-            self._answer_held()
-            self._begin_what_is_due()
+            self._do_what_is_due()
             self._fill()
             if not self._unsent and self._is_over():
                 return
@@ -88,7 +87,7 @@ class Answering(Turns):
 
     def _next_s(self) -> float:
         """Return when something is to be done that does not wait for the client, by time.monotonic()."""
-        return min(self._next_timed_s(), *(heap[0][0] for heap in (self._thinking, self._held) if heap), NEVER)
+        return min(self._next_timed_s(), self._due[0][0] if self._due else NEVER)
 
     def _write(self) -> None:
         if self._unsent:
@@ -129,28 +128,25 @@ class Answering(Turns):
         """Take a request that is complete: hold it back, or answer it at once."""
         if self._accepted.held.rtt_s:
             self._asked[stream] = site, request
-            heapq.heappush(self._held, (self._accepted.held.due_s(time.monotonic()), stream))
+            heapq.heappush(self._due, (self._accepted.held.due_s(time.monotonic()), stream))
         else:
             self._answer(stream, site, request, time.time(), early=self._accepted.early)
 
-    def _answer_held(self) -> None:
-        """Answer requests that need not be held back any longer, AT_ONCE of them at most."""
+    def _do_what_is_due(self) -> None:
+        """Answer requests that need not be held back any longer, and begin answers that were thought about for long
+        enough, AT_ONCE of them at most, in the order in which that was to be. Who has reset a stream gets nothing.
+        """
         for _ in range(AT_ONCE):
-            if not self._held or (late_s := time.monotonic() - self._held[0][0]) < 0:
+            if not self._due or (late_s := time.monotonic() - self._due[0][0]) < 0:
                 return
-            stream = heapq.heappop(self._held)[1]
-            if stream in self._asked:       # nobody has reset it
+            stream = heapq.heappop(self._due)[1]
+            if stream in self._asked:
                 self._answer(stream, *self._asked.pop(stream), time.time() - late_s)
+            elif stream in self._answers:
+                self._begin(self._answers[stream])
 
     def _takes_more(self) -> bool:
         return len(self._unsent) < UNSENT
 
     def _think(self, answer: Outgoing) -> None:
-        heapq.heappush(self._thinking, (answer.head_s, answer.stream))
-
-    def _begin_what_is_due(self) -> None:
-        """Begin the answers that were thought about for long enough, in the order in which they were to begin."""
-        while self._thinking and self._thinking[0][0] <= time.monotonic():
-            answer = self._answers.get(heapq.heappop(self._thinking)[1])
-            if answer is not None:      # nobody has reset its stream meanwhile
-                self._begin(answer)
+        heapq.heappush(self._due, (answer.head_s, answer.stream))

@@ -48,30 +48,19 @@ class Authority:
     """A certificate authority that is ready to issue."""
 
     ca: trustme.CA
-    certificate_file: Path
-
-    @property
-    def certificate_pem(self) -> bytes:
-        """The authority's own certificate."""
-        return self.ca.cert_pem.bytes()
 
     @property
     def fingerprint(self) -> str:
         """The base64 SHA-256 of its public key, for Chrome's --ignore-certificate-errors-spki-list."""
-        return fingerprint(self.certificate_pem)
-
-    def server_context(self, host: str, protocols: Sequence[str]) -> ssl.SSLContext:
-        """Return what a TLS 1.3 server for `host` needs: a fresh certificate, and the `protocols` it offers by ALPN.
-
-        Raises ValueError for a name that no certificate can hold.
-        """
-        return self.shared_context({host: protocols})
+        return fingerprint(self.ca.cert_pem.bytes())
 
     def shared_context(self, protocols: Mapping[str, Sequence[str]]) -> ssl.SSLContext:
-        """Return the same for a server of several hosts: one certificate with all their names.
+        """Return what a TLS 1.3 server of these hosts needs: a fresh certificate with all their names, and the
+        `protocols` that it offers each by ALPN.
 
         The name that a client gives (SNI, RFC 6066) decides which of the `protocols`, by host, it is offered; without
-        one, or with another, it is offered the first host's.
+        one, or with another, it is offered the first host's. Raises ValueError for a name that no certificate can
+        hold.
         """
         pems = self.certified(list(protocols))
         contexts = {offered: _context(pems, offered) for offered in dict.fromkeys(map(tuple, protocols.values()))}
@@ -170,16 +159,15 @@ def _make(directory: Path) -> None:
 
 
 def _read(directory: Path) -> Authority:
-    certificate = directory / CERTIFICATE
     with open_untrusted(directory / KEY, limit=LARGEST_PEM) as file:
         if os.fstat(file.fileno()).st_mode & 0o077:
             raise InputError(f"{directory / KEY}: others may read this key; {_advice(directory)}")
         key = file.read(LARGEST_PEM)
-    ca = trustme.CA.from_pem(read_untrusted(certificate, limit=LARGEST_PEM), key)
+    ca = trustme.CA.from_pem(read_untrusted(directory / CERTIFICATE, limit=LARGEST_PEM), key)
     certified = x509.load_pem_x509_certificate(ca.cert_pem.bytes()).public_key()
     if _public(certified) != _public(load_pem_private_key(key, None).public_key()):
         raise ValueError("they do not belong together")
-    return Authority(ca, certificate)
+    return Authority(ca)
 
 
 def _public(key: PublicKeyTypes) -> bytes:

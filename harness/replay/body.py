@@ -1,15 +1,24 @@
-"""The bytes of a body: one file of the mirror, or several that are parts of it, from one end to the other."""
+"""The bytes of a body: one file of the mirror, or several that are parts of it, from one end to the other; and the
+part that a request wants (RFC 9110, section 14).
+"""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from errno import ENOENT
 
+from harness.files.exchange import Answer
 from harness.mirror.paths import open_file
-from harness.mirror.ranges import Span
 
 KEPT_BYTES = 64 * 1024
 """Files up to so large stay in memory once they were read: to open one takes as long as half of the rest of an answer.
 """
+ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
+SEVERAL = re.compile(r"bytes=[^,]*,.*", re.ASCII | re.IGNORECASE | re.DOTALL)
+
+
+class NotSatisfiableError(Exception):
+    """The wanted range lies behind the body's end, or several are wanted at once (a multipart answer): 416."""
 
 
 class OnDisk:
@@ -63,9 +72,9 @@ class Body:
                 start = begin + len(content)
         return start
 
-    def select(self, span: Span) -> None:
+    def select(self, span: range) -> None:
         """Read only this part."""
-        self._at, self.end = span.start, min(span.end, self.reach(span.start))
+        self._at, self.end = span.start, min(span.stop, self.reach(span.start))
 
     @property
     def left(self) -> int:
@@ -86,3 +95,34 @@ class Body:
         chunk = self.peek(size)
         self._at += len(chunk)
         return chunk
+
+
+def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> range | None:
+    """Return the part of a body of `size` bytes that a request wants; None when the whole body is to be sent.
+
+    Sites that did not say Accept-Ranges when they were recorded send the whole body, and so does every recording that
+    has no headers. With If-Range the part is wanted only of the very body that the client knows. Raises
+    NotSatisfiableError.
+    """
+    text = asked.get("range", "").strip()
+    if not text or answer.status != 200 or answer.header("accept-ranges").lower() != "bytes":
+        return None
+    if "if-range" in asked and not _is_same(asked["if-range"].strip(), answer):
+        return None
+    if SEVERAL.fullmatch(text):
+        raise NotSatisfiableError
+    match = ONE_RANGE.fullmatch(text)
+    if match is None:
+        return None
+    first, last, suffix = match.groups()
+    if last and int(last) < int(first):
+        return None    # no range at all (RFC 9110, section 14.1.1)
+    begin, end = (max(0, size - int(suffix)), size) if suffix else (int(first), int(last) + 1 if last else size)
+    if not (span := range(size)[begin:end]):
+        raise NotSatisfiableError
+    return span
+
+
+def _is_same(validator: str, answer: Answer) -> bool:
+    """Compare strongly (RFC 9110, section 13.1.5): a weak tag never matches."""
+    return validator == answer.header("etag" if validator.startswith('"') else "last-modified")

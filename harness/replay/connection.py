@@ -127,14 +127,6 @@ class Accepted(Connection):
             return Early.NO
         return Early.SYN if self.syn_data and getattr(self.socket, "in_first_packets", False) else Early.DATA
 
-    def hold(self) -> float:
-        """Hold the answer to a request that came now back; return when it may begin, in s since the epoch.
-
-        Where nothing is held that is now. What the log has as the server's own time counts from then.
-        """
-        late_s = self.held.wait(time.monotonic())
-        return time.time() - late_s
-
     def close(self) -> None:
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""
         with suppress(OSError, ValueError):

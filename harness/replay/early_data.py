@@ -90,10 +90,8 @@ class EarlySocket:
             self.in_first_packets = False
             self._repeat(self._tls.do_handshake)
 
-    def recv(self, size: int, flags: int = 0) -> bytes:
-        """As ssl.SSLSocket.recv, which knows no flags either."""
-        if flags:
-            raise ValueError("nobody looks ahead over TLS")
+    def recv(self, size: int) -> bytes:
+        """As ssl.SSLSocket.recv."""
         if self._first:
             data, self._first = self._first[:size], self._first[size:]
             return data
@@ -129,10 +127,6 @@ class EarlySocket:
         """As socket's."""
         self._plain.setsockopt(level, name, value)
 
-    def shutdown(self, how: int) -> None:
-        """As socket's."""
-        self._plain.shutdown(how)
-
     def unwrap(self) -> None:
         """Say goodbye, without waiting for the other side's."""
         with suppress(SSL.Error):
@@ -142,12 +136,6 @@ class EarlySocket:
         """Close; the session can be resumed, whatever the client left unsaid."""
         self._tls.set_shutdown(BOTH_CLOSED)
         self._plain.close()
-
-    def __enter__(self) -> "EarlySocket":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _repeat(self, action: Callable[[], Done]) -> Done:
         """Do what may have to wait for the other side, until the time is over.

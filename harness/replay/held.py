@@ -29,15 +29,9 @@ class HeldConnection:
 
     def due_s(self, asked_s: float) -> float:
         """Return when the answer to what was asked at `asked_s` may begin; both by time.monotonic()."""
-        if not self.rtt_s:
-            return asked_s
         stands_s = self.begun_s + (0.0 if self.syn_data else self.rtt_s)
         return max(stands_s, asked_s) + self.rtt_s
 
-    def wait(self, asked_s: float) -> float:
-        """Wait until the answer to what was asked at `asked_s` may begin; return the seconds since then, by when it is
-        late."""
-        due_s = self.due_s(asked_s)
-        if self.rtt_s:
-            time.sleep(max(0.0, due_s - time.monotonic()))
-        return time.monotonic() - due_s
+    def wait(self, asked_s: float) -> None:
+        """Wait until the answer to what was asked at `asked_s` may begin."""
+        time.sleep(max(0.0, self.due_s(asked_s) - time.monotonic()))

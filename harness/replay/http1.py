@@ -9,7 +9,7 @@ import socket
 import time
 from contextlib import suppress
 from functools import lru_cache
-from http import HTTPStatus
+from http import HTTPStatus, client
 
 from harness.files.server_log import Early, FoundAs
 from harness.mirror.asked import Asked, BodyHasher, headers_of
@@ -29,7 +29,6 @@ END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 CHUNK = 64 * 1024
 """Bytes of a body held in memory at a time; the first chunk is sent together with the head."""
 HTTP_1_1 = "HTTP/1.1"
-PHRASES = {int(status): status.phrase for status in HTTPStatus}
 
 
 class Http1Connection(Answering):
@@ -126,11 +125,11 @@ class Http1Connection(Answering):
             live = site.live_connection(request.target)
         if live is None:
             super()._answer(stream, site, request, received_s, early=early)
-        elif live.status == HTTPStatus.SWITCHING_PROTOCOLS:
+        elif live.exchange.answer.status == HTTPStatus.SWITCHING_PROTOCOLS:
             self._converse(live, site, request, received_s)
         else:
             self._closes = True
-            self._reply(stream, site, request, received_s, Reply(live.status, FoundAs.STATUS, size=0))
+            self._reply(stream, site, request, received_s, Reply(live.exchange.answer.status, FoundAs.STATUS, size=0))
 
     def _converse(self, live: LiveConnection, site: Site, request: Request, received_s: float) -> None:
         """Hold a WebSocket that was recorded."""
@@ -147,7 +146,7 @@ class Http1Connection(Answering):
     def _write_head(self, answer: Outgoing) -> None:
         reply = answer.reply
         self._closes = self._closes or not self._keeps or reply.closes or reply.stays_open
-        lines = [f"{self._accepted.protocol} {reply.status} {PHRASES.get(reply.status, '')}",
+        lines = [f"{self._accepted.protocol} {reply.status} {client.responses.get(reply.status, '')}",
                  *(f"{_title(name)}: {value}" for name, value in reply.headers),
                  f"Connection: {'close' if self._closes else 'keep-alive'}"]
         if reply.size is not None and not reply.stays_open:

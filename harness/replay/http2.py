@@ -31,7 +31,7 @@ from harness.replay.heads import (
     frame,
     head_frames,
 )
-from harness.replay.streams import FRAME, Coming, early_hints_of, head_of
+from harness.replay.streams import FRAME, Coming, Streams
 from harness.replay.turns import Outgoing
 
 BUFFER = 32 * 1024
@@ -61,7 +61,7 @@ def update(stream: int, size: int) -> bytes:
     return frame(stream, WINDOW_UPDATE, 0, size.to_bytes(4, "big"))
 
 
-class Http2Connection(Answering):
+class Http2Connection(Streams, Answering):
     """Serves one connection to its end."""
 
     read_bytes = 2 * 1024
@@ -77,8 +77,6 @@ class Http2Connection(Answering):
         """A head whose end has not come: its stream, its flags, and what there is of it."""
         self._last = 0
         """The latest request's stream."""
-        self._coming: dict[int, Coming] = {}
-        """Requests that have not ended, by stream."""
         self._uploaded = 0
         """Bytes of bodies that came and that the client does not know to be taken."""
         self._window, self._first_window = FIRST_WINDOW, FIRST_WINDOW
@@ -172,10 +170,9 @@ class Http2Connection(Answering):
             self._ask(stream, *coming.request(self._accepted))
 
     def _take_reset(self, stream: int, _flags: int = 0, _payload: bytes = b"") -> None:
-        for known in (self._coming, self._asked, self._windows):
-            known.pop(stream, None)
-        if stream in self._answers:
-            self._finish(self._answers[stream])
+        self._asked.pop(stream, None)
+        self._windows.pop(stream, None)
+        self._forget(stream)
 
     def _take_settings(self, _stream: int, flags: int, payload: bytes) -> None:
         if flags & ACK:
@@ -208,15 +205,12 @@ class Http2Connection(Answering):
         DATA: _take_data, HEADERS: _take_headers, CONTINUATION: _take_continuation, RST_STREAM: _take_reset,
         SETTINGS: _take_settings, PING: _take_ping, GOAWAY: _take_goodbye, WINDOW_UPDATE: _take_update}
 
-    def _write_hints(self, answer: Outgoing) -> None:
-        self._put_head(answer.stream, early_hints_of(answer.reply))
-
     def _write_head(self, answer: Outgoing) -> None:
-        self._put_head(answer.stream, head_of(answer.reply), answer.reply.head_bytes, ends=answer.is_only_head)
+        super()._write_head(answer)
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._write()
 
-    def _put_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
+    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
         self._unsent += head_frames(stream, self._encoder.encode(fields, size), ends=ends, size=size)
 
     def _room(self, answer: Outgoing) -> int:

@@ -31,8 +31,8 @@ from harness.files.har import H3
 from harness.files.server_log import Early
 from harness.replay.connection import Connection
 from harness.replay.heads import Field
-from harness.replay.streams import FRAME, Coming, early_hints_of, head_of
-from harness.replay.turns import NEVER, Outgoing, Turns
+from harness.replay.streams import FRAME, Coming, Streams
+from harness.replay.turns import NEVER, Outgoing
 
 TICKET_BYTES = 64
 
@@ -47,17 +47,16 @@ class _Http3(H3Connection):
         return settings
 
 
-class Http3Connection(QuicConnectionProtocol, Turns):
+class Http3Connection(QuicConnectionProtocol, Streams):
     """Serves one connection to its end."""
 
     def __init__(self, quic: QuicConnection, stream_handler: None = None, *, connect: Callable[[], Connection],
                  early: Callable[[], bool]) -> None:
         super().__init__(quic, stream_handler)
-        Turns.__init__(self, connect())
+        Streams.__init__(self, connect())
         self._may_be_early = early()
         self._http: _Http3 | None = None
         self._handshaken = False
-        self._coming: dict[int, Coming] = {}
         self._waker: asyncio.TimerHandle | None = None
         self._link = _Link(quic)
 
@@ -69,9 +68,7 @@ class Http3Connection(QuicConnectionProtocol, Turns):
         elif isinstance(event, HandshakeCompleted):
             self._handshaken = True
         elif isinstance(event, (StreamReset, StopSendingReceived)):
-            self._coming.pop(event.stream_id, None)
-            if event.stream_id in self._answers:
-                self._finish(self._answers[event.stream_id])
+            self._forget(event.stream_id)
         elif isinstance(event, ConnectionTerminated):
             self._end()
         if self._http is not None:
@@ -111,13 +108,7 @@ class Http3Connection(QuicConnectionProtocol, Turns):
             self._begin(answer)
             self.transmit()
 
-    def _write_hints(self, answer: Outgoing) -> None:
-        self._send_head(answer.stream, early_hints_of(answer.reply))
-
-    def _write_head(self, answer: Outgoing) -> None:
-        self._send_head(answer.stream, head_of(answer.reply), ends=answer.is_only_head)
-
-    def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
+    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:   # noqa: ARG002
         if self._http is not None:
             head = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
             self._http.send_headers(stream, head, end_stream=ends)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from math import inf
 
 from harness.browser.program import date_now
 from harness.errors import printable
@@ -19,8 +20,7 @@ from harness.mirror.callbacks import LARGEST, new_names, renamed
 from harness.mirror.content_type import content_type
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
 from harness.mirror.live import Arrivals
-from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.replay.body import Bodies, Body, OnDisk
+from harness.replay.body import Bodies, Body, NotSatisfiableError, OnDisk, wanted_span
 from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
 
@@ -56,19 +56,15 @@ class Reply:
 
     def allowed(self, since_head_ms: float, sent: int) -> int:
         """Return how many bytes may be sent now, of which `sent` were: all, or what had come when it was recorded."""
-        come = bisect(self.arrivals, since_head_ms, key=_time_ms)
+        come = bisect(self.arrivals, (since_head_ms, inf))
         if come == len(self.arrivals):
             return (self.size or 0) - sent
         return max(0, self.arrivals[come - 1][1] - sent) if come else 0
 
     def next_ms(self, since_head_ms: float) -> float | None:
         """Return when more may be sent, in ms since the head; None when all may."""
-        come = bisect(self.arrivals, since_head_ms, key=_time_ms)
+        come = bisect(self.arrivals, (since_head_ms, inf))
         return self.arrivals[come][0] if come < len(self.arrivals) else None
-
-
-def _time_ms(arrival: tuple[float, int]) -> float:
-    return arrival[0]
 
 
 def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
@@ -77,17 +73,29 @@ def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
     if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
         return Reply(501, FoundAs.LIVE, size=0)
     answer = site.answer(request.target, request.method, request.asked)
+    if answer.hangs:
+        return Reply(0, answer.found, answer=answer.identity, hangs=True)
     known = is_known(answer, request)
-    if known or answer.hangs or answer.method == "HEAD":
-        return _without_body(site, answer, asked, known=known)
-    body = _open(bodies, answer)
-    if answer is MISSING or (answer.file is not None and body is None):    # it was there at the start
+    is_only_head = known or answer.method == "HEAD"
+    body = None if is_only_head else _open(bodies, answer)
+    is_gone = answer.file is not None and body is None and not is_only_head         # it was there at the start
+    if answer is MISSING or is_gone:
         return _allowed(asked) if request.is_preflight else _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
-                  early_hints=answer.answer.early_hints, think_ms=site.think_ms(answer), closes=answer.closes,
-                  head_bytes=answer.answer.head_bytes)
-    if answer.status in WITHOUT_BODY:
-        return reply
+                  think_ms=site.think_ms(answer), closes=answer.closes, head_bytes=answer.answer.head_bytes)
+    if known:       # by the client, which gets to hear only that
+        reply.status, reply.head_bytes = HTTPStatus.NOT_MODIFIED, 0
+        reply.headers = [pair for pair in reply.headers if pair[0] not in (*OF_THE_BODY, "content-length")]
+    if not is_only_head:
+        reply.early_hints = answer.answer.early_hints
+        if answer.status not in WITHOUT_BODY:
+            _add_body(reply, answer, request)
+    return reply
+
+
+def _add_body(reply: Reply, answer: Recorded, request: Request) -> None:
+    """Say what body the reply has, and how it is sent."""
+    asked, body = request.asked.headers, reply.body
     mime_type = answer.answer.mime_type
     if answer.headers is None and (kind := content_type(mime_type, answer.file or "")):
         reply.headers.append(("content-type", kind))
@@ -100,18 +108,6 @@ def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
         # As it came; one that was asked for in parts, or made, is sent at once.
         reply.arrivals, reply.stays_open = answer.arrivals, answer.answer.partial
         reply.size = min(reply.size, reply.arrivals[-1][1])
-    return reply
-
-
-def _without_body(site: Site, answer: Recorded, asked: Mapping[str, str], *, known: bool) -> Reply:
-    """Return the reply to HEAD, to what hung, or, if it is `known`, that the client has the body already."""
-    if answer.hangs:
-        return Reply(0, answer.found, answer=answer.identity, hangs=True)
-    left_out = {*OF_THE_BODY, "content-length"} if known else set()
-    headers = [pair for pair in _headers(answer, asked) if pair[0] not in left_out]
-    return Reply(304 if known else answer.status, answer.found, headers, answer=answer.identity,
-                 think_ms=site.think_ms(answer), closes=answer.closes,
-                 head_bytes=0 if known else answer.answer.head_bytes)
 
 
 def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Request) -> None:
@@ -140,7 +136,7 @@ def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str,
         reply.status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
         reply.headers = [pair for pair in reply.headers if pair[0] not in OF_THE_BODY]
         reply.headers.append(("content-range", f"bytes */{size}"))
-        body.select(Span(0, 0))
+        body.select(range(0))
         return
     reply.status = HTTPStatus.PARTIAL_CONTENT
     reply.headers.append(("content-range", f"bytes {span.start}-{body.end - 1}/{size}"))

@@ -79,6 +79,8 @@ class ReplayServer:
         while True:
             with suppress(OSError):    # the client left before its turn, or there are no more file descriptors
                 return endpoint.listener.accept()
+            if endpoint.listener.fileno() < 0:      # it was closed
+                raise SystemExit                    # of this thread
             time.sleep(0.01)    # no readiness: descriptors come back when connections end
 
     def _logs_of_now(self) -> Logs:

@@ -12,7 +12,6 @@ from harness.files.exchange import Answer, Exchange, Place
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
-from harness.files.urls import split_url
 from harness.mirror.alike import alike_path, mask_target, path_and_query
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
@@ -105,7 +104,7 @@ class Site:
     def think_ms(self, answer: Recorded) -> float:
         """Return how long to wait before an answer: what it was waited for when it was recorded, less a round trip.
 
-        Without a round trip that is known only long polls are waited for (harness.mirror.polls).
+        Without a round trip that is known only long polls are waited for (harness.mirror.transactions).
         """
         if self._rtt_ms is None or answer.wait_ms is None:
             return answer.slow_ms
@@ -118,10 +117,10 @@ class Site:
             page = self._present_load(Request("GET", target, Asked()))
             scores = []
             for number, live in enumerate(self._live):
-                own, fresh = path_and_query(split_url(live.url)[1]), f"live {number}" not in self._given
+                own, fresh = live.place.target, f"live {number}" not in self._given
                 alike = [same(own) == same(wanted) for same in (str, mask_target, _path)]
                 if any(alike):
-                    scores.append((*alike, live.page == page, fresh, -number if fresh else number))
+                    scores.append((*alike, live.exchange.page == page, fresh, -number if fresh else number))
             if not scores:
                 return None
             chosen = abs(max(scores)[-1])

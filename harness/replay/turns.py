@@ -89,22 +89,6 @@ class Outgoing:
         next_ms = None if self.begun_s is None else self.reply.next_ms(self.since_head_ms)
         return NEVER if next_ms is None else self.head_s + next_ms / 1000
 
-    def note(self, connection: Connection) -> None:
-        """Write it into its site's log."""
-        connection.note(self.site, self.received_s, self.number, self.method, self.target, status=self.reply.status,
-                        sent=self.sent, found=self.reply.found, begun_s=self.begun_s, answer=self.reply.answer,
-                        early=self.early)
-
-
-def outgoing(connection: Connection, stream: int, site: Site, request: Request, reply: Reply, *,
-             received_s: float) -> Outgoing:
-    """Return the answer to a request of a connection that is complete since `received_s`."""
-    urgency, incremental = _priority(request.asked.headers.get("priority", ""))
-    answer = Outgoing(stream, site, request.method, request.target, reply, connection.count_request(), received_s,
-                      0 if request.method == "HEAD" else reply.size or 0, urgency, incremental)
-    answer.head_s += reply.think_ms / 1000
-    return answer
-
 
 @lru_cache(maxsize=256)
 def _priority(header: str) -> tuple[int, bool]:
@@ -161,9 +145,11 @@ class Turns:
 
     def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply, *,
                early: str = Early.NO) -> None:
-        answer = self._answers[stream] = outgoing(self._connection, stream, site, request, reply,
-                                                   received_s=received_s)
-        answer.early = early
+        urgency, incremental = _priority(request.asked.headers.get("priority", ""))
+        answer = self._answers[stream] = Outgoing(
+            stream, site, request.method, request.target, reply, self._connection.count_request(), received_s,
+            0 if request.method == "HEAD" else reply.size or 0, urgency, incremental, early)
+        answer.head_s += reply.think_ms / 1000
         if reply.hangs:
             return
         if reply.arrivals:
@@ -219,7 +205,10 @@ class Turns:
         del self._answers[answer.stream]
         self._timed.pop(answer.stream, None)
         with suppress(OSError):     # a full disk costs no answer: what the log lacks speaks against the load
-            answer.note(self._connection)
+            self._connection.note(
+                answer.site, answer.received_s, answer.number, answer.method, answer.target, status=answer.reply.status,
+                sent=answer.sent, found=answer.reply.found, begun_s=answer.begun_s, answer=answer.reply.answer,
+                early=answer.early)
 
     def _finish_all(self) -> None:
         """Note the connection's end."""

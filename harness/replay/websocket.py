@@ -63,10 +63,11 @@ class Conversation:
             [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
             target.encode("utf-8", "surrogateescape"))
         asked = next(self._protocol.events())
-        offered = asked.subprotocols if isinstance(asked, Request) else []
+        offered, answered = asked.subprotocols if isinstance(asked, Request) else [], self._live.exchange.answer.header
+        chosen, compressed = answered("sec-websocket-protocol"), answered("sec-websocket-extensions")
         self._send(AcceptConnection(
-            subprotocol=self._live.subprotocol if self._live.subprotocol in offered else None,
-            extensions=[PerMessageDeflate()] if self._live.compressed else []))
+            subprotocol=chosen if chosen in offered else None,
+            extensions=[PerMessageDeflate()] if compressed.startswith(PerMessageDeflate.name) else []))
 
     def _wait_for(self, message: LiveMessage) -> None:
         """Listen until the page has said what `message` waits for, and then for as long as it was silent before."""

@@ -30,13 +30,15 @@ from typing import Any
 import pytest
 from msgspec.structs import astuple
 
-from harness.netlog.bodies import Bodies
-from harness.netlog.load import HttpTransaction, NetLog, read_netlog
+from harness.files.exchange import Exchange
+from harness.files.har import moment_at
+from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.pauses import server_pieces
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.silences import silences
 from harness.netlog.socket_bytes import Sockets
-from harness.netlog.websockets import WebSocket, read_websockets
+from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import write_made
 
 NETLOGS = Path(__file__).parent / "netlogs"
@@ -45,21 +47,18 @@ CASES = sorted(path.name.partition(".")[0] for path in NETLOGS.glob("*.json.gz")
 LINES = NETLOGS / "made.jsonl"
 MADE = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
 LONG_MS = 100.0
-Key = tuple[int, int]
 
 
 def summary(log: Path) -> dict[str, Any]:
     """Return what is read of a net-log."""
-    answered, sockets = Bodies(), Sockets()
-    netlog = read_netlog(log, answered, sockets)
-    found = answered.by_request()
-    bodies = {key: body.wire for key, body in found.items()}
+    sockets = Sockets()
+    netlog = read_netlog(log, sockets, keep_bodies=True)
     requests = read_sent_bodies(sockets.found.values())
     sent = {(*request, body.connection): body.body for request, several in requests.items() for body in several}
-    pieces = server_pieces(netlog, found)
+    pieces = server_pieces(netlog)
     start = netlog.transactions[0].start if netlog.transactions else 0
-    return {"exchanges": lines(netlog, bodies, sent),
-            "websockets": [said(websocket) for websocket in read_websockets(sockets.found.values())],
+    return {"exchanges": lines(netlog, sent),
+            "websockets": [said(websocket) for websocket in read_websockets(sockets.found.values(), moment_at)],
             "pieces": {transaction.url: len(pieces[transaction.source, transaction.hop])
                        for transaction in netlog.transactions if (transaction.source, transaction.hop) in pieces},
             "silences": sum(silence.end_ms - silence.start_ms >= LONG_MS
@@ -73,14 +72,14 @@ def summary(log: Path) -> dict[str, Any]:
             "left_out": dict(sorted(netlog.left_out.items())), "problems": len(netlog.problems)}
 
 
-def lines(netlog: NetLog, bodies: dict[Key, bytes], sent: dict[tuple[str, str, int], bytes]) -> list[dict[str, Any]]:
+def lines(netlog: NetLog, sent: dict[tuple[str, str, int], bytes]) -> list[dict[str, Any]]:
     """Return the exchanges; JSON has no bytes, so bodies are told apart by the beginning of a hash."""
     order: dict[int | None, int] = {}
     found = []
     for transaction in netlog.transactions:
         reused = transaction.connection in order
         number = order.setdefault(transaction.connection, len(order) + 1) if transaction.connection else None
-        body = bodies.get((transaction.source, transaction.hop), b"")
+        body = transaction.body.wire
         posted = sent.get((transaction.method, transaction.url, transaction.connection or 0), b"")
         found.append({
             "method": transaction.method, "url": transaction.url, "status": transaction.status,
@@ -105,11 +104,11 @@ def digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:12]
 
 
-def said(websocket: WebSocket) -> dict[str, Any]:
+def said(websocket: Exchange) -> dict[str, Any]:
     """Return a WebSocket with how many messages of how many bytes the site and the page said."""
-    of = {received: [len(message.data) for message in websocket.messages if message.received is received]
+    of = {received: [len(message.data) for message in websocket.answer.messages or () if message.received is received]
           for received in (True, False)}
-    return {"url": websocket.url, "status": websocket.status, "received": of[True], "sent": of[False]}
+    return {"url": websocket.request.url, "status": websocket.answer.status, "received": of[True], "sent": of[False]}
 
 
 def written(found: dict[str, Any]) -> str:
@@ -132,13 +131,20 @@ def made_summary(log: Path) -> dict[str, Any]:
     netlog = read_netlog(log, sockets)
     found["exchanges"] = [without_empty(line | more)
                           for line, more in zip(found["exchanges"], details(netlog), strict=True)]
-    for line, websocket in zip(found["websockets"], read_websockets(sockets.found.values()), strict=True):
-        line |= {"ticks": [websocket.asked_tick, websocket.opened_tick], "messages": [
-            [message.tick, "site" if message.received else "page", message.opcode, message.data.decode("latin-1")[:20]]
-            for message in websocket.messages]}
+    for line, websocket in zip(found["websockets"], read_websockets(sockets.found.values(), moment_at), strict=True):
+        assert websocket.started
+        asked = tick_of(websocket.started.timestamp())
+        line |= {"ticks": [asked, asked + websocket.phases.wait], "messages": [
+            [tick_of(message.time_s), "site" if message.received else "page", message.opcode,
+             message.data.decode("latin-1")[:20]] for message in websocket.answer.messages or ()]}
     found["sent"] = {" ".join(asked): [[sent.connection, sent.body.decode("latin-1")] for sent in several]
                      for asked, several in read_sent_bodies(sockets.found.values()).items()}
     return without_empty(found)
+
+
+def tick_of(time_s: float) -> int:
+    """Return the tick of a moment, for which ticks were taken for ms since the epoch."""
+    return round(time_s * 1000)
 
 
 def without_empty(found: dict[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def summary(source: Path, into: Path, asked: Collection[str] = ()) -> dict[str, 
             | {name: value for name, value in (
                 ("asked_for", brought.asked_for),
                 ("of_pages", {each.request.url: each.page for each in brought.exchanges})) if name in asked}
-            | ({"live": {live.url: len(live.messages) for live in found.live()}} if found.live() else {}))
+            | ({"live": {live.place.url: len(live.messages) for live in found.live()}} if found.live() else {}))
 
 
 def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def feed(*said: dict[str, Any], arrivals: list[list[float]] | None = None, on_lo
     asked: list[dict[str, Any]] = [
         {"startedDateTime": began, "request": {"url": "http://a.test/"}, "response": {}},
         {"startedDateTime": began, "request": {"url": "http://a.test/events"}, "response": {},
-         "_arrivals": arrivals or [],
+         "_arrivals": arrivals or [], "_partial": True,
          "timings": {"wait": 100, "receive": 5000}},
         {"startedDateTime": began, "request": {"url": "ws://a.test/x"}, "response": {},
          "_webSocketMessages": list(said)},

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.netlog.bodies import Bodies
+from harness.files.har import moment_at
 from harness.netlog.har import har
 from harness.netlog.load import page_log, read_netlog
 from harness.netlog.pauses import server_pieces
@@ -38,14 +38,14 @@ EVENTS = st.lists(NONSENSE | st.fixed_dictionaries({
 @given(EVENTS)
 def test_events_that_make_no_sense_are_passed_over(events: list[Any]) -> None:
     constants = {"logEventTypes": TYPES, "logSourceType": KINDS, "netError": {"ERR_ABORTED": -3}}
-    bodies, sockets = Bodies(), Sockets()
+    sockets = Sockets()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "netlog.json"
         log.write_text(json.dumps({"constants": constants, "events": events}))
-        netlog = read_netlog(log, bodies, sockets)
+        netlog = read_netlog(log, sockets, keep_bodies=True)
     page_log(netlog, 0)
     json.dumps(har(netlog, "http://a.test/", 0))
     silences(netlog, 0, netlog.end_tick)
-    server_pieces(netlog, bodies.by_request())
+    server_pieces(netlog)
     read_sent_bodies(sockets.found.values())
-    read_websockets(sockets.found.values())
+    read_websockets(sockets.found.values(), moment_at)

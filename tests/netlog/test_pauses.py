@@ -31,20 +31,20 @@ def test_what_a_server_waited_for(rtt_ms: float, first: int, wait: tuple[int, in
     begin, end = HEAD + wait[0], HEAD + wait[1]
     body = ResponseBody(decoded=bytearray(first + 1000), waits=[(begin, end, first)],
                         arrivals=[(HEAD, first), (end, first + 1000)] if first else [(end, 1000)])
-    found = server_pieces(*log(rtt_ms, body, [HEAD + tick for tick in others]))
+    found = server_pieces(log(rtt_ms, body, [HEAD + tick for tick in others]))
     assert found.get((1, 0), ()) == pieces
 
 
 def test_a_pause_before_the_end_of_a_body_is_one_before_its_last_byte() -> None:
     body = ResponseBody(decoded=bytearray(10), waits=[(HEAD, HEAD + 80, 10)], arrivals=[(HEAD, 10)])
-    assert server_pieces(*log(0.0, body, []))[1, 0] == ((0.0, 9), (80.0, 10))
+    assert server_pieces(log(0.0, body, []))[1, 0] == ((0.0, 9), (80.0, 10))
 
 
-def log(rtt_ms: float, body: ResponseBody, others: list[int]) -> tuple[NetLog, dict[tuple[int, int], ResponseBody]]:
+def log(rtt_ms: float, body: ResponseBody, others: list[int]) -> NetLog:
     """Return a log of one answer, whose head was there at HEAD, and its body; `others`: bytes came to another one."""
     ticks = [tick for tick, _ in body.arrivals]
     connections = [SimpleNamespace(id=1, connect_ms=rtt_ms, received=ticks),
                    SimpleNamespace(id=2, connect_ms=rtt_ms, received=others)]
-    transaction = SimpleNamespace(source=1, hop=0, connection=1, start=HEAD - 100, from_cache=False,
+    transaction = SimpleNamespace(source=1, hop=0, connection=1, start=HEAD - 100, from_cache=False, body=body,
                                   phases=SimpleNamespace(until_head=100.0))
-    return cast(NetLog, SimpleNamespace(connections=connections, transactions=[transaction])), {(1, 0): body}
+    return cast(NetLog, SimpleNamespace(connections=connections, transactions=[transaction]))

@@ -8,7 +8,8 @@ import pytest
 
 from harness.files.exchange import Phases
 from harness.netlog.connections import Connection
-from harness.netlog.load import HttpTransaction, NetLog, read_netlog
+from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import Silence, silences
 
 SLOWEST_MS = 100

@@ -13,7 +13,7 @@ from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
 from harness.record.sources.brought import same_name
-from harness.record.sources.listing import list_pages
+from harness.record.sources.source import list_pages
 from tests.support.foreign_hars import entry, har
 from tests.support.made_warc import write_warc
 from tests.support.read_source import FETCHES, NAVIGATES, read_source

@@ -85,7 +85,7 @@ def test_it_is_not_committed() -> None:
     ("www.example.org", HTTP_2, "h2"), ("www.example.org", HTTP_1, "http/1.1"), ("10.0.0.1", HTTP_2, "h2")])
 def test_a_client_that_trusts_it_takes_its_certificate(tmp_path: Path, name: str, protocols: tuple[str, ...],
                                                        chosen: str) -> None:
-    server = open_authority(tmp_path).server_context(name, protocols)
+    server = open_authority(tmp_path).shared_context({name: protocols})
     client = trusting(tmp_path)
     client.set_alpn_protocols(["h2", "http/1.1"])
     end = handshake(server, client, name)
@@ -94,14 +94,14 @@ def test_a_client_that_trusts_it_takes_its_certificate(tmp_path: Path, name: str
 
 def test_a_name_with_an_underscore_gets_a_certificate(tmp_path: Path) -> None:
     """Chrome takes it for the name; OpenSSL lets no wildcard stand for an underscore."""
-    server, client = open_authority(tmp_path).server_context("a_b.example.org", HTTP_2), trusting(tmp_path)
+    server, client = open_authority(tmp_path).shared_context({"a_b.example.org": HTTP_2}), trusting(tmp_path)
     client.check_hostname = False
     names = dict(handshake(server, client, "a_b.example.org").getpeercert() or {})["subjectAltName"]
     assert names == (("DNS", "*.example.org"),)
 
 
 def test_one_that_trusts_another_refuses(tmp_path: Path) -> None:
-    server = open_authority(tmp_path / "one").server_context("a.test", HTTP_2)
+    server = open_authority(tmp_path / "one").shared_context({"a.test": HTTP_2})
     open_authority(tmp_path / "other")
     with pytest.raises(ssl.SSLCertVerificationError):
         handshake(server, trusting(tmp_path / "other"), "a.test")
@@ -112,7 +112,7 @@ def test_one_that_trusts_another_refuses(tmp_path: Path) -> None:
 def test_valid_now_and_when_chromes_clock_is_shifted(tmp_path: Path) -> None:
     authority = open_authority(tmp_path)
     now = datetime.now(timezone.utc)
-    for pem in (authority.certificate_pem, authority.ca.issue_cert("a.test").cert_chain_pems[0].bytes()):
+    for pem in (authority.ca.cert_pem.bytes(), authority.ca.issue_cert("a.test").cert_chain_pems[0].bytes()):
         certificate = x509.load_pem_x509_certificate(pem)
         for when in (now, now + timedelta(days=CLOCK_SHIFT_DAYS)):
             assert certificate.not_valid_before_utc < when < certificate.not_valid_after_utc

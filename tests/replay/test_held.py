@@ -25,16 +25,9 @@ def test_for_how_long(syn_data: bool, asked_s: float, due_s: float) -> None:
     assert HeldConnection(0.1, syn_data, begun_s=10.0).due_s(asked_s) == pytest.approx(due_s)
 
 
-def test_nothing_is_held_where_there_is_a_network() -> None:
-    nothing = HeldConnection(0.0, syn_data=False, begun_s=10.0)
-    assert nothing.due_s(10.0) == 10.0
-    assert nothing.wait(time.monotonic() + 3600) < 0, "it sleeps not at all"
-
-
-def test_it_waits_until_then_and_says_by_how_much_that_was_late() -> None:
+def test_it_waits_until_then() -> None:
     held = HeldConnection(0.05, syn_data=False)
-    late_s = held.wait(held.begun_s)
-    assert late_s >= 0
+    held.wait(held.begun_s)
     assert time.monotonic() - held.begun_s >= 0.1
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer
-from harness.mirror.ranges import NotSatisfiableError, Span, wanted_span
-from harness.replay.body import Body, OnDisk
+from harness.replay.body import Body, NotSatisfiableError, OnDisk, wanted_span
 
 VIDEO = bytes(range(256)) * 8
 SIZE = len(VIDEO)
@@ -22,7 +21,7 @@ ANSWER = Answer(200, headers=tuple((name.lower(), value) for name, value in RANG
     ("BYTES=5-5", (5, 6)), ("bytes=9-5", None), ("lines=1-2", None), ("bytes=x", None), ("", None)])
 def test_which_bytes(text: str, wanted: tuple[int, int] | None) -> None:
     span = wanted_span(ANSWER, {"range": text}, SIZE)
-    assert span == (Span(*wanted) if wanted else None)
+    assert span == (range(*wanted) if wanted else None)
 
 
 @pytest.mark.parametrize("text", [f"bytes={SIZE}-", "bytes=-0", "bytes=0-1,5-6", "bytes=0-0,-1"])
@@ -43,7 +42,7 @@ def test_no_text_leads_out_of_the_body(text: str, size: int) -> None:
         span = wanted_span(ANSWER, {"range": text}, size)
     except NotSatisfiableError:
         return
-    assert span is None or 0 <= span.start < span.end <= size
+    assert span is None or 0 <= span.start < span.stop <= size
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.binary(min_size=1, max_size=10)), min_size=1, max_size=6),
@@ -54,7 +53,7 @@ def test_a_body_of_pieces_is_what_lies_side_by_side(pieces: list[tuple[int, byte
         for place, byte in enumerate(data, start=at):
             content.setdefault(place, set()).add(byte)
     body = Body([(at, on_disk(data) if at % 2 else data) for at, data in pieces])
-    body.select(Span(start, start + length))
+    body.select(range(start, start + length))
     read = b""
     while chunk := body.read(3):
         read += chunk

@@ -23,6 +23,7 @@ from wsproto.events import (
 )
 from wsproto.extensions import PerMessageDeflate
 
+from harness.files import exchange
 from harness.files.text_log import PageLog, format_log
 from harness.mirror.live import LiveConnection
 from harness.mirror.paths import write_file
@@ -232,7 +233,8 @@ def test_a_page_that_goes_on_talking_is_not_left(monkeypatch: pytest.MonkeyPatch
         for _ in range(8):
             theirs.send(b"\x81\x82" + bytes(4) + b"hi")     # a text of two bytes, masked with zeros (RFC 6455, 5.2)
         theirs.shutdown(socket.SHUT_WR)
-        live = LiveConnection(f"ws://{HOST}/", "page", 101, "", compressed=False, messages=())
+        live = LiveConnection(exchange.Exchange(request=exchange.Request("GET", f"ws://{HOST}/")),
+                              exchange.Place("http", HOST, "/"), ())
         conversation = websocket.Conversation(ours, live, 1.0)
         conversation.hold("/", headers)
     assert conversation._came == 8

@@ -19,12 +19,11 @@ from harness.files.load_har import read_har_log
 from harness.files.pages import Page, PageFiles
 from harness.files.text_log import read_log
 from harness.files.urls import document_url, without_fragment
-from harness.mirror.bodies import damage
 from harness.mirror.content_type import content_type
 from harness.mirror.exchanges import page_logs
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import is_md5_name, open_file
-from harness.mirror.recording import Recording, read_recording
+from harness.mirror.recording import Recording, read_whole
 from harness.system.untrusted import UnreadableFileError
 
 
@@ -40,9 +39,7 @@ class RecordedPage:
 
 def recorded_pages(files: PageFiles, pages: list[Page]) -> list[RecordedPage]:
     """Return what is recorded of `pages`, in today's format. Raises InputError without a recording."""
-    recording = read_recording(files.mirror, files.fetchlog)
-    if damaged := damage(recording.bodies, files.mirror):
-        raise InputError(f"{damaged}; record it again")
+    recording = read_whole(files)
     return [_read(files, page, list(_unasked(recording, files, page)) if page == pages[0] else []) for page in pages]
 
 
@@ -54,6 +51,7 @@ def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
                          f"{files.mirror.name}")
     try:
         log = read_har_log(har)
+        about, *_ = log.get("pages") or har_log(page.url, [])["log"]["pages"]
         exchanges = [*(from_har(entry, page.name) for entry in log["entries"]), *more]
         when = datetime.fromtimestamp(text_log.stat().st_mtime, timezone.utc)
         answered = [_complete(exchange, files.mirror, when) for exchange in exchanges if _has_answer(exchange)]
@@ -62,8 +60,6 @@ def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
     except (OSError, *NO_ENTRY) as error:
         raise InputError(f"{har}:1: not a HAR of a recording ({error}); record the page again") from None
     answered.sort(key=lambda exchange: document_url(exchange.request.url) != document_url(page.url))
-    about = har_log(page.url, [], started=answered[0].started if answered else when)["log"]["pages"][0]
-    about |= next(iter(log.get("pages") or ()), {})
     return RecordedPage(page, about, answered, [each for each in exchanges if each.answer.messages is not None])
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from surt import surt  # type: ignore[import-untyped]
 
 from harness.files.exchange import Exchange
-from harness.files.har import EPOCH
+from harness.files.moments import EPOCH
 from harness.files.pages import Page
 from harness.record.export.warc import SOFTWARE, Written, date_of, write_warc
 

@@ -17,7 +17,10 @@ from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-unty
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.files.exchange import Exchange
-from harness.files.har import EPOCH, H2
+from harness.files.har import H2
+from harness.files.headers import without
+from harness.files.moments import EPOCH
+from harness.mirror.alike import path_and_query
 
 FRAMING = ("transfer-encoding", "content-length")
 SOFTWARE = "TFO Lab"
@@ -50,7 +53,7 @@ def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[Written]:
 
 def _response(writer: Any, exchange: Exchange) -> Any:
     answer, body = exchange.answer, exchange.answer.content or b""
-    headers = [(name, value) for name, value in answer.headers or () if name.lower() not in FRAMING]
+    headers = [*without(answer.headers or (), *FRAMING)]
     length = answer.header("content-length") if exchange.request.method == "HEAD" else str(len(body))
     if length and answer.status not in (204, 304):
         headers.append(("Content-Length", length))
@@ -62,14 +65,13 @@ def _response(writer: Any, exchange: Exchange) -> Any:
 
 
 def _request(writer: Any, exchange: Exchange) -> Any:
-    request, parts = exchange.request, urlsplit(exchange.request.url)
-    target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
-    headers = [(name, value) for name, value in request.headers if name.lower() not in FRAMING]
+    request = exchange.request
+    headers = [*without(request.headers, *FRAMING)]
     if not request.header("host"):
-        headers.insert(0, ("Host", parts.netloc))
+        headers.insert(0, ("Host", urlsplit(request.url).netloc))
     if request.body:
         headers.append(("Content-Length", str(len(request.body))))
-    http = _head(f"{request.method} {target} HTTP/1.1", headers, is_http_request=True)
+    http = _head(f"{request.method} {path_and_query(request.url)} HTTP/1.1", headers, is_http_request=True)
     return writer.create_warc_record(request.url, "request", io.BytesIO(request.body), len(request.body),
                                      http_headers=http, warc_headers_dict=_named(exchange))
 

@@ -1,12 +1,13 @@
 """Write a recording into the file that ``fetch.py --to`` names; its ending says what kind."""
 
+import json
 from pathlib import Path
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
+from harness.files.har import CREATOR, to_har
 from harness.files.pages import Page, PageFiles
 from harness.mirror.importing import import_recording
-from harness.record.export.exchanges import recorded_pages
-from harness.record.export.har import write_har
+from harness.record.export.exchanges import RecordedPage, recorded_pages
 from harness.record.export.wacz import write_wacz
 from harness.record.export.warc import write_warc
 from harness.system.atomic import written_beside
@@ -44,3 +45,16 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
             raise
         raise InputError(f"{file}:1: cannot be written ({error.strerror}); give another name") from None
     return "\n".join(filter(None, (imported, f"{file}: {len(pages)} pages with {len(exchanges)} answers")))
+
+
+def write_har(file: Path, recorded: list[RecordedPage]) -> None:
+    """Write the exchanges into `file` as one HAR 1.2 with the bodies in it, decoded as HAR wants them; times are those
+    of the pages' own HARs.
+    """
+    pages, entries = [], []
+    for number, each in enumerate(recorded, start=1):
+        name = f"page_{number}"
+        pages.append({**each.about, "id": name, "title": each.page.url})
+        entries += [to_har(exchange, name) for exchange in (*each.answered, *each.live)]
+    log = {"version": "1.2", "creator": CREATOR, "pages": pages, "entries": entries}
+    file.write_text(json.dumps({"log": log}), encoding="utf-8")

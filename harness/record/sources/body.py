@@ -14,12 +14,11 @@ from msgspec.structs import replace
 
 from harness.files.encoding import MOST_CODINGS, begins_as, can_be_made, codings, decode, encode, guess, undo
 from harness.files.exchange import UNKNOWN, Exchange
-from harness.files.headers import Headers, header_in
+from harness.files.headers import Headers, header_in, length_in, without
 from harness.files.looks import Fit, Role, fit, role_of
 
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 """A chunk's size, and extensions behind it."""
-NUMBER = re.compile("[0-9]{1,18}")
 LEAST_OF_WHOLE = 0.99
 """A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
 MOST_BYTES = 4_000_000_000
@@ -101,7 +100,7 @@ def with_coding(headers: Headers, coding: str) -> Headers:
     """Return headers with this Content-Encoding, "" for none, and without a Content-Length if that is a change."""
     if header_in(headers, "content-encoding") == coding:
         return headers
-    kept = tuple(pair for pair in headers if pair[0].lower() not in ("content-encoding", "content-length"))
+    kept = without(headers, "content-encoding", "content-length")
     return (*kept, ("Content-Encoding", coding)) if coding else kept
 
 
@@ -131,16 +130,14 @@ def without_chunks(body: bytes) -> tuple[bytes, bool]:
 
 def told_bytes(headers: Headers) -> int:
     """Return the size of a body by its Content-Length, 0 where that says nothing, as beside chunks."""
-    length = header_in(headers, "content-length")
-    return int(length) if NUMBER.fullmatch(length) and not header_in(headers, "transfer-encoding") else 0
+    return 0 if header_in(headers, "transfer-encoding") else length_in(headers) or 0
 
 
 def with_body(exchange: Exchange, body: bytes) -> Exchange:
     """Return an exchange of an archive with its body, in the Content-Encoding that it has."""
     answer = exchange.answer
     named, undone = answer.header("content-encoding"), answer.header(f"{UNDONE}content-encoding")
-    headers = tuple(pair for pair in answer.headers or ()
-                    if pair[0].lower() not in (f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding"))
+    headers = without(answer.headers or (), f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding")
     if not body or answer.status == HTTPStatus.PARTIAL_CONTENT:
         return replace(exchange, answer=replace(answer, headers=headers, content=body))
     is_decoded = bool(undone) and not named

@@ -3,7 +3,7 @@
 import msgspec
 
 from harness.files.exchange import Exchange
-from harness.files.urls import decoded
+from harness.files.urls import decoded, document_url
 from harness.mirror.alike import mask_target
 
 NUMBER = "X-TFO-Lab-Answer"
@@ -44,9 +44,10 @@ class Brought(msgspec.Struct):
     remarks: list[str] = []
     figures: Figures | None = None
 
+
 def same_name(url: str) -> str:
-    """Return what archives file `url` under: without its scheme, however its characters are encoded."""
-    return decoded(url.partition("://")[2])
+    """Return what archives file `url` under: without its scheme and fragment, however it is written."""
+    return decoded(document_url(url).partition("://")[2])
 
 
 def mask(url: str) -> str:

@@ -8,36 +8,26 @@ comes nearest to the recorded size.
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import MAXYEAR, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.charsets import charset_of
-from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request
-from harness.files.har import posted_body
-from harness.files.har_file import HarFile, read_har_file
-from harness.files.har_times import time_ms
-from harness.files.headers import REDIRECTS, header_in
+from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
+from harness.files.har import H2, posted_body
+from harness.files.har_file import read_har_file
+from harness.files.har_form import Entry, Part, RequestPart, pairs_of, without_nulls
+from harness.files.har_times import handshake_ms, time_ms
+from harness.files.headers import REDIRECTS, header_in, length_in
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask
-from harness.record.sources.har_bodies import with_content
-from harness.record.sources.har_form import (
-    Content,
-    Entry,
-    Har,
-    RequestPart,
-    ResponsePart,
-    connect_ms_of,
-    content_type,
-    load_end,
-    pairs_of,
-    protocol_of,
-    wire_bytes,
-)
+from harness.record.sources.har_bodies import wire_bytes, with_content
 from harness.record.sources.har_pages import Asked, in_order, page_urls, with_pages
 from harness.system.untrusted import UnreadableFileError
 
@@ -49,6 +39,31 @@ OF_FIREFOX = re.compile(r".+\.services\.mozilla\.com|(?:snippets|tracking-protec
 INTERIM = (100, 102, 103)
 """Statuses of answers before the answer (RFC 9110, section 15.2; RFC 8297)."""
 NO_FIT = "an entry does not have HAR's form"
+PROTOCOLS = {"http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
+LONGEST_LOAD_MS = 86_400_000.0
+"""A day: what takes longer to its load event is no time of a page load."""
+
+
+class PagePart(Part, frozen=True):
+    """A page; `load_times` in ms since it was begun."""
+
+    id: str
+    title: str | None = None
+    started: str | float | None = msgspec.field(default=None, name="startedDateTime")
+    load_times: dict[str, Any] | None = msgspec.field(default=None, name="pageTimings")
+
+
+class Log(Part, frozen=True):
+    """The log, whose entries are read one by one."""
+
+    entries: list[msgspec.Raw]
+    pages: list[PagePart] | None = None
+
+
+class Har(Part, frozen=True):
+    """What the file holds."""
+
+    log: Log
 
 
 class HarSource:
@@ -59,21 +74,18 @@ class HarSource:
     def __init__(self, path: Path) -> None:
         """Read all but the bodies. Raises InputError when it is no HAR, or has no request over http or https."""
         try:
-            file = read_har_file(path)
-            log = msgspec.json.decode(file.text, type=Har, strict=False).log
+            text, self._attached = read_har_file(path)
+            log = msgspec.json.decode(text, type=Har, strict=False).log
         except UnreadableFileError as error:
             raise InputError(f"{error}; give the HAR of one page") from None
         except (ValueError, RecursionError, EOFError, OSError, zlib.error) as error:
             raise InputError(f"{path}:1: not a HAR ({str(error)[:160]}); give one as a browser exports it") from None
-        self._file: HarFile = file
         self._wrong: list[str] = []
         pages = log.pages or []
         self.begins = {page.id: moment_of(page.started) for page in pages}
         self.load_ends = {page.id: end for page in pages if (end := load_end(page))}
         self.live: list[tuple[str, dict[str, Any]]] = []
-        asked: list[Asked[Entry]] = []
-        for raw in log.entries:
-            asked += self._asked(raw)
+        asked = [asked for raw in log.entries for asked in self._asked(raw)]
         self._asked_for = with_pages(in_order(asked), self.begins)
         self.pages = page_urls(self._asked_for, {page.id: page.title or page.id for page in pages})
         self._charsets = self._page_charsets()
@@ -82,79 +94,68 @@ class HarSource:
                              "page load")
 
     def __iter__(self) -> Iterator[Exchange]:
-        for asked in self._asked_for:
-            yield self._exchange(asked)
+        for exchange, entry in self._asked_for:
+            end = self.load_ends.get(exchange.page)
+            is_late = end is not None and exchange.started is not None and exchange.started > end
+            known = replace(exchange, fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
+            yield with_content(known, entry, self._attached, self._charsets.get(exchange.page, ""))
         for what in self._wrong:
             yield Exchange(request=Request("", ""), error=f"{NO_FIT}: {what}")
 
     def _first_problem(self) -> str:
         return f" ({self._wrong[0]})" if self._wrong else ""
 
-    def _asked(self, raw: msgspec.Raw) -> Iterator[Asked[Entry]]:
+    def _asked(self, raw: msgspec.Raw) -> Iterator[Asked]:
         """Give an entry, if it is what a page asked for over http or https."""
         try:
-            entry = msgspec.json.decode(raw, type=Entry, strict=False)
+            entry = msgspec.convert(without_nulls(msgspec.json.decode(raw)), Entry, strict=False)
         except (ValueError, RecursionError) as error:
             self._wrong.append(str(error))
             return
-        page, response = entry.pageref or "", entry.response or ResponsePart()
         if entry.messages is not None:
-            self.live.append((page, msgspec.json.decode(raw)))
-        url = as_browsers_ask(entry.request.url)
-        scheme, host = url.partition(":")[0], urlsplit(url).hostname or ""
-        kind = content_type(response).partition(";")[0].strip().lower()
-        content = response.content or Content()
-        if scheme not in ("http", "https") or OF_FIREFOX.fullmatch(host) or kind in OF_CERTIFICATES:
+            self.live.append((entry.pageref, msgspec.to_builtins(entry)))
+        request, response = entry.request, entry.response
+        url, is_interim = as_browsers_ask(request.url), response.status in INTERIM
+        if (not url.startswith(("http:", "https:")) or OF_FIREFOX.fullmatch(urlsplit(url).hostname or "")
+                or (is_interim and not response.content.text)):
             return
-        if response.status in INTERIM and not content.text:
-            return
-        redirect = response.redirect_url or header_in(pairs_of(response.headers), "location")
-        status = HTTPStatus.OK if response.status in INTERIM else response.status or 0
-        yield Asked(entry, page, entry.request.method.upper(), url, status, kind,
-                    as_browsers_ask(redirect, url) if redirect and status in REDIRECTS else "",
-                    header_in(pairs_of(entry.request.headers), "referer"), moment_of(entry.started))
+        headers = pairs_of(response.headers)
+        status = HTTPStatus.OK if is_interim else response.status
+        redirect = response.redirect_url or header_in(headers, "location")
+        wait_ms = time_ms(entry.timings.get("wait"))
+        answer = Answer(
+            status, "OK" if is_interim else response.reason, protocol_of(entry), headers or None,
+            response.content.mime_type or header_in(headers, "content-type"),
+            as_browsers_ask(redirect, url) if redirect and status in REDIRECTS else "",
+            content_bytes=int(response.content.size), body_bytes=wire_bytes(response, headers))
+        asked = Asked(Exchange(
+            page=entry.pageref, answer=answer,
+            request=Request(request.method.upper(), url, pairs_of(request.headers), self._sent(request)),
+            started=moment_of(entry.started), time_ms=time_ms(entry.time) or 0.0,
+            phases=Phases(wait=UNKNOWN if wait_ms is None else wait_ms),
+            # Over a connection that was there already it took no time (0).
+            handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, response.version) or None), entry)
+        if asked.kind not in OF_CERTIFICATES:
+            yield asked
 
     def _page_charsets(self) -> dict[str, str]:
         """Return the charset that the document of each page names, by the page's id: scripts without one are in it."""
         found: dict[str, str] = {}
         for asked in self._asked_for:
-            response = asked.entry.response or ResponsePart()
-            if "html" in asked.kind and asked.page not in found:
-                named = charset_of((response.content or Content()).text or "", content_type(response))
-                found |= {asked.page: named} if named else {}
+            page = asked.exchange.page
+            if "html" in asked.kind and page not in found:
+                named = charset_of(asked.entry.response.content.text or "", asked.content_type)
+                found |= {page: named} if named else {}
         return found
-
-    def _exchange(self, asked: Asked[Entry]) -> Exchange:
-        entry, request = asked.entry, asked.entry.request
-        response = entry.response or ResponsePart()
-        content = response.content or Content()
-        headers = tuple(pair for pair in pairs_of(response.headers) if not pair[0].startswith(":"))
-        end = self.load_ends.get(asked.page)
-        is_late = end is not None and asked.moment is not None and asked.moment > end
-        timings = entry.timings or {}
-        answer = Answer(
-            status=asked.status, reason="OK" if response.status in INTERIM else response.reason or "",
-            protocol=protocol_of(entry, response), headers=headers or None,
-            mime_type=content.mime_type or header_in(headers, "content-type"), redirect_url=asked.redirect_url,
-            content_bytes=UNKNOWN if content.size is None else int(content.size),
-            body_bytes=wire_bytes(response, headers))
-        known = Exchange(
-            page=asked.page, request=Request(asked.method, asked.url, pairs_of(request.headers), self._sent(request)),
-            answer=answer, started=asked.moment, time_ms=time_ms(entry.time) or 0.0,
-            phases=Phases(wait=UNKNOWN if (wait := time_ms(timings.get("wait"))) is None else wait),
-            handshake_ms=connect_ms_of(entry, response), fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
-        return with_content(known, entry, self._file.attached, self._charsets.get(asked.page, ""))
 
     def _sent(self, request: RequestPart) -> bytes:
         """Return what was sent. Safari gives a GET after a form the form's own."""
-        posted = request.posted
-        if posted is None or request.method.upper() in ("GET", "HEAD"):
+        if request.method.upper() in ("GET", "HEAD"):
             return b""
-        there = self._file.attached(posted.file) if posted.file else None
-        length = header_in(pairs_of(request.headers), "content-length")
-        labels = {"text": posted.text, "encoding": posted.encoding, "_encoding": posted.own_encoding}
-        size = int(length) if length.isdigit() else int(request.body_bytes or UNKNOWN)
-        return there if there is not None else posted_body(labels, size)
+        posted, length = request.posted, length_in(pairs_of(request.headers))
+        there = self._attached(posted.file) if posted.file else None
+        size = int(request.body_bytes or UNKNOWN) if length is None else length
+        return there if there is not None else posted_body(posted, size)
 
 
 def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:
@@ -166,3 +167,22 @@ def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:
             documents.setdefault(each.page, not each.error)
     most = 2 * sum(not each.error for each in answered) > len(answered)
     return bool(answered) and most and (any(documents.values()) or not documents)
+
+
+def load_end(page: PagePart) -> datetime | None:
+    """Return when the load event of a page was, None where that is not known."""
+    begin, on_load_ms = moment_of(page.started), time_ms((page.load_times or {}).get("onLoad"))
+    if begin is None or on_load_ms is None or not 0 < on_load_ms < LONGEST_LOAD_MS or begin.year == MAXYEAR:
+        return None
+    return begin + timedelta(milliseconds=on_load_ms)
+
+
+def protocol_of(entry: Entry) -> str:
+    """Return over which protocol an entry went, "" where nobody knows: WebPageTest says it in `protocol_of` alone."""
+    if any(pair.name.startswith(":") for pair in entry.request.headers):
+        return H2
+    for said in (entry.response.version or entry.request.version, entry.protocol):
+        name = said.lower()
+        if name in PROTOCOLS or is_over_http2(name) or name.startswith("spdy"):
+            return PROTOCOLS.get(name, H2)
+    return ""

@@ -10,10 +10,10 @@ from harness.files.encoding import decode
 from harness.files.exchange import UNKNOWN, Answer, Exchange
 from harness.files.har import STILL_ENCODED, from_base64, is_base64
 from harness.files.har_file import Attached
-from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in
+from harness.files.har_form import Content, Entry, ResponsePart
+from harness.files.headers import REDIRECTS, WITHOUT_BODY, Headers, header_in, length_in
 from harness.files.looks import Fit, Role, fit
 from harness.record.sources.body import CACHED, NOISE, Body, as_sent, role_in, with_coding
-from harness.record.sources.har_form import Content, Entry, ResponsePart, transferred
 
 NO_BODY = "the HAR does not have its body"
 NOTHING_ENCODED, LARGEST_HEAD = 64, 8192
@@ -29,9 +29,7 @@ def with_content(known: Exchange, entry: Entry, attached: Attached, page_charset
 
     `attached` gives what lies beside the HAR; a script without a charset of its own is in its page's.
     """
-    response = entry.response or ResponsePart()
-    content = response.content or Content()
-    answer = known.answer
+    response, content, answer = entry.response, entry.response.content, known.answer
     named = answer.header("content-encoding")
     has_text = content.text is not None or content.file is not None
     # What was pushed has no status, and a 304's body was in the cache.
@@ -43,7 +41,7 @@ def with_content(known: Exchange, entry: Entry, attached: Attached, page_charset
         return _completed(known, status, Body(b"", answer.header("content-encoding") if is_empty else ""))
     size, is_counted = _decoded_bytes(known, entry, content, named)
     readings = list(_readings(content, known, size, attached, page_charset))
-    if readings and str(content.comment).startswith(STILL_ENCODED):     # as our own exports say
+    if readings and content.comment.startswith(STILL_ENCODED):     # as our own exports say
         return _completed(known, status, Body(readings[0], named))
     if not readings or (not any(readings) and _is_lost(answer, response)):
         return replace(known, error=NO_BODY, answer=replace(answer, content_bytes=answer.content_bytes or UNKNOWN))
@@ -69,7 +67,7 @@ def _readings(content: Content, known: Exchange, size: int, attached: Attached, 
     if content.text is None:
         return
     text = content.text
-    in_base64, claimed, plain = from_base64(text), is_base64({"encoding": content.encoding}), encoded(text)
+    in_base64, claimed, plain = from_base64(text), is_base64(content.encoding), encoded(text)
     if claimed and in_base64 is not None:
         yield in_base64
     if not claimed or in_base64 is None or len(plain) == size:
@@ -100,9 +98,8 @@ def _decoded_bytes(known: Exchange, entry: Entry, content: Content, named: str) 
     """Return how large a body is decoded, 0 where nobody knows, and whether its sizes are known to be its own."""
     answer = known.answer
     is_plain = answer.headers is not None and not named and answer.status == HTTPStatus.OK
-    length = answer.header("content-length")
-    size = int(entry.content_bytes or 0) or max(int(content.size or 0),
-                                                int(length) if is_plain and length.isdigit() else 0)
+    length = length_in(answer.headers or ()) or 0
+    size = int(entry.content_bytes) or max(int(content.size), length if is_plain else 0)
     if size <= 0 and is_plain:
         size = answer.body_bytes
     is_of_encoded = bool(named) and not 0 < answer.body_bytes < size     # as Firefox and mitmproxy write it
@@ -125,9 +122,9 @@ def _is_lost(answer: Answer, response: ResponsePart) -> bool:
     """Say whether an answer whose body is empty here had one: Chrome has none of what a script read as a blob."""
     if answer.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
         return False
-    length = answer.header("content-length")
-    if length.isdigit():
-        return int(length) > (NOTHING_ENCODED if answer.header("content-encoding") else 0)
+    length = length_in(answer.headers or ())
+    if length is not None:
+        return length > (NOTHING_ENCODED if answer.header("content-encoding") else 0)
     return transferred(response) > LARGEST_HEAD
 
 
@@ -137,3 +134,24 @@ def _as_served(attached: bytes, encoded: Callable[[str], bytes]) -> bytes:
         return encoded(attached.decode("utf-8")) if attached else attached
     except UnicodeDecodeError:
         return attached
+
+
+def wire_bytes(response: ResponsePart, headers: Headers) -> int:
+    """Return the size of the encoded body: Content-Length says it; bodySize only when it is below the decoded size."""
+    if (length := length_in(headers)) is not None:
+        return length
+    size, decoded = int(response.body_bytes or UNKNOWN), int(response.content.size)
+    encoded = bool(header_in(headers, "content-encoding"))
+    if encoded and size < 0:
+        size = transferred(response)
+    if size > 0 and (not encoded or size < decoded or decoded <= 0):
+        return size
+    return UNKNOWN if encoded or decoded <= 0 else decoded
+
+
+def transferred(response: ResponsePart) -> int:
+    """Return the size of the encoded body by what Chrome says that crossed the network, 0 where it does not.
+
+    That counts the head, too, whose compressed size over HTTP/2 nobody tells.
+    """
+    return max(0, int(response.transfer_bytes) - max(0, int(response.head_bytes)))

@@ -81,8 +81,6 @@ def bring(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
 def read_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     """Read `source` into a recording in `into`. Raises InputError."""
     name = source.name.lower()
-    if not source.is_file():
-        raise InputError(f"{source}:1: no such file; give {KINDS}")
     if name.endswith(HARS):
         return _har_into(source, wanted, into)
     if name.endswith((*WARCS, ".wacz")):
@@ -92,8 +90,7 @@ def read_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought
 
 def _har_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     har = HarSource(source)
-    ends = {har.pages[page]: end for page, end in har.load_ends.items() if page in har.pages}
-    writer = TemporaryRecording(into, har.pages, _names(wanted, har.pages.values()), ends)
+    writer = TemporaryRecording(into, har.pages, _names(wanted, har.pages.values()), har.load_ends)
     brought = _written(source, har, writer, har.pages)
     for page, entry in har.live:
         writer.add_live(entry, page)
@@ -137,7 +134,7 @@ def _warcs_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Broug
 def _names(wanted: Sequence[str] | None, of_source: Iterable[str]) -> dict[str, str]:
     """Return the log's name of each page that is wanted, by what archives file its URL under."""
     urls = recordable(list(of_source)) if wanted is None else wanted
-    return {same_name(document_url(url)): sanitise(url) for url in urls}
+    return {same_name(url): sanitise(url) for url in urls}
 
 
 def _written(source: Path, exchanges: Iterable[Exchange], writer: TemporaryRecording, pages: Mapping[str, str]

@@ -11,8 +11,7 @@ from http import HTTPStatus
 from msgspec.structs import replace
 
 from harness.files.exchange import Answer, Exchange
-from harness.files.headers import Headers, header_in
-from harness.files.urls import document_url
+from harness.files.headers import Headers, header_in, without
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import NUMBER, Brought, Missing, same_name
 
@@ -21,11 +20,9 @@ WHOLE = re.compile("[0-9]{1,9}")
 
 def restore(recording: PageRecording, brought: Brought) -> None:
     """Put into `recording` what the source has written down, and say that its times are unknown."""
-    recording.brought_from = brought.name
-    recording.websockets = [websocket for websocket in recording.websockets
-                            if websocket.status != HTTPStatus.NOT_IMPLEMENTED]       # which is what the source lacks
-    recording.source_remarks = brought.remarks
-    recording.recorded_urls = frozenset(brought.asked_for.get(document_url(recording.url), ()))
+    recording.brought = brought
+    recording.websockets = [websocket for websocket in recording.websockets     # without those that the source lacks
+                            if websocket.answer.status != HTTPStatus.NOT_IMPLEMENTED]
     lost = {same_name(url): missing for url, missing in brought.missing.items()}
     for seen in recording.requests:
         seen.has(arrivals=())           # of loading from loopback
@@ -36,12 +33,9 @@ def restore(recording: PageRecording, brought: Brought) -> None:
             _restore(seen, seen.archived)
         elif answered is not None or (seen.status and seen.transaction.connection is not None
                                       and not _is_preflight(seen)):
-            _lose(seen, lost.get(same_name(document_url(seen.url))))
+            _lose(seen, lost.get(same_name(seen.url)))
         # Chrome answered the others itself, or nobody did; or the servers allowed it (CORS).
     recording.set_fates()
-    documents = recording.documents()
-    if documents and documents[-1].is_lacking and not documents[-1].lost:
-        recording.recorded_documents = brought.documents
 
 
 def _numbered(headers: Headers, brought: Brought) -> Exchange | None:
@@ -70,8 +64,7 @@ def _restore(seen: Seen, answered: Exchange) -> None:
         headers += (("Content-Length", length),)    # of the body that a GET got: pages ask how large it is
     part = sent.header("content-range")
     if part and part != answer.header("content-range"):     # what was asked for is what the recording has
-        headers = (*(pair for pair in headers if pair[0].lower() not in ("content-range", "content-length")),
-                   ("Content-Range", part))
+        headers = (*without(headers, "content-range", "content-length"), ("Content-Range", part))
     seen.has(reason=" ".join(answer.reason.split()), headers=headers)
     if seen.stands_in:
         seen.exchange = replace(seen.exchange, note=f"a stand-in: recorded for {answered.request.url}")

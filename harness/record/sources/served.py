@@ -47,7 +47,7 @@ class ServedSource:
         self._mark_file = work_dir / "load-mark"
         make_mark(self._mark_file)
         self._mark = LoadMark(self._mark_file)
-        self._authority = Authority(trustme.CA(), Path())
+        self._authority = Authority(trustme.CA())
         self.trusted_key = self._authority.fingerprint
         self._stack = ExitStack()
 
@@ -69,13 +69,12 @@ class ServedSource:
         nowhere = RequestLog(Path(os.devnull))
         logs: Logs = defaultdict(lambda: nowhere)
         directories = {path.name: self._open(path) for path in self._mirror.iterdir() if path.is_dir()}
-        self._server = _Server(ports, Bodies(directories), {0.0: (logs, logs)}, self._mark)
-        threading.Thread(target=self._server.serve, daemon=True).start()
+        server = ReplayServer(ports, Bodies(directories), {0.0: (logs, logs)}, self._mark)
+        threading.Thread(target=server.serve, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop answering."""
-        self._server.is_over = True
         for listener in self._listeners:
             listener.shutdown(socket.SHUT_RDWR)
             listener.close()
@@ -98,26 +97,12 @@ class ServedSource:
         def choose(connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, _context: ssl.SSLContext) -> None:
             name = host or ADDRESS
             if name not in made:
-                made[name] = self._authority.server_context(name, HTTP_1)
+                made[name] = self._authority.shared_context({name: HTTP_1})
             connection.context = made[name]
 
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.sni_callback = choose
         return context
-
-
-class _Server(ReplayServer):
-    """The replay's server, which ends when its listening sockets do."""
-
-    is_over = False
-
-    def _accept(self, endpoint: ServedPort) -> tuple[socket.socket, object]:
-        try:
-            return endpoint.listener.accept()
-        except OSError:
-            if self.is_over:
-                raise SystemExit from None      # of this thread
-            return super()._accept(endpoint)
 
 
 class _Web(Sites):

@@ -12,8 +12,9 @@ from harness.files.exchange import UNKNOWN, Exchange
 from harness.files.har import har_log, to_har
 from harness.files.headers import BODILESS
 from harness.files.host_names import is_host_name
-from harness.files.urls import document_url, split_url
+from harness.files.urls import split_url
 from harness.mirror.asked import Asked, headers_of
+from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.store import Store
 from harness.record.sources.body import Body, over_http, with_coding
 from harness.record.sources.brought import NUMBER, same_name
@@ -23,8 +24,6 @@ NAME = "source"
 """Of the recording's folders."""
 OTHERS = "of-no-page"
 """The log of what belongs to no page that is wanted."""
-UNKNOWN_LIFE = (("Access-Control-Allow-Origin", "*"),)
-"""Of answers whose headers nobody recorded: every origin may read everything."""
 
 
 class TemporaryRecording:
@@ -35,13 +34,13 @@ class TemporaryRecording:
     def __init__(self, directory: Path, urls: Mapping[str, str], logs: Mapping[str, str],
                  load_ends: Mapping[str, datetime]) -> None:
         """`logs` are the logs of the pages that are wanted, by what archives file their URLs under; `urls` are those of
-        the source's own pages by their ids, `load_ends` their load events by their URLs.
+        the source's own pages by their ids, `load_ends` when their load events were.
         """
         self._store = Store(directory, NAME)
         self._store.make()
         self._logs = logs
-        self._log_of_page = {page: logs[name] for page, url in urls.items() if (name := _name(url)) in logs}
-        self._load_ends = {logs[name]: end for url, end in load_ends.items() if (name := _name(url)) in logs}
+        self._log_of_page = {page: logs[name] for page, url in urls.items() if (name := same_name(url)) in logs}
+        self._load_ends = {log: load_ends[page] for page, log in self._log_of_page.items() if page in load_ends}
         self._entries: dict[str, list[dict[str, Any]]] = {}
         self._log = OTHERS
         self.exchanges: list[Exchange] = []
@@ -60,7 +59,7 @@ class TemporaryRecording:
         if request.method == "GET" and Asked(headers_of(request.headers)).purpose != (False, True):
             self._log = self._logs.get(same_name(request.url), self._log)
         taken = over_http(Body(body, answer.header("content-encoding")), request.url)
-        answer = replace(answer, headers=with_coding(UNKNOWN_LIFE if answer.headers is None else answer.headers,
+        answer = replace(answer, headers=with_coding(OF_NO_RECORDING if answer.headers is None else answer.headers,
                                                      taken.coding), content=None)
         self.exchanges.append(replace(exchange, answer=answer))
         numbered = ((NUMBER, str(len(self.exchanges))), *(answer.headers or ()))
@@ -87,7 +86,3 @@ class TemporaryRecording:
             (self._store.fetchlog / f"{log}.har").write_text(json.dumps(har), encoding="utf-8")
         self._store.publish(invoking_user())
         self._store.clean_up()
-
-
-def _name(url: str) -> str:
-    return same_name(document_url(url))

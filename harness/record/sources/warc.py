@@ -11,7 +11,7 @@ what it is called.
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -26,9 +26,9 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har import H2, is_over_http2
-from harness.files.headers import Headers, header_in
+from harness.files.exchange import Answer, Exchange, Request, is_over_http2
+from harness.files.har import H2
+from harness.files.headers import Headers, header_in, part_in
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, without_fragment
 from harness.record.sources.body import (
@@ -40,8 +40,7 @@ from harness.record.sources.body import (
     with_body,
     without_chunks,
 )
-from harness.record.sources.warc_records import NO_WARC, records_in
-from harness.record.sources.warc_requests import Asked, by_answer, headers_in, read_request
+from harness.record.sources.warc_records import NO_WARC, Asked, headers_in, read_request, records_in
 
 ANSWERS = ("response", "revisit", "resource")
 UNSPECIFIED = "unspecified"
@@ -49,7 +48,6 @@ UNSPECIFIED = "unspecified"
 INTERIM = re.compile("1(?!01)[0-9][0-9]")
 """The status of an answer before the answer; 101 is one to a WebSocket's request."""
 STATUS = re.compile("[2-5][0-9][0-9]")
-CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/", re.ASCII)
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
 CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file (a revisit)"
@@ -88,8 +86,7 @@ class WarcSource:
                 raise InputError(f"{self.name}:1: no answers of servers in it; give a WARC of a crawl")
             whole_last = sorted(enumerate(records), key=lambda pair: (not pair[1].exchange.error, -pair[0]))
             originals = {name: each for _, each in whole_last if each.kind != "revisit" for name in each.names}
-            named = [(each.record_id, each.concurrent_to, each.exchange.request.url) for each in records]
-            for record, request in zip(records, by_answer(named, asked), strict=True):
+            for record, request in zip(records, _by_answer(records, asked), strict=True):
                 answer = _answer(record, originals, bodies)
                 if request is not None:
                     answer = replace(answer, request=replace(request, url=answer.request.url))
@@ -175,8 +172,8 @@ def _lost(record: ArcWarcRecord, status: int, headers: Headers, there: int, lack
     if there > LARGEST_BODY:
         return CUT, 0
     if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
-        part = CONTENT_RANGE.match(header_in(headers, "content-range"))
-        return ("", 0) if there else (CUT, int(part[2]) - int(part[1]) + 1 if part else 0)
+        part = part_in(headers)
+        return ("", 0) if there else (CUT, part[1] - part[0] + 1 if part else 0)
     told, truncated = told_bytes(headers), record.rec_headers.get_header("WARC-Truncated")
     if lacking:
         return CUT, told or there + lacking
@@ -233,3 +230,17 @@ def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
 def _protocol(said: str) -> str:
     """Return H2 where one of the protocols in a WARC-Protocol is HTTP/2 or HTTP/3, "" otherwise."""
     return H2 if any(is_over_http2(part.strip()) for part in said.split(",")) else ""
+
+
+def _by_answer(answers: Sequence[_Record], asked: Sequence[Asked]) -> list[Request | None]:
+    """Return the request that each answer is to, None where there is none."""
+    by_response = {request.concurrent_to: request for request in asked if request.concurrent_to}
+    by_id = {request.record_id: request for request in asked}
+    found: Sequence[Asked | None]
+    if by_response or any(answer.concurrent_to for answer in answers):
+        found = [by_response.get(answer.record_id) or by_id.get(answer.concurrent_to) for answer in answers]
+    else:
+        beside = ({(request.request.url, request.place - shift): request for request in asked} for shift in (0, 1))
+        found = max(([requests.get((answer.exchange.request.url, at)) for at, answer in enumerate(answers)]
+                     for requests in beside), key=lambda requests: -requests.count(None))
+    return [each.request if each else None for each in found]

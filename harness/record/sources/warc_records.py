@@ -1,14 +1,23 @@
-"""The records of WARC and ARC files, one after the other, whatever was compressed together: warcio reads them."""
+"""The records of WARC and ARC files, one after the other, whatever was compressed together: warcio reads them.
+
+The method and body of a request are in its own record, which names the response's or is named by it
+(WARC-Concurrent-To), or, where records name none (Scoop's), stands beside it; without such a record it was a GET.
+"""
 
 import gzip
 import logging
 import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import IO, Any
 
 from warcio.exceptions import ArchiveLoadFailed  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader  # type: ignore[import-untyped]
+
+from harness.files.encoding import LARGEST_BODY
+from harness.files.exchange import Request
+from harness.files.headers import Headers
 
 BEGINNINGS = (b"WARC/", b"filedesc:")
 """Of a WARC and an ARC. What begins otherwise, be it 60 GB of nothing, is looked at no further."""
@@ -46,3 +55,29 @@ def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord | int]:
         record.raw_stream.read()
     if strays:
         yield strays
+
+
+@dataclass
+class Asked:
+    """What a request record holds; `place` is how many answers stand before it."""
+
+    request: Request
+    place: int
+    record_id: str
+    concurrent_to: str
+
+
+def read_request(record: ArcWarcRecord, url: str, place: int) -> Asked:
+    """Return what a request's record holds; `place` is how many answers stand before it."""
+    head = record.rec_headers.get_header
+    line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
+    request = Request(line[0].upper() if line else "GET", url, headers_in(record, record.http_headers),
+                      record.raw_stream.read(LARGEST_BODY))
+    return Asked(request, place, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "")
+
+
+def headers_in(record: ArcWarcRecord, http: Any) -> Headers:
+    """Return the headers of an HTTP message; the type alone of a record that is none."""
+    if http is None:
+        return (("Content-Type", record.rec_headers.get_header("Content-Type") or ""),)
+    return tuple((str(name), str(value)) for name, value in http.headers)

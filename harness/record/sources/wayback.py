@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.headers import REDIRECTS, Headers, header_in
+from harness.files.headers import REDIRECTS, Headers, header_in, without
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, document_url
 from harness.record.sources.body import with_body
@@ -141,12 +141,10 @@ class WebArchive:
         finally:
             answer.close()
         headers = _captured_headers(answer)
-        pair = next(((name, value) for name, value in headers if name.lower() == "location"), None)
-        there = ""
-        if pair is not None:
-            inside = CAPTURE.search(pair[1])
-            there = inside["url"] if inside else pair[1]
-            headers = (*(other for other in headers if other is not pair), ("Location", there))
+        if there := header_in(headers, "location"):
+            inside = CAPTURE.search(there)
+            there = inside["url"] if inside else there
+            headers = (*without(headers, "location"), ("Location", there))
         captured = Answer(answer.status_code, answer.reason or "", "", headers, header_in(headers, "content-type"),
                           as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "")
         exchange = Exchange(request=Request("GET", url), answer=captured,
@@ -176,7 +174,7 @@ def _captured_headers(answer: requests.Response) -> Headers:
         renamed = {name.lower() for name, _ in original}
         original += [(name, value) for name, value in pairs
                      if name.lower() not in renamed and not _is_archives_own(name.lower(), value)]
-    lasting = [(name, value) for name, value in original if name.lower() not in ("content-encoding", "content-length")]
+    lasting = [*without(tuple(original), "content-encoding", "content-length")]
     encoding = answer.headers.get("content-encoding", "")
     present = {name.lower() for name, _ in lasting}
     lasting += [(name, answer.headers[name]) for name in ("Content-Type", "Location")
