@@ -26,7 +26,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from benchmarks.report import print_table
-from benchmarks.stall import PARTS
+from benchmarks.stalled_parts import PARTS
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.reason_kinds import ReasonKind

@@ -18,14 +18,11 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from benchmarks.stalled_parts import MARKS, PARTS
 from harness.system.options import STALL_MS, OptionParser, Whole
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
 
-PARTS = ("delay line", "one server", "all servers", "network process", "renderer", "everything")
-MARKS = {"delay line": "delay_line.py", "one server": "http_tfo.py", "all servers": "http_tfo.py",
-         "network process": "network.mojom.NetworkService", "renderer": "--type=renderer"}
-"""What stands in the command lines of a part's processes."""
 POLL_S = 0.002
 PATIENCE_S = 30.0
 

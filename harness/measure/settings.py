@@ -354,13 +354,7 @@ def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: An
 
     Ends the program with a line and exit status 2 where that makes no experiment.
     """
-    given = {name: value for name, value in vars(arguments).items() if name in OPTIONS}
-    if rates_mbit := given.get("bw_home_mbit"):
-        given["bw_home_mbit"], given["bw_home_up_mbit"] = rates_mbit
-    if sweep_ms := getattr(arguments, "sweep_rtt", None):
-        given["delays_ms"] = sweep_ms
-        if given.get("delayhome_ms"):
-            parser.error("--sweep-rtt: says what the RTTs are; leave out --delayhome")
+    given = _typed(parser, arguments)
     for name, says in STAND_FOR.items():
         if given.get(name):
             for said in (said for said in says if said in given and said in OPTIONS):
@@ -374,3 +368,15 @@ def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: An
     for problem in settings.problems():
         parser.error(problem)
     return settings
+
+
+def _typed(parser: OptionParser, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields of Settings that were typed."""
+    given = {name: value for name, value in vars(arguments).items() if name in OPTIONS}
+    if rates_mbit := given.get("bw_home_mbit"):
+        given["bw_home_mbit"], given["bw_home_up_mbit"] = rates_mbit
+    if sweep_ms := getattr(arguments, "sweep_rtt", None):
+        given["delays_ms"] = sweep_ms
+        if given.get("delayhome_ms"):
+            parser.error("--sweep-rtt: says what the RTTs are; leave out --delayhome")
+    return given

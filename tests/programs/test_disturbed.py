@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.stall import PARTS
+from benchmarks.stalled_parts import PARTS
 from harness.bootstrap import ROOT
 from tests.support.small_mirror import ICON, SmallMirror
 
