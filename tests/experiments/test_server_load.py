@@ -178,7 +178,7 @@ def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> Non
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
         answering = pool.submit(answer, listener)
         said = ran(client, "127.0.0.1", listener.getsockname()[1], "/", "100", "0.2", "0", status=0).stdout
-        answering.result(10)
+        answering.result()
     assert (json.loads(said)["answered"], json.loads(said)["failed"]) == (answered, 20 - answered)
 
 
