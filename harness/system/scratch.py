@@ -3,15 +3,18 @@
 Where nobody could clean up after SIGKILL (see harness.system.contained), the next experiment does.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import passable_temp_root
 
 PREFIX = "tfo-lab-"
+ENDING_S, LOOK_S = 5.0, 0.05
+"""So long a Chrome that was told to end may still write into its folder."""
 
 
 @contextmanager
@@ -22,9 +25,17 @@ def temporary_directory() -> Iterator[Path]:
     """
     root = passable_temp_root()
     sweep(root)
-    with TemporaryDirectory(prefix=PREFIX, dir=root, ignore_cleanup_errors=True) as name, locked(Path(name)):
-        Path(name).chmod(0o711)
-        yield Path(name)
+    directory = Path(mkdtemp(prefix=PREFIX, dir=root))
+    try:
+        with locked(directory):
+            directory.chmod(0o711)
+            yield directory
+    finally:
+        deadline_s = time.monotonic() + ENDING_S
+        remove(directory)
+        while directory.exists() and time.monotonic() < deadline_s:
+            time.sleep(LOOK_S)
+            remove(directory)
 
 
 def sweep(root: Path) -> None:

@@ -38,6 +38,8 @@ def run_interruptible(main: Callable[[], int]) -> None:
         run_main(main)
     except Interrupted as interrupted:
         print(f"stopped by {interrupted}; everything is cleaned up", file=sys.stderr, flush=True)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, _nothing)     # its handler would take the next line back
         signal.signal(interrupted.number, signal.SIG_DFL)
         os.kill(os.getpid(), interrupted.number)
 

@@ -63,4 +63,4 @@ def test_stalls_are_found_and_undisturbed_loads_are_mostly_accepted(base: Path) 
     for load in loads:
         slower = load["plt_ms"] is None or load["plt_ms"] > plts_ms[0] + 150
         assert load["why_not"] or not (load["part"] and slower), (load["part"], load["after_ms"], load["plt_ms"])
-    assert sum(bool(load["why_not"]) for load in loads if load["part"] == "delay line") == EACH
+    assert sum(bool(load["why_not"]) for load in loads if load["part"]) >= len(PARTS), "half of them, however late"

@@ -16,7 +16,7 @@ from tests.support.started import started
 from tests.support.waiting import wait_until
 
 SCRIPT = """
-import signal, sys, time
+import os, signal, sys, time
 from contextlib import contextmanager
 from pathlib import Path
 from harness.system.signals import run_interruptible
@@ -49,7 +49,12 @@ def drops():
         time.sleep(3600)
     return 0
 
-run_interruptible({"work": work, "drops": drops}[sys.argv[2]])
+def dies_late():
+    kill = os.kill
+    os.kill = lambda *words: (time.sleep(0.2), kill(*words))
+    return drops()
+
+run_interruptible({"work": work, "drops": drops, "dies late": dies_late}[sys.argv[2]])
 """
 
 
@@ -71,8 +76,10 @@ def test_it_cleans_up_and_dies_of_the_signal(tmp_path: Path, number: signal.Sign
     assert complaint == f"stopped by {number.name}; everything is cleaned up\n"
 
 
-def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path) -> None:
-    done = ran(sys.executable, "-c", SCRIPT, "0", "drops", cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
+@pytest.mark.parametrize("what", ["drops", "dies late"])
+def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path, what: str) -> None:
+    """And never again, as soon as all is cleaned up: it would not die of the signal, but end with status 0."""
+    done = ran(sys.executable, "-c", SCRIPT, "0", what, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == -signal.SIGTERM
     assert (tmp_path / "cleaned").exists()
 
