@@ -5,6 +5,8 @@
 # worker with a network and a lock of its own. Where the kernel has no idle group for these (or without root), or where
 # another program keeps a processor busy, which would leave them hardly any, they run before, not beside.
 # Without root the tests that need it are skipped.
+# On so busy a machine a test may fail for lack of a processor. What failed is named and run again, with the machine for
+# itself, and that counts.
 # Arguments go to one pytest, and the checks are left out: `sudo ./scripts/test.sh -k table`.
 # The exit status is that of the first part that fails.
 set -euo pipefail
@@ -64,6 +66,14 @@ join() {
     wait "${running[$1]}" || status=$((status ? status : $?))
 }
 
+# Run again what failed of the tests with the cache $2, which ended with the status $1.
+once_more() {
+    (($1 == 1)) || { status=$((status ? status : $1)); return; }
+    echo "test: $SECONDS s; what failed is run again, alone"
+    start .venv/bin/python -m pytest -o cache_dir="$2" --last-failed --last-failed-no-failures none
+    join -1
+}
+
 # Remove the idle group. It cannot be removed while a process is in it, and what was told to end may need a moment.
 # shellcheck disable=SC2317  # called by the trap
 remove_idle_group() {
@@ -101,34 +111,40 @@ log=$TFO_LAB_TEST_SHARED/side-by-side.log
 checks=$TFO_LAB_TEST_SHARED/checks.log
 running=()
 group=
-status=0
+status=0 alone=0 beside=0
 trap tidy EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
 mapfile -t timed < <(grep -rl --include='test_*.py' 'mark\.timing' tests)       # to look into all files takes 6 s more
-one_by_one=(.venv/bin/python -m pytest -m "not ($SIDE_BY_SIDE)" "${timed[@]}")
-side_by_side=(.venv/bin/python -m pytest -n "$AT_ONCE" --dist loadfile --no-loadscope-reorder -m "$SIDE_BY_SIDE")
+ALONE=.pytest_cache/alone BESIDE=.pytest_cache/beside
+one_by_one=(.venv/bin/python -m pytest -o cache_dir="$ALONE" -m "not ($SIDE_BY_SIDE)" "${timed[@]}")
+side_by_side=(.venv/bin/python -m pytest -o cache_dir="$BESIDE" -n "$AT_ONCE" --dist loadfile --no-loadscope-reorder
+              -m "$SIDE_BY_SIDE")
 busy=$(others_at_work)
 [[ -z $busy ]] || echo "test: $busy: one part of the tests runs after the other"
 if [[ -z $busy ]] && make_idle_group; then
     start_idle ./scripts/check.sh >"$checks" 2>&1
     start_idle "${side_by_side[@]}" >"$log" 2>&1
     start "${one_by_one[@]}"
-    join 2
+    wait "${running[2]}" || alone=$?
     join 0
     cat "$checks"
     echo "test: $SECONDS s; beside these run those that compare no times:"
     start tail --lines=+1 --follow --pid="${running[1]}" "$log"
     wait "${running[3]}"
-    join 1
+    wait "${running[1]}" || beside=$?
+    once_more "$beside" "$BESIDE"
+    once_more "$alone" "$ALONE"
 else
     start ./scripts/check.sh
     join 0
     start "${side_by_side[@]}"
-    join 1
+    wait "${running[-1]}" || beside=$?
+    once_more "$beside" "$BESIDE"
     echo "test: $SECONDS s; now the tests that compare times, one after the other"
     start "${one_by_one[@]}"
-    join 2
+    wait "${running[-1]}" || alone=$?
+    once_more "$alone" "$ALONE"
 fi
 exit "$status"
