@@ -30,7 +30,7 @@ SMALL = 1000
 def copies(internet: Internet, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Path, Path]]]:
     """Serve the test internet and the replay of its recording: the hack_dns file and the CA of each.
 
-    Where nginx got no processor for a while when it was recorded, an answer came in pieces, and is replayed so: not here.
+    Where nginx got no processor for a while when it was recorded, an answer came in pieces, and would be replayed so.
     """
     directory = tmp_path_factory.mktemp("copy")
     copy_of_the_recording(directory, tmp_path_factory)
