@@ -7,10 +7,10 @@ from typing import Any
 from harness.analysis.stats import median
 from harness.files.results import Results
 
-NOT_SETTINGS = ("format", "id", "pages", "order", "measured_rtt_ms", "busy", "delaynet_ms", "rtt_ms",
-                "rtts_assumed", "shared_servers", "live_left_out")
-"""What an experiment's file holds besides its settings: its cells, which are compared as such, measurements, and what
-`layout` says in one line."""
+NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers", "live_left_out")
+"""What an experiment's file holds besides its settings, and what `layout` says in one line."""
+NOT_SETTINGS = (*NOT_SHOWN, "measured_rtt_ms", "delaynet_ms", "rtt_ms", "rtts_assumed")
+"""Its cells, too, which are compared as such, and measurements."""
 OF_LOADS = ("chrome", "chromedriver", "selenium")
 """Versions that stand with each load, since Chrome may be updated between two."""
 NOT_KNOWN = "-"

@@ -46,7 +46,7 @@ from harness.system.ticker import Ticks
 
 PAGE_PROCESS = "(renderer)"
 """How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
-NOT_CHROMES = ("attempt", "why_not_kinds", "early_data", "cookies", "answers", "timekeeping", "best_match", "missing")
+NOT_CHROMES = ("attempt", "why_not_kinds", "early_data", "cookies", "answers", "timekeeping")
 """What of a record is not for Chrome's side to say, besides what is known here of each load."""
 TICKETS = 2
 """So many tickets Chrome keeps for a host, each for one connection."""

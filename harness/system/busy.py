@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from harness.errors import printable
 from harness.system.contained import machines_proc, started_as
@@ -17,8 +18,11 @@ LOOK_S = 1.0
 PAUSE_S = 1.0
 
 
-Used = tuple[str, float]
-"""What a process had used at one moment: its name, and its processor time in ms."""
+class Used(NamedTuple):
+    """What a process had used at one moment: its name, and its processor time in ms."""
+
+    name: str
+    cpu_ms: float
 
 
 def busy_with(look_s: float = LOOK_S) -> list[str]:
@@ -37,9 +41,9 @@ def busy_with(look_s: float = LOOK_S) -> list[str]:
 
 def busiest(before: Mapping[int, Used], after: Mapping[int, Used], spent_ms: float) -> list[str]:
     """Return the processes that used over BUSY_SHARE of a core in `spent_ms`, in words, the busiest first."""
-    shares = {pid: (cpu_ms - before[pid][1]) / spent_ms for pid, (_, cpu_ms) in after.items() if pid in before}
+    shares = {pid: (used.cpu_ms - before[pid].cpu_ms) / spent_ms for pid, used in after.items() if pid in before}
     found = sorted(((share, pid) for pid, share in shares.items() if share > BUSY_SHARE), reverse=True)
-    return [f"{printable(after[pid][0])} (pid {pid}) uses {share:.0%} of a core" for share, pid in found]
+    return [f"{printable(after[pid].name)} (pid {pid}) uses {share:.0%} of a core" for share, pid in found]
 
 
 def processor_times() -> dict[int, Used]:
@@ -51,7 +55,7 @@ def processor_times() -> dict[int, Used]:
         except OSError:
             continue                # it has ended
         fields = tail.split()
-        times[int(entry.name)] = head.partition("(")[2], (int(fields[11]) + int(fields[12])) * MS_PER_TICK
+        times[int(entry.name)] = Used(head.partition("(")[2], (int(fields[11]) + int(fields[12])) * MS_PER_TICK)
     return times
 
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
 from harness.analysis.cell import TFO_NAMES
-from harness.analysis.setups import NOT_KNOWN, OF_LOADS, in_words, one_of, spread
+from harness.analysis.setups import NOT_KNOWN, NOT_SHOWN, OF_LOADS, in_words, one_of, spread
 from harness.files.load_parts import Environment
 from harness.files.load_record import LoadRecord
 from harness.files.results import Results
 from harness.show.section import Section, columns, plain_table
 
-NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers", "live_left_out")
 OF_NAMES = "Settings have the names of experiment-<delaynet>.json; ./tfo.py --help says what each option does."
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
 TCP_FASTOPEN = "net.ipv4.tcp_fastopen"
