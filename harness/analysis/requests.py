@@ -3,13 +3,10 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import lru_cache
-from typing import Any
 
 from harness.files.exchange import UNFINISHED, Exchange
-from harness.files.har import NO_ENTRY, from_har
-from harness.files.load_har import read_har
+from harness.files.load_har import har_file, read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
 from harness.system.untrusted import UnreadableFileError
@@ -71,21 +68,12 @@ def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
 
 def _of_har(load: LoadResult) -> Sequence[ShownRequest]:
     try:
-        log = read_har(load)
-        origin = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
-        exchanges = [(place, _exchange(entry)) for place, entry in enumerate(log["entries"])]
-        return [ShownRequest(found.request.url, start_ms, start_ms + found.length_ms, found, place)
-                for place, found in exchanges if found and found.started and found.error != UNFINISHED
-                for start_ms in [(found.started - origin).total_seconds() * 1000]]
-    except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, OverflowError):
+        log = read_har(har_file(load))
+    except UnreadableFileError:
         return ()
-
-
-def _exchange(entry: dict[str, Any]) -> Exchange | None:
-    try:
-        return from_har(entry)
-    except NO_ENTRY:
-        return None
+    return [ShownRequest(found.request.url, start_ms, start_ms + found.length_ms, found, place)
+            for place, found in enumerate(log.exchanges) if found.started and found.error != UNFINISHED
+            for start_ms in [(found.started - log.began).total_seconds() * 1000]]
 
 
 def _of_log(load: LoadResult) -> Sequence[ShownRequest]:

@@ -10,7 +10,7 @@ from harness.analysis.answers import doubtful_urls
 from harness.analysis.cell import Cell, plt_ms
 from harness.analysis.explanation import Explanation, explain
 from harness.analysis.requests import ShownRequest, requests_of
-from harness.files.load_har import read_har
+from harness.files.load_har import har_file, read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
 from harness.system.untrusted import MissingFileError, UnreadableFileError
@@ -69,7 +69,7 @@ def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
         for load in cell.loads:
             yield from _problem(read_log, load.log)
             if load.record and explain(load, cell.rtt_ms) is None:
-                yield from _problem(read_har, load)
+                yield from _problem(read_har, har_file(load))
 
 
 def _problem(read: Callable[[Any], object], what: object) -> Iterator[str]:

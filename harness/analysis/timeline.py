@@ -9,15 +9,14 @@ Of the connection only what this request waited for counts: nothing when it stoo
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
-from harness.files.exchange import UNFINISHED, is_over_http2
-from harness.files.load_har import read_har
+from harness.files.exchange import UNFINISHED, Exchange, Phases, Request
+from harness.files.har import request_head_bytes
+from harness.files.load_har import LoadLog, har_file, read_har
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
@@ -125,27 +124,21 @@ def read_timeline(load: LoadResult) -> Timeline | None:
     if load.plt_ms is None or load.record is None:
         return None
     try:
-        return make_timeline(read_har(load), load.record, load.plt_ms,
-                             initiators_of(load.record, read_warm_up(load.log.parent.parent, load.page)))
-    except (UnreadableFileError, ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
+        log = read_har(har_file(load))
+    except UnreadableFileError:
         return None     # no HAR beside a log of 2013, or one that was cut off: there is nothing to explain it with
+    return make_timeline(log, load.record, load.plt_ms,
+                         initiators_of(load.record, read_warm_up(load.log.parent.parent, load.page)))
 
 
-def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float,
-                  initiators: Sequence[Initiator] = ()) -> Timeline:
-    """Return the timeline of a HAR's `log`, the load's `record` and what Chrome says of its requests.
-
-    Raises KeyError or ValueError when it is no HAR.
-    """
-    origin = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
+def make_timeline(log: LoadLog, record: LoadRecord, plt_ms: float, initiators: Sequence[Initiator] = ()) -> Timeline:
+    """Return the timeline of a load's `log` and `record`, and what Chrome says of its requests."""
     connections = {str(connection.id): (connection.start_ms, connection.start_ms + connection.connect_ms)
                    for connection in record.connections or () if connection.connect_ms is not None}
-    places = [place for place, entry in enumerate(log["entries"]) if entry.get("_error") != UNFINISHED]
-    entries = [log["entries"][place] for place in places]
-    starts = [(datetime.fromisoformat(entry["startedDateTime"]) - origin).total_seconds() * 1000 for entry in entries]
-    makers = _makers(entries, starts)
-    requests = [replace(_request(entry, start, connections, makers), entry=place)
-                for place, entry, start in zip(places, entries, starts, strict=True)]
+    ended = [(place, exchange, ((exchange.started or log.began) - log.began).total_seconds() * 1000)
+             for place, exchange in enumerate(log.exchanges) if exchange.error != UNFINISHED]
+    makers = _makers(ended)
+    requests = [_request(place, exchange, start, connections, makers) for place, exchange, start in ended]
     if record.network == "loopback" and not record.tfo:
         requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
     requests = _with_initiators(requests, initiators)
@@ -193,50 +186,46 @@ def _without(tasks: Sequence[tuple[float, float]], waited: TimedRequest) -> list
     return [(start, end) for start, end in parts if start < end]
 
 
-def _makers(entries: Sequence[dict[str, Any]], starts: Sequence[float]) -> dict[str, tuple[int, float]]:
-    """Return for each connection which entry was the first sent on it (as id()), and when it was sent."""
+def _makers(ended: Sequence[tuple[int, Exchange, float]]) -> dict[str, tuple[int, float]]:
+    """Return for each connection the place of the exchange that was the first sent on it, and when it was sent.
+
+    `ended` are exchanges, each with its place in the HAR before it, and its start behind it, in ms.
+    """
     makers: dict[str, tuple[int, float]] = {}
-    for entry, start in zip(entries, starts, strict=True):
-        connection, sent = str(entry.get("connection", "")), start + _before_sending(entry["timings"])
+    for place, exchange, start in ended:
+        connection, sent = exchange.connection, start + exchange.phases.until_asked
         if connection and (connection not in makers or sent < makers[connection][1]):
-            makers[connection] = id(entry), sent
+            makers[connection] = place, sent
     return makers
 
 
-def _before_sending(timings: dict[str, float]) -> float:
-    return sum(max(0.0, float(timings[name])) for name in ("blocked", "dns", "connect"))
-
-
-def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[float, float]],
+def _request(place: int, exchange: Exchange, start: float, connections: dict[str, tuple[float, float]],
              makers: dict[str, tuple[int, float]]) -> TimedRequest:
-    """Return a HAR's entry as a request of a timeline, from `start` on, in ms.
+    """Return the exchange at a `place` in the HAR as a request of a timeline, from `start` on, in ms.
 
     `connections` say when each connection's TCP handshake began and ended, `makers` what `_makers` found.
     """
-    timings, asked, answer = entry["timings"], entry["request"], entry["response"]
-    connection = str(entry.get("connection", ""))
-    sent = start + _before_sending(timings)
-    head = sent + max(0.0, timings["send"]) + max(0.0, timings["wait"])
-    maker, ready = makers.get(connection, (id(entry), sent))
-    dns_ms = max(0.0, float(timings["dns"]))
-    plain = str(asked["url"]).startswith("http:")
-    first = maker == id(entry)
+    phases, asked, answer, connection = exchange.phases, exchange.request, exchange.answer, exchange.connection
+    sent = start + phases.until_asked
+    maker, ready = makers.get(connection, (place, sent))
+    dns_ms = max(0.0, phases.dns)
+    plain = asked.url.startswith("http:")
+    first = maker == place
     connect = tls = None
-    if first or is_over_http2(str(asked.get("httpVersion"))):
-        connect, tls = _handshakes(timings, connections.get(connection), start, min(sent, ready), plain=plain)
+    if first or exchange.over_http2:
+        connect, tls = _handshakes(phases, connections.get(connection), start, min(sent, ready), plain=plain)
     dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
-    headers = _headers(entry)
     return TimedRequest(
-        order=0, url=str(asked["url"]), kind=kind_of(entry), referer=headers.get("referer", ""),
-        redirect_to=str(answer.get("redirectURL") or ""), connection=connection, first=first,
+        order=0, entry=place, url=asked.url, kind=kind_of(exchange), referer=asked.header("referer"),
+        redirect_to=answer.redirect_url, connection=connection, first=first,
         shared=not first and connect is not None, start=start,
-        dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
-        end=head + max(0.0, timings["receive"]), of_worker=headers.get("sec-fetch-dest") in OF_WORKERS,
-        syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
-        status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
-        body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
-        synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""),
-        unread=is_unread(headers, str(asked.get("method", "GET"))))
+        dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent,
+        head=start + phases.until_head, end=start + phases.total,
+        of_worker=asked.header("sec-fetch-dest") in OF_WORKERS,
+        syn_bytes=request_head_bytes(exchange) + asked.body_bytes if plain else None,
+        status=answer.status, mime_type=answer.mime_type, body_bytes=max(0, answer.body_bytes),
+        tcp_ms=_tcp_ms(connections.get(connection)), synchronous=exchange.synchronous, address=exchange.address,
+        unread=is_unread(asked))
 
 
 def _with_held_handshake(request: TimedRequest, connections: dict[str, tuple[float, float]],
@@ -263,34 +252,34 @@ def _tcp_ms(connection: tuple[float, float] | None) -> float:
     return connection[1] - connection[0] if connection and connection[0] >= 0 else 0.0
 
 
-def _handshakes(timings: dict[str, float], connection: tuple[float, float] | None, start: float, ready: float,
+def _handshakes(phases: Phases, connection: tuple[float, float] | None, start: float, ready: float,
                 *, plain: bool) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
     """Return the spans of the TCP and the TLS handshake that a request sent at `ready` or later waited for."""
-    if ready <= start or (connection is None and timings["connect"] < 0):
+    if ready <= start or (connection is None and phases.connect < 0):
         return None, None               # the connection stood before the request was made
     if connection is None:
-        connection = ready - timings["connect"], ready - max(0.0, timings["ssl"])
+        connection = ready - phases.connect, ready - max(0.0, phases.ssl)
     begin, connected = (min(max(at, start), ready) for at in connection)
     if connected <= start:
         return (None, None) if plain else ((start, start), (start, ready))
     return (begin, connected), ((connected, ready) if not plain and ready > connected else None)
 
 
-def kind_of(entry: Mapping[str, Any]) -> str:
-    """Return what the request of a HAR's entry was for, from what Chrome says with it and from its answer's type.
+def kind_of(exchange: Exchange) -> str:
+    """Return what an exchange was for, from what Chrome says with the request and from the answer's type.
 
     Chrome says it with Accept, of what it loads itself, and over https with Sec-Fetch-Dest (Fetch Metadata). A script
     may say any Accept with what it fetches: text/html for a part of a page (jQuery's load(), Turbo).
     """
-    headers, mime_type = _headers(entry), str(entry["response"]["content"]["mimeType"])
-    is_fetched = headers.get("sec-fetch-dest") == FETCHED and not (
-        headers.get("sec-fetch-mode") in PASSED_ON and headers.get("accept", "*/*") != "*/*")
-    if is_fetched or OF_SCRIPTS in headers:
+    asked = exchange.request
+    accept, dest = asked.header("accept"), asked.header("sec-fetch-dest")
+    is_passed_on = asked.header("sec-fetch-mode") in PASSED_ON and accept not in ("", "*/*")
+    if (dest == FETCHED and not is_passed_on) or asked.header(OF_SCRIPTS):
         return DATA         # whatever its type and its Accept are: no load event waits for what a script reads
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
-        if headers.get("accept", "").startswith(prefix):
+        if accept.startswith(prefix):
             return kind
-    return kind_of_type(mime_type) or _kind_of_any_type(entry, headers)
+    return kind_of_type(exchange.answer.mime_type) or _kind_of_any_type(exchange)
 
 
 def kind_of_type(mime_type: str) -> str:
@@ -302,30 +291,26 @@ def kind_of_type(mime_type: str) -> str:
     return MEDIA if mime_type.startswith(("audio/", "video/")) else ""
 
 
-def _kind_of_any_type(entry: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+def _kind_of_any_type(exchange: Exchange) -> str:
     """Return what a request was for whose answer's type does not say it: scripts and fonts are taken whatever it is.
 
     JSONP often is text/html, a font application/octet-stream, a 404 anything. Over http a script shows where it is of
     another origin: what scripts themselves fetch from there (XMLHttpRequest, fetch) says for whom it is (Origin, RFC
     6454), a part of a film has a Range. A font shows by its name.
     """
-    if dest := headers.get("sec-fetch-dest"):
+    asked = exchange.request
+    if dest := asked.header("sec-fetch-dest"):
         return {"script": SCRIPT, "font": FONT}.get(dest, DATA)
-    asked = entry["request"]
-    if asked.get("method", "GET") != "GET" or headers.get("accept") != "*/*":
+    if asked.method != "GET" or asked.header("accept") != "*/*":
         return DATA
-    url, by = urlsplit(str(asked["url"])), urlsplit(str(entry.get("_initiator") or headers.get("referer", "")))
+    url, by = urlsplit(asked.url), urlsplit(exchange.initiator or asked.header("referer"))
     if url.path.lower().endswith(FONT_NAMES):
         return FONT
     is_of_another_origin = by[:2] not in (("", ""), url[:2])
-    return SCRIPT if is_of_another_origin and not FETCHED_WITH & headers.keys() else DATA
+    return SCRIPT if is_of_another_origin and not any(map(asked.header, FETCHED_WITH)) else DATA
 
 
-def _headers(entry: Mapping[str, Any]) -> dict[str, str]:
-    return {str(pair["name"]).lower(): str(pair["value"]) for pair in entry["request"]["headers"]}
-
-
-def is_unread(headers: Mapping[str, str], method: str) -> bool:
+def is_unread(asked: Request) -> bool:
     """Tell whether nothing on the page gets to know a request's answer: navigator.sendBeacon(), <a ping>, prefetch.
 
     Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
@@ -333,5 +318,6 @@ def is_unread(headers: Mapping[str, str], method: str) -> bool:
     fetch() whose answer is not read, but heard of, as by scripts that look for a blocker of advertisements. Chrome says
     of what is fetched ahead that it is (Sec-Purpose), over http of nothing else.
     """
-    return headers.get("sec-purpose", "").startswith("prefetch") or (
-        method == "POST" and (headers.get("sec-fetch-dest"), headers.get("sec-fetch-mode")) == (FETCHED, "no-cors"))
+    return asked.header("sec-purpose").startswith("prefetch") or (
+        asked.method == "POST" and asked.header("sec-fetch-dest") == FETCHED
+        and asked.header("sec-fetch-mode") == "no-cors")

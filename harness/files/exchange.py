@@ -13,7 +13,7 @@ from enum import Enum
 
 import msgspec
 
-from harness.files.headers import Headers, header_in
+from harness.files.headers import Headers, header_in, length_in
 from harness.files.urls import is_asked_by_browser, split_url
 
 UNKNOWN = -1
@@ -80,6 +80,12 @@ class Request(msgspec.Struct, frozen=True):
     def header(self, wanted: str) -> str:
         """Return the value of a header, "" without it."""
         return header_in(self.headers, wanted)
+
+    @property
+    def body_bytes(self) -> int:
+        """The size of its body: Chrome's net-log has no bodies, but their Content-Length."""
+        length = length_in(self.headers)
+        return len(self.body) if length is None else length
 
 
 class Body(msgspec.Struct, frozen=True):
@@ -210,6 +216,11 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     def length_ms(self) -> float:
         """From the start to the end."""
         return self.phases.total if self.time_ms is None else self.time_ms
+
+    @property
+    def over_http2(self) -> bool:
+        """Whether the request went over HTTP/2 or HTTP/3. (An answer from the cache says how it came there.)"""
+        return self.answer.http2 and not self.from_cache
 
     @property
     def failed(self) -> bool:

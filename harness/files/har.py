@@ -10,6 +10,7 @@ and show what they find in `connection` as the server's port (front_end/models/h
 """
 
 import base64
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -35,7 +36,7 @@ from harness.files.exchange import (
     fate_of,
 )
 from harness.files.har_form import OwnEntry, Posted, handshake_ms, pairs_of, time_ms
-from harness.files.headers import Headers, length_in
+from harness.files.headers import Headers
 from harness.files.moments import EPOCH, moment_of
 
 PAGE = "page_1"
@@ -112,18 +113,24 @@ def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
 
 def _request(exchange: Exchange) -> dict[str, Any]:
     request = exchange.request
-    length = length_in(request.headers)
-    http2 = exchange.answer.http2 and not exchange.from_cache
-    line = f"{request.method} {_target(request.url)} HTTP/1.1" if request.headers and not http2 else ""
     found: dict[str, Any] = {
-        "method": request.method, "url": request.url, "httpVersion": exchange.answer.protocol if http2 else "HTTP/1.1",
+        "method": request.method, "url": request.url,
+        "httpVersion": exchange.answer.protocol if exchange.over_http2 else "HTTP/1.1",
         "cookies": [], "headers": _pairs(request.headers),
         "queryString": [{"name": name, "value": value} for name, value in _query(request.url)],
-        "headersSize": _size(line, request.headers), "bodySize": len(request.body) if length is None else length}
+        "headersSize": request_head_bytes(exchange), "bodySize": request.body_bytes}
     if request.body or request.sha256:
         found["postData"] = {"mimeType": request.header("content-type"), **_text(request.body)}
         found["postData"] |= {"_sha256": request.sha256} if request.sha256 else {}
     return found
+
+
+def request_head_bytes(exchange: Exchange) -> int:
+    """Return the size of a request's head over HTTP/1; UNKNOWN over HTTP/2, and of what was never sent."""
+    request = exchange.request
+    if exchange.over_http2 or not request.headers:
+        return UNKNOWN
+    return _size(f"{request.method} {_target(request.url)} HTTP/1.1", request.headers)
 
 
 def _response(exchange: Exchange) -> dict[str, Any]:
@@ -194,8 +201,8 @@ def from_har(found: Any, page: str = "") -> Exchange:
         initiator=entry.initiator, synchronous=entry.synchronous, note=entry.comment)
 
 
-NO_ENTRY = (ValueError, TypeError, KeyError, AttributeError, OverflowError)
-"""What from_har raises for nonsense."""
+NO_ENTRY = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
+"""What the readers here raise for nonsense."""
 
 
 def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", problems: list[str] | None = None
@@ -209,12 +216,41 @@ def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", proble
                 problems.append(f"{where}:1: entry {number} is none ({type(error).__name__}: {error}); left out")
 
 
-def har_log(url: str, entries: list[dict[str, Any]], *, started: datetime | None = None, comment: str = "",
-            on_content_load_ms: float = UNKNOWN, on_load_ms: float = UNKNOWN, browser: str = "") -> dict[str, Any]:
+class PageTimes(msgspec.Struct, frozen=True):
+    """When a HAR's page `started`, None where it does not say so, and its events, in ms after that; UNKNOWN: none."""
+
+    started: datetime | None = None
+    on_content_load_ms: float = UNKNOWN
+    on_load_ms: float = UNKNOWN
+
+    @property
+    def load_event_s(self) -> float:
+        """When the load event was, in s since the epoch; infinity where nobody knows."""
+        known = self.started is not None and self.on_load_ms >= 0
+        return self.started.timestamp() + self.on_load_ms / 1000 if self.started and known else math.inf
+
+    def to_har(self, url: str, name: str = PAGE) -> dict[str, Any]:
+        """Return the page of a HAR, ready for json.dump."""
+        return {"startedDateTime": _date(self.started), "id": name, "title": url,
+                "pageTimings": {"onContentLoad": self.on_content_load_ms, "onLoad": self.on_load_ms}}
+
+
+def page_times(log: Mapping[str, Any]) -> PageTimes:
+    """Return the times of the page of a HAR's `log`, as far as it has them."""
+    try:
+        page = log["pages"][0]
+        events = page.get("pageTimings") or {}
+        return PageTimes(moment_of(page["startedDateTime"]), *(
+            UNKNOWN if (ms := time_ms(events.get(name))) is None else ms for name in ("onContentLoad", "onLoad")))
+    except NO_ENTRY:
+        return PageTimes()
+
+
+def har_log(url: str, entries: list[dict[str, Any]], times: PageTimes | None = None, *, comment: str = "",
+            browser: str = "") -> dict[str, Any]:
     """Return a HAR of one page whose `entries` are HAR's, ready for json.dump."""
-    page = {"startedDateTime": _date(started), "id": PAGE, "title": url,
-            "pageTimings": {"onContentLoad": on_content_load_ms, "onLoad": on_load_ms}}
-    log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
+    log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "entries": entries,
+                           "pages": [(times or PageTimes()).to_har(url)]}
     log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}
     return {"log": log | ({"comment": comment} if comment else {})}
 

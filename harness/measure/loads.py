@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from harness.analysis.initiators import read_warm_up
 from harness.files import load_mark
-from harness.files.load_har import read_har_log
+from harness.files.load_har import LoadLog, read_har
 from harness.files.load_mark import mark_load
 from harness.files.load_parts import Counters
 from harness.files.load_record import LoadRecord
@@ -48,7 +47,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
         lab=lab, load=load, report=report, requests=_logged(lab, load, before.at_s, before.logs),
-        har=_har_log(directory / f"{load.page.name}.har"),
+        har=_har(directory / f"{load.page.name}.har"),
         grown={what: fastopen.difference(counts, before.counts[what]) for what, counts in after.items()},
         began_s=before.at_s, ticks=ticks, arrivals=arrivals,
         warm_up=read_warm_up(lab.client_dir, load.page.name) if load.run else None,
@@ -106,9 +105,9 @@ def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, in
             for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
 
 
-def _har_log(har: Path) -> dict[str, Any]:
-    """Return the log of a load's HAR; {} if there is none, or it is none."""
+def _har(har: Path) -> LoadLog | None:
+    """Return what a load's HAR says; None if there is none, or it is none."""
     try:
-        return read_har_log(har)
+        return read_har(har)
     except UnreadableFileError:
-        return {}
+        return None

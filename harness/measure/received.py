@@ -7,35 +7,36 @@ What got no answer of such a size, since the page took it back half way, is one 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
-from typing import Any
-from urllib.parse import urlsplit
 
 from harness.analysis.timeline import kind_of
-from harness.files.exchange import BLOCKED_BY, UNFINISHED, UNKNOWN
+from harness.files.exchange import BLOCKED_BY, UNFINISHED, UNKNOWN, Exchange, Fate, Place, Request, place_of
 from harness.files.load_event import LoadEvent
+from harness.files.load_har import LoadLog
 from harness.files.load_parts import JUDGED, AnswerKind, ReceivedAnswer, ReceivedAnswers
+from harness.files.moments import EPOCH
 from harness.files.server_log import FoundAs, ServerRequest
 
 OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
 """What a WebSocket is answered that was recorded, and one that was not."""
 CLOCK_S = 0.005
 """So far the clocks of Chrome's side and of the servers may be apart."""
-Key = tuple[str, str, str, str]
+Key = tuple[Place, str]
+"""Where a request goes, and its method."""
 
 
-def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
-                     load_event: LoadEvent | None, requests: Iterable[ServerRequest],
+def received_answers(log: LoadLog, load_event: LoadEvent | None, requests: Iterable[ServerRequest],
                      critical: Collection[int] | None, *, silent: Collection[tuple[str, str]] = ()
                      ) -> ReceivedAnswers:
-    """Return what each request of a HAR's `entries` got in the load that began at `began`.
+    """Return what each request of a load got.
 
-    Without a `load_event` (in ms from then) all requests count. `critical` are the places in `entries` of those on the
-    critical path, None when that is not known: their URLs would not do, since all of a page's GraphQL queries have one.
-    `silent` are the schemes and hosts that did not answer when the page was recorded.
+    Without a `load_event` (in ms from the load's begin) all requests count. `critical` are the places in the `log` of
+    those on the critical path, None when that is not known: their URLs would not do, since all of a page's GraphQL
+    queries have one. `silent` are the schemes and hosts that did not answer when the page was recorded.
     """
+    began = log.began
     served: dict[Key, list[ServerRequest]] = defaultdict(list)
     sent: dict[Key, str] = {}
     refused = []
@@ -45,21 +46,19 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
             if request.status == HTTPStatus.NOT_IMPLEMENTED and is_of_the_shown:
                 refused.append(_refused(request, began, load_event))
         elif request.found != FoundAs.SILENT:
-            key = request.scheme, request.host, request.method, request.path
+            key = Place(request.scheme, request.host, request.path), request.method
             if is_of_the_shown:
                 served[key].append(request)
             sent[key] = "" if request.found == FoundAs.MISSING else request.answer
     each, from_cache = [], []
-    in_order = sorted(enumerate(entries), key=lambda numbered: _sent_ms(numbered[1]))
+    in_order = sorted(enumerate(log.exchanges), key=lambda numbered: _sent_ms(numbered[1]))
     answered = _answered(in_order, served)
-    for place, entry in in_order:
-        late = bool(entry.get("_afterLoad"))
-        if entry.get("_fromCache"):
-            from_cache += [] if late else [sent.get(_key(entry["request"]), "")]
+    for number, exchange in in_order:
+        if exchange.from_cache:
+            from_cache += [] if exchange.fate is Fate.AFTER_LOAD else [sent.get(_key(exchange.request), "")]
             continue
-        answer = answered.get(place)
-        is_critical = None if critical is None else place in critical
-        each.append(_answer(entry, answer, silent, critical=is_critical, late=late))
+        is_critical = None if critical is None else number in critical
+        each.append(_answer(exchange, answered.get(number), silent, critical=is_critical))
     each += refused
     counted = [answer for answer in each if answer.is_one_of(JUDGED)]
     counts = Counter(answer.kind for answer in counted if not answer.expected)
@@ -68,44 +67,41 @@ def received_answers(entries: Sequence[dict[str, Any]], began: datetime,
                            failed_as_recorded=sum(answer.expected for answer in counted))
 
 
-def _answered(entries: Iterable[tuple[int, dict[str, Any]]], served: Mapping[Key, list[ServerRequest]]
+def _answered(exchanges: Iterable[tuple[int, Exchange]], served: Mapping[Key, list[ServerRequest]]
               ) -> dict[int, ServerRequest]:
-    """Return what the servers logged of `entries`, by their numbers: first of those whose status and size tell it."""
-    asked = [(place, _key(entry["request"]), (entry["response"]["status"], entry["response"].get("bodySize", UNKNOWN)))
-             for place, entry in entries if not (entry.get("_fromCache") or _never_sent(entry))]
+    """Return what the servers logged of exchanges, by their numbers: first of those whose status and size tell it."""
+    asked = [(number, _key(exchange.request), (exchange.answer.status, exchange.answer.body_bytes))
+             for number, exchange in exchanges if not (exchange.from_cache or _never_sent(exchange))]
     found: dict[int, ServerRequest] = {}
     for exactly in (True, False):
-        for place, key, came in asked:
-            left = [] if place in found else served.get(key, [])
-            match = next((number for number, request in enumerate(left)
+        for number, key, came in asked:
+            left = [] if number in found else served.get(key, [])
+            match = next((place for place, request in enumerate(left)
                           if not exactly or (request.status, request.bytes) == came), None)
             if match is not None:
-                found[place] = left.pop(match)
+                found[number] = left.pop(match)
     return found
 
 
-def _answer(entry: dict[str, Any], served: ServerRequest | None, silent: Collection[tuple[str, str]], *,
-            critical: bool | None, late: bool) -> ReceivedAnswer:
-    asked, got, error = entry["request"], entry["response"], str(entry.get("_error", ""))
+def _answer(exchange: Exchange, served: ServerRequest | None, silent: Collection[tuple[str, str]], *,
+            critical: bool | None) -> ReceivedAnswer:
+    got, error = exchange.answer, exchange.error
     kind: AnswerKind = "exact"
     if served is not None and served.found == FoundAs.MISSING:
         kind = "missing"
     elif served is not None and served.stand_in:
         kind = "stand-in"
-    if (not got["status"] or error not in ("", UNFINISHED)) and (kind == "exact" or not error.startswith(BLOCKED_BY)):
+    if (not got.status or error not in ("", UNFINISHED)) and (kind == "exact" or not error.startswith(BLOCKED_BY)):
         kind = "failed"
-    elif served is None and got["status"] == HTTPStatus.NOT_FOUND:      # the log may have had no room for it
+    elif served is None and got.status == HTTPStatus.NOT_FOUND:      # the log may have had no room for it
         kind = "missing"
-    of_silent = kind == "failed" and _key(asked)[:2] in silent
+    place, _ = _key(exchange.request)
+    of_silent = kind == "failed" and (place.scheme, place.host) in silent
     return ReceivedAnswer(
         expected=of_silent or (served is not None and served.found == FoundAs.UNANSWERED),
-        url=str(asked["url"]), kind=kind, identity=served.answer if served else "", status=max(0, int(got["status"])),
-        bytes=max(0, int(got["content"]["size"])), critical=critical,
-        purpose=kind_of(entry), error=error, late=late, wire_bytes=_known(got.get("bodySize", UNKNOWN)))
-
-
-def _known(size: Any) -> int | None:
-    return None if int(size) == UNKNOWN else max(0, int(size))
+        url=exchange.request.url, kind=kind, identity=served.answer if served else "", status=got.status,
+        bytes=max(0, got.content_bytes), critical=critical, purpose=kind_of(exchange), error=error,
+        late=exchange.fate is Fate.AFTER_LOAD, wire_bytes=None if got.body_bytes == UNKNOWN else got.body_bytes)
 
 
 def _refused(request: ServerRequest, began: datetime, load_event: LoadEvent | None) -> ReceivedAnswer:
@@ -116,17 +112,17 @@ def _refused(request: ServerRequest, began: datetime, load_event: LoadEvent | No
                           purpose="websocket", late=late)
 
 
-def _never_sent(entry: dict[str, Any]) -> bool:
+def _never_sent(exchange: Exchange) -> bool:
     """Tell whether it failed before it had a connection: no server can have seen it."""
-    return bool(entry.get("_error")) and not entry.get("connection")
+    return bool(exchange.error) and not exchange.connection
 
 
-def _sent_ms(entry: dict[str, Any]) -> float:
-    before_ms = sum(max(0.0, float(entry["timings"][part])) for part in ("blocked", "dns", "connect"))
-    return datetime.fromisoformat(entry["startedDateTime"]).timestamp() * 1000 + before_ms
+def _sent_ms(exchange: Exchange) -> float:
+    return (exchange.started or EPOCH).timestamp() * 1000 + exchange.phases.until_asked
 
 
-def _key(asked: dict[str, Any]) -> Key:
-    parts = urlsplit(str(asked["url"]))
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query or str(asked["url"]).endswith("?") else "")
-    return parts.scheme, parts.hostname or "", str(asked["method"]), target
+def _key(asked: Request) -> Key:
+    try:
+        return place_of(asked.url), asked.method
+    except ValueError:
+        return Place("", "", asked.url), asked.method       # no server has it

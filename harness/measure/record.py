@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +13,7 @@ from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.initiators import initiators_of
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
+from harness.files.load_har import LoadLog
 from harness.files.load_parts import (
     CookieCounts,
     EarlyCounts,
@@ -245,20 +245,15 @@ def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | N
 
 def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> ReceivedAnswers | None:
     """Return what the requests of the load got; None for a load without a HAR. `path` is its critical path."""
-    lab, log, requests = evidence.lab, evidence.har, evidence.requests
-    try:
-        began = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
-        critical = frozenset(step.entry for step in path) if record.plt_ms else None
-        answers = received_answers(log["entries"], began, record.load_event, requests, critical,
-                                   silent=lab.web.page_set.recording.silent.get(record.page, ()))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
-        return None     # as harness.analysis.timeline.read_timeline
+    lab = evidence.lab
+    if evidence.har is None:
+        return None
+    critical = frozenset(step.entry for step in path) if record.plt_ms else None
+    answers = received_answers(evidence.har, record.load_event, evidence.requests, critical,
+                               silent=lab.web.page_set.recording.silent.get(record.page, ()))
     return replace(answers, coverage=coverage(answers, lab.recorded.get(record.page, RecordedPage({}))))
 
 
-def timeline_of(log: dict[str, Any], record: LoadRecord, warm_up: LoadRecord | None = None) -> Timeline | None:
-    """Return the timeline of a load by the `log` of its HAR and the page's `warm_up`; None when it is not known."""
-    try:
-        return make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, OverflowError):
-        return None     # as harness.analysis.timeline.read_timeline
+def timeline_of(log: LoadLog | None, record: LoadRecord, warm_up: LoadRecord | None = None) -> Timeline | None:
+    """Return the timeline of a load by its HAR and the page's `warm_up`; None when it is not known."""
+    return make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up)) if log else None

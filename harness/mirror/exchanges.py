@@ -8,15 +8,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from harness.errors import InputError
 from harness.files.exchange import Exchange, Place, place_of
 from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import NO_ENTRY, exchanges_of
+from harness.files.har import NO_ENTRY, exchanges_of, page_times
 from harness.files.host_names import is_host_name
-from harness.files.moments import moment_of
 from harness.mirror.alike import is_never_empty
 from harness.mirror.paths import hosts, list_files
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -50,7 +48,7 @@ def read_page(har: Path, problems: list[str]) -> PageExchanges | None:
         return None
     page = har.name.removesuffix(".har")
     exchanges = exchanges_of(entries, page, str(har), problems)
-    return PageExchanges(page, [*_replayed(har, exchanges, problems)], _load_event_s(log))
+    return PageExchanges(page, [*_replayed(har, exchanges, problems)], page_times(log).load_event_s)
 
 
 def _replayed(har: Path, exchanges: Iterable[Exchange], problems: list[str]) -> Iterator[Exchange]:
@@ -94,15 +92,6 @@ def page_logs(fetchlog: Path) -> list[Path]:
 def har_of(log: Path) -> Path:
     """Return where the HAR of a page lies: beside its text log."""
     return log.with_name(f"{log.name}.har")
-
-
-def _load_event_s(log: Any) -> float:
-    try:
-        page = log["pages"][0]
-        began, after_ms = moment_of(page["startedDateTime"]), float(page["pageTimings"]["onLoad"])
-    except (*NO_ENTRY, IndexError):
-        return math.inf
-    return began.timestamp() + after_ms / 1000 if began is not None and after_ms >= 0 else math.inf
 
 
 def files_of(mirror: Path) -> dict[str, frozenset[str]]:

@@ -7,7 +7,7 @@ there is no `text`.
 from typing import Any
 
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Request, fate_of
-from harness.files.har import har_log, moment_at, to_har
+from harness.files.har import PageTimes, har_log, moment_at, to_har
 from harness.files.headers import header_in
 from harness.files.load_event import LoadEvent
 from harness.netlog.load import NetLog, error_of, of_load
@@ -24,10 +24,9 @@ def har(netlog: NetLog, url: str, start_tick: float, *, end_tick: float | None =
     load. `clock_shift_ms` is what Chrome's wall clock was ahead of the true one; dates in the HAR are true ones.
     """
     found = exchanges(netlog, start_tick, end_tick, load_event, clock_shift_ms=clock_shift_ms)
-    return har_log(url, [*map(to_har, found)], started=moment_at(netlog.unix_ms(start_tick) - clock_shift_ms),
-                   on_content_load_ms=UNKNOWN if on_content_load_ms is None else on_content_load_ms,
-                   on_load_ms=UNKNOWN if on_load_ms is None else on_load_ms,
-                   browser=netlog.browser_version, comment=comment)
+    times = PageTimes(moment_at(netlog.unix_ms(start_tick) - clock_shift_ms),
+                      *(UNKNOWN if ms is None else ms for ms in (on_content_load_ms, on_load_ms)))
+    return har_log(url, [*map(to_har, found)], times, browser=netlog.browser_version, comment=comment)
 
 
 def exchanges(netlog: NetLog, start_tick: float, end_tick: float | None = None, load_event: LoadEvent | None = None, *,

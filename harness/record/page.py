@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
 from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Phases, fate_of
-from harness.files.har import H2, har_log, moment_at, to_har
+from harness.files.har import H2, PageTimes, har_log, moment_at, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
 from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.text_log import PageLog, Response, format_log
@@ -206,7 +206,7 @@ class PageRecording:
                           if seen.archived is not None and seen.archived.started is not None), default=moment)
             entries = self._as_brought(moment)
         return har_log(self.url, [to_har(exchange) for exchange in (*entries, *self.websockets)],
-                       started=moment, comment=comment, on_content_load_ms=content_load_ms, on_load_ms=load_ms,
+                       PageTimes(moment, content_load_ms, load_ms), comment=comment,
                        browser=self.netlog.browser_version)
 
     def _exchanges(self) -> Iterator[Exchange]:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, kind_of
+from harness.files.har import from_har
 
 SITE, OTHER = "http://page.test", "http://ads.test"
 
@@ -47,4 +48,4 @@ def asked(url: str, mime_type: str, method: str = "GET", by: str = SITE, accept:
     (asked(f"{SITE}/part", "text/html", accept="text/html, */*; q=0.01", X_Requested_With="XMLHttpRequest"), DATA),
 ])
 def test_a_request_is_what_it_was_made_for(entry: dict[str, Any], kind: str) -> None:
-    assert kind_of(entry) == kind
+    assert kind_of(from_har(entry)) == kind

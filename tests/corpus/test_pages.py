@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.files.load_har import read_har_log
+from harness.files.load_har import read_har
 from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser
 from harness.measure.settings import Settings
@@ -73,8 +73,8 @@ def test_the_replay_of_a_page_is_the_page(case: str, tmp_path: Path) -> None:
                    "--ca", tmp_path / "ca.pem", "--timeout", "20")
     files = PageFiles(tmp_path, NAME)
     (page,) = read_pages(files.pages)
-    entries = read_har_log(files.fetchlog / f"{page.name}.har")["entries"]
-    recorded = [entry["request"]["url"] for entry in entries if not entry.get("_fromCache")]
+    asked = read_har(files.fetchlog / f"{page.name}.har").exchanges
+    recorded = [exchange.request.url for exchange in asked if not exchange.from_cache]
     assert differences(recorded, wanted["requests"]) == [], done.stdout
     assert (done.returncode == 0) == wanted["fit"], done.stdout + done.stderr
 

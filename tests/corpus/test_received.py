@@ -10,25 +10,25 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from harness.files.exchange import UNKNOWN, Answer, Exchange, Phases, Request, fate_of
 from harness.files.load_event import LoadEvent
+from harness.files.load_har import LoadLog
 from harness.files.load_parts import ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers
 
 BEGAN = datetime(2026, 11, 22, 1, 0, tzinfo=timezone.utc)
-TIMINGS = {"blocked": 1, "dns": -1, "connect": 20, "ssl": -1, "send": 0, "wait": 20, "receive": 1}
+PHASES = Phases(blocked=1, connect=20, send=0, wait=20, receive=1)
 
 
 def entry(url: str, start_ms: float = 0, *, status: int = 200, method: str = "GET", error: str = "", size: int = 10,
           accept: str = "image/*", connection: str = "7", body: int | None = None, cache: str = "",
-          late: bool = False) -> dict[str, Any]:
-    began = (BEGAN + timedelta(milliseconds=start_ms)).isoformat(timespec="milliseconds")
-    more = {"connection": connection, "_error": error, "_fromCache": cache, "_afterLoad": late}
-    return {"startedDateTime": began, "timings": TIMINGS,
-            "request": {"url": url, "method": method, "headers": [{"name": "Accept", "value": accept}]},
-            "response": {"status": status, "content": {"size": size, "mimeType": "image/gif"},
-                         **({} if body is None else {"bodySize": body})},
-            **{name: value for name, value in more.items() if value}}
+          late: bool = False) -> Exchange:
+    return Exchange(
+        request=Request(method, url, (("Accept", accept),)),
+        answer=Answer(status, mime_type="image/gif", content_bytes=size, body_bytes=UNKNOWN if body is None else body),
+        started=BEGAN + timedelta(milliseconds=start_ms), phases=PHASES, connection=connection, error=error,
+        from_cache=bool(cache), fate=fate_of(url, error, answered=bool(status), late=late))
 
 
 def served(path: str, at_ms: float = 0.0, **more: Any) -> ServerRequest:
@@ -39,7 +39,7 @@ def served(path: str, at_ms: float = 0.0, **more: Any) -> ServerRequest:
 
 def received(case: dict[str, Any]) -> ReceivedAnswers:
     plt_ms, critical = case.get("plt_ms", 1000), case.get("critical", [])
-    return received_answers([entry(**asked) for asked in case["asked"]], BEGAN,
+    return received_answers(LoadLog(BEGAN, tuple(entry(**asked) for asked in case["asked"])),
                             LoadEvent(plt_ms, plt_ms) if plt_ms else None,
                             [served(**request) for request in case["served"]],
                             None if critical is None else frozenset(critical),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.load_har import read_har_log
+from harness.files.load_har import read_har
 from harness.files.load_record import read_load_record
 from harness.files.results import Results, read_results
 from harness.files.text_log import read_log
@@ -149,7 +149,7 @@ def assert_whole(running: Running) -> None:
         for record in cell.rglob("*.json"):
             read_load_record(record)
         for har in cell.rglob("*.har"):
-            read_har_log(har)
+            read_har(har)
         for log in (path for path in cell.rglob("*") if path.is_file() and path.suffix == ".test"):
             assert read_log(log).problems == []
     if running.status >= 0:         # who is killed leaves its temporary file

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from harness.files.har import from_har, request_head_bytes
+from harness.files.load_har import LoadLog, load_log
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import LoadResult, cell_directory, read_results, write_load
@@ -16,6 +18,13 @@ ACCEPT = {"document": "text/html,*/*", "style": "text/css,*/*", "image": "image/
           "data": "*/*"}
 TYPES = {"document": "text/html", "style": "text/css", "image": "image/gif", "script": "text/javascript",
          "data": "application/json"}
+
+
+def fill(entry: dict[str, Any], head_bytes: int) -> None:
+    """Give the request of a HAR's entry a header with which its head is as large as that over HTTP/1."""
+    headers = entry["request"]["headers"]
+    headers.append({"name": "X", "value": ""})
+    headers[-1]["value"] = "x" * max(0, head_bytes - request_head_bytes(from_har(entry)))
 
 
 @dataclass
@@ -46,8 +55,7 @@ class MadeLoad:
             "startedDateTime": (ORIGIN + timedelta(milliseconds=start)).isoformat(timespec="milliseconds"),
             "request": {"method": method, "url": url, "httpVersion": version,
                         "headers": [{"name": "Accept", "value": ACCEPT[kind]},
-                                    *([{"name": "Referer", "value": referer}] if referer else [])],
-                        "headersSize": request_bytes, "bodySize": 0},
+                                    *([{"name": "Referer", "value": referer}] if referer else [])]},
             "response": {"status": 302 if redirect else 200, "redirectURL": redirect, "bodySize": body_bytes,
                          "content": {"mimeType": "" if redirect else TYPES[kind]}},
             "timings": {"blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "send": 0, "wait": wait,
@@ -60,6 +68,7 @@ class MadeLoad:
             entry["request"]["headers"] += [{"name": name, "value": value}] if value else []
         if synchronous:
             entry["_synchronous"] = True
+        fill(entry, request_bytes)
         self.entries.append({**entry, "_error": error} if error else entry)
         return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
 
@@ -70,7 +79,11 @@ class MadeLoad:
         self.entries[-1]["_fromCache"] = "disk"
         return end
 
-    def log(self) -> dict[str, Any]:
+    def log(self) -> LoadLog:
+        """Return the load's HAR as it is read."""
+        return load_log(self.written())
+
+    def written(self) -> dict[str, Any]:
         """Return the HAR's log."""
         return {"version": "1.2", "entries": self.entries,
                 "pages": [{"startedDateTime": ORIGIN.isoformat(timespec="milliseconds"), "id": "page_1"}]}
@@ -87,7 +100,7 @@ class MadeLoad:
         page, delaynet_ms = sanitise(url), rtt_ms / 2
         directory = clientdir / cell_directory(delaynet_ms, run, tfo)
         write_load(directory, self.record(rtt_ms, run, tfo, url))
-        (directory / f"{page}.har").write_text(json.dumps({"log": self.log()}))
+        (directory / f"{page}.har").write_text(json.dumps({"log": self.written()}))
         return next(load for load in read_results(clientdir).loads
                     if (load.page, load.rtt_ms, load.run, load.tfo) == (page, rtt_ms, run, tfo))
 

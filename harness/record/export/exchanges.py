@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from http import client
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har import NO_ENTRY, from_har, har_log
+from harness.files.har import NO_ENTRY, PageTimes, from_har, page_times
 from harness.files.headers import header_in
-from harness.files.load_har import read_har_log
 from harness.files.pages import Page, PageFiles
 from harness.files.text_log import read_log
 from harness.files.urls import document_url, without_fragment
@@ -24,15 +22,15 @@ from harness.mirror.exchanges import page_logs
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import is_md5_name, open_file
 from harness.mirror.recording import Recording, read_whole
-from harness.system.untrusted import UnreadableFileError
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 
 @dataclass(frozen=True)
 class RecordedPage:
-    """A page, what its HAR says `about` it, what was answered to its requests, with the bodies, and its WebSockets."""
+    """A page with its times, what was answered to its requests, with the bodies, and its WebSockets."""
 
     page: Page
-    about: dict[str, Any]
+    times: PageTimes
     answered: list[Exchange]
     live: list[Exchange]
 
@@ -50,8 +48,7 @@ def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
         raise InputError(f"{text_log}:1: no log of {page.url}; record it with ./fetch.py --append --name "
                          f"{files.mirror.name}")
     try:
-        log = read_har_log(har)
-        about, *_ = log.get("pages") or har_log(page.url, [])["log"]["pages"]
+        log = read_untrusted_json(har)["log"]
         exchanges = [*(from_har(entry, page.name) for entry in log["entries"]), *more]
         when = datetime.fromtimestamp(text_log.stat().st_mtime, timezone.utc)
         answered = [_complete(exchange, files.mirror, when) for exchange in exchanges if _has_answer(exchange)]
@@ -60,7 +57,8 @@ def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
     except (OSError, *NO_ENTRY) as error:
         raise InputError(f"{har}:1: not a HAR of a recording ({error}); record the page again") from None
     answered.sort(key=lambda exchange: document_url(exchange.request.url) != document_url(page.url))
-    return RecordedPage(page, about, answered, [each for each in exchanges if each.answer.messages is not None])
+    live = [each for each in exchanges if each.answer.messages is not None]
+    return RecordedPage(page, page_times(log), answered, live)
 
 
 def _has_answer(exchange: Exchange) -> bool:

@@ -54,7 +54,7 @@ def write_har(file: Path, recorded: list[RecordedPage]) -> None:
     pages, entries = [], []
     for number, each in enumerate(recorded, start=1):
         name = f"page_{number}"
-        pages.append({**each.about, "id": name, "title": each.page.url})
+        pages.append(each.times.to_har(each.page.url, name))
         entries += [to_har(exchange, name) for exchange in (*each.answered, *each.live)]
     log = {"version": "1.2", "creator": CREATOR, "pages": pages, "entries": entries}
     file.write_text(json.dumps({"log": log}), encoding="utf-8")

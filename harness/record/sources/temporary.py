@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.files.exchange import UNKNOWN, Exchange
-from harness.files.har import har_log, to_har
+from harness.files.har import PageTimes, har_log, to_har
 from harness.files.headers import BODILESS
 from harness.files.host_names import is_host_name
 from harness.files.urls import split_url
@@ -80,7 +80,7 @@ class TemporaryRecording:
         for log, entries in self._entries.items():
             end = self._load_ends.get(log)
             began = end - timedelta(seconds=1) if end else None
-            har = har_log(log, entries, started=began, on_load_ms=1000 if began else UNKNOWN)
+            har = har_log(log, entries, PageTimes(began, on_load_ms=1000 if began else UNKNOWN))
             (self._store.fetchlog / log).write_text("", encoding="utf-8")
             (self._store.fetchlog / f"{log}.har").write_text(json.dumps(har), encoding="utf-8")
         self._store.publish(invoking_user())
