@@ -249,8 +249,8 @@ def page_times(log: Mapping[str, Any]) -> PageTimes:
 def har_log(url: str, entries: list[dict[str, Any]], times: PageTimes | None = None, *, comment: str = "",
             browser: str = "") -> dict[str, Any]:
     """Return a HAR of one page whose `entries` are HAR's, ready for json.dump."""
-    log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "entries": entries,
-                           "pages": [(times or PageTimes()).to_har(url)]}
+    page = (times or PageTimes()).to_har(url)
+    log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
     log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}
     return {"log": log | ({"comment": comment} if comment else {})}
 
