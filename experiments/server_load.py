@@ -47,6 +47,7 @@ from harness.browser import completion
 from harness.errors import InputError
 from harness.files import result_names
 from harness.files.table_files import write_table
+from harness.measure.command_line import add_patience
 from harness.network.needs import check_programs
 from harness.network.star import Host, Star, running_star
 from harness.system import fastopen
@@ -94,8 +95,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rates", type=Several(Whole(1, 100_000)), help=f"requests a second ({RATES})")
     parser.add_argument("--repeats", type=Whole(1, 10), help="how often each rate is measured (5)")
     parser.add_argument("--seconds", type=Decimal(0.5, 15), default=4.0, help="for how long each time (%(default)g)")
-    parser.add_argument("--patience", type=Decimal(1, 3600, or_zero=True), default=30.0, metavar="SECONDS",
-                        help="how long to wait for other programs to leave the machine alone (%(default)g)")
+    add_patience(parser)
     parser.add_argument("--quick", action="store_true", help=f"only {QUICK_RATES} a second, three times")
     arguments = parser.parse_args()
     arguments.rates = sorted(arguments.rates or map(float, (QUICK_RATES if arguments.quick else RATES).split()))

@@ -14,6 +14,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import read_pages
 from harness.measure.about import ShowVersion
+from harness.measure.command_line import PATIENCE_S
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import Versions, check_options, grid, own_versions
 from harness.system.options import Decimal, OptionParser, page_list_name
@@ -121,8 +122,7 @@ def _make_parser(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--again", action="store_true", help="try again what failed before")
     parser.add_argument("--wait", type=Decimal(0.1, 10**6, or_zero=True), dest="wait_s", **later, metavar="SECONDS",
                         help="how long a worker waits for another experiment to end (3600)")
-    parser.add_argument("--patience", type=Decimal(0.1, 3600, or_zero=True), dest="patience_s", **later,
-                        metavar="SECONDS",
+    parser.add_argument("--patience", type=PATIENCE_S, dest="patience_s", **later, metavar="SECONDS",
                         help="how long it waits for other programs to leave its machine alone (30)")
     return parser
 

@@ -7,7 +7,7 @@ import sys
 import harness
 from harness.bootstrap import ROOT
 
-LONGEST_README_BYTES = 11_000
+LONGEST_README_BYTES = 6_000
 LONGEST_TFO_LINES = 120
 
 

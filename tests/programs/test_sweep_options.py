@@ -32,7 +32,8 @@ LIST = ("--pages", "List.pages")
     ([*LIST, "--grid", "grid.toml", "--scheduler", NO_SUCH], NO_SUCH),
     ([*LIST, "--hosts", "lab1,-oProxyCommand=id"], "--hosts"), (["--resume", "Nothing"], "sweep-Nothing:"),
     (["--report", "Nothing"], "sweep-Nothing:"), (["--status"], "none"), (["--stop", "Nothing"], "none"),
-    ([*LIST, "--status"], "--pages"), ([], "--resume")])
+    ([*LIST, "--status"], "--pages"), ([], "--resume"),
+    ([*LIST, "--patience", "0.5"], "--patience")])
 def test_wrong_input_is_one_line(folder: Path, words: list[str], names: str) -> None:
     done = typed(SWEEP, *words, "--dir", str(folder), cwd=folder)
     assert_refused(done)
