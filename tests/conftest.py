@@ -4,7 +4,7 @@ import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,14 +21,11 @@ from tests.support.networks import Networks, network  # noqa: F401  # a fixture
 from tests.support.own_machine import enter_own_machine
 from tests.support.shared import SHARED
 from tests.support.stays import give_what_stays
-from tests.support.stolen import Stolen, read_stolen, too_much
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = pytest.StashKey[Path]()
 CALLER = pytest.StashKey[tuple[int, int] | None]()
 """Who called sudo: user and group."""
-STOLEN = pytest.StashKey[dict[Path, Stolen]]()
-"""What had been stolen when the first test of each file began."""
 
 # The same examples every time: a test of main must not fail by chance. To search for new ones, and thoroughly:
 # HYPOTHESIS=search .venv/bin/python -m pytest tests/PACKAGE/test_NAME.py
@@ -98,28 +95,6 @@ def pytest_collection_finish() -> None:
 
 def _has_browser() -> bool:
     return any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note what had been stolen when the first test of a file began, its shared fixtures included."""
-    item.config.stash.setdefault(STOLEN, {}).setdefault(item.path, read_stolen())
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]
-                              ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Do not judge a test about time that failed while the machine's host took its processor; say so.
-
-    What counts is the time since the first test of its file began, as they may share an experiment.
-    """
-    report = yield
-    began = item.config.stash[STOLEN][item.path]
-    why = too_much(began, read_stolen()) if report.failed and item.get_closest_marker("timing") else ""
-    if why:
-        report.outcome = "skipped"
-        report.longrepr = (str(item.path), item.reportinfo()[1] or 0, f"{why}; it failed: {call.excinfo!r:.300}")
-    return report
 
 
 def _touches_the_machine(item: pytest.Item) -> bool:

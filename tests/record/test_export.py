@@ -21,6 +21,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.exchange import Answer, Exchange, Request
+from harness.files.har import PageTimes
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import document_url
 from harness.mirror.paths import md5_name, write_file
@@ -166,7 +167,7 @@ def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, he
     page = Page(URL, "made")
     exchange = Exchange(request=Request("GET", URL), started=datetime.now(timezone.utc),
                         answer=Answer(200, headers=tuple(headers.items()), content=body, body_bytes=len(body)))
-    write_har(tmp_path / "x.har", [RecordedPage(page, {}, [exchange], [])])
+    write_har(tmp_path / "x.har", [RecordedPage(page, PageTimes(), [exchange], [])])
     source = read_source(tmp_path / "x.har")
     found = source.answered(URL, headers=NAVIGATES)
     assert found is not None

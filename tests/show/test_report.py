@@ -202,7 +202,7 @@ def test_a_setting_of_some_rtts_only_is_said_with_them(tmp_path: Path) -> None:
 def test_improvement_breakdown_and_prediction(page: Page) -> None:
     captions = page.texts["caption"]
     assert len([caption for caption in captions if caption.startswith("Improvement of PLT")]) == 1
-    assert len([caption for caption in captions if caption.startswith("Time on the critical path of")]) == 1
+    assert len([caption for caption in captions if caption.startswith("Time on the critical path of")]) == 2
     assert any("Predicted (s)" in table for table in page.texts["table"])
 
 
