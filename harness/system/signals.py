@@ -34,6 +34,7 @@ def run_interruptible(main: Callable[[], int]) -> None:
         # What nohup made us ignore stays ignored. (bash ignores SIGINT for what runs in its background: that we want.)
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _complain
     try:
         run_main(main)
     except Interrupted as interrupted:
@@ -55,6 +56,12 @@ def _interrupt(number: int, frame: FrameType | None, again_s: float = AGAIN_S) -
     signal.setitimer(signal.ITIMER_REAL, again_s)
     if not _must_not_end_in(frame):
         raise Interrupted(number)
+
+
+def _complain(unraisable: "sys.UnraisableHookArgs") -> None:
+    """Say what Python ignores, as in `__del__`, but not of an Interrupted, which is raised again."""
+    if not isinstance(unraisable.exc_value, Interrupted):
+        sys.__unraisablehook__(unraisable)
 
 
 def _is_on_its_way() -> bool:

@@ -81,6 +81,7 @@ def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path, w
     """And never again, as soon as all is cleaned up: it would not die of the signal, but end with status 0."""
     done = ran(sys.executable, "-c", SCRIPT, "0", what, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == -signal.SIGTERM
+    assert done.stderr == "stopped by SIGTERM; everything is cleaned up\n"
     assert (tmp_path / "cleaned").exists()
 
 
