@@ -23,18 +23,9 @@ from harness.files.exchange import UNFINISHED
 from harness.files.har import H2
 from harness.files.headers import header_in
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
-from harness.netlog.connections import (
-    Carriers,
-    Connection,
-    ConnectJobs,
-    Http2Sessions,
-    NameResolution,
-    Sockets,
-    host_and_port,
-    read_carriers,
-)
+from harness.netlog.carriers import Carriers, Connections
+from harness.netlog.connections import Connection, NameResolution, host_and_port
 from harness.netlog.file import Subscriber, read_netlog_file
-from harness.netlog.quic import Quic
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, Requests, load_flag
 from harness.netlog.transactions import complete
 
@@ -83,22 +74,19 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False)
 
     Raises ExperimentError when there is no such file.
     """
-    requests, quic = Requests(keep_bodies=keep_bodies), Quic()
-    jobs, sockets, sessions = ConnectJobs(), Sockets(), Http2Sessions()
-    log = read_netlog_file(path, requests, jobs, sockets, sessions, *quic.subscribers, *others)
+    requests, wires = Requests(keep_bodies=keep_bodies), Connections()
+    log = read_netlog_file(path, requests, *wires.subscribers, *others)
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
                     browser_version=str(client.get("version", "")), problems=log.problems)
     rules = _mapped_names(str(client.get("command_line", "")))
     kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), rules, netlog.left_out)
-    connections = sorted((*sockets.connections(jobs), *quic.connections()), key=lambda each: each.start)
-    carriers = read_carriers(sessions, connections)
+    connections, carriers, look_ups = wires.read()
     _note_requests(kept, carriers)
     netlog.connections = [connection for connection in connections
                           if connection.requests or not left_out_jobs.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in kept}
-    netlog.look_ups = [look_up for look_up in (*jobs.look_ups(), *quic.look_ups())
-                       if look_up.name in names]
+    netlog.look_ups = [look_up for look_up in look_ups if look_up.name in names]
     complete(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
     netlog.transactions = kept
     return netlog
