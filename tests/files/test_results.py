@@ -15,29 +15,12 @@ from harness.analysis.selection import select
 from harness.errors import InputError
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, cell_directory, parse_cell_directory, read_results, write_load
-from harness.files.transport import Transport
 from harness.system.atomic import write_atomically, written_beside
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.made_record import made_record
 
 OLD = Path(__file__).parent.parent / "data" / "2013"
 NEWS_PAGE, POST_PAGE = "httpwww.news.example", "httpblog.example2013post"
-
-
-@pytest.mark.parametrize(("delaynet_ms", "over", "name"), [
-    (10, Transport.TCP, "10-2-tfo-0"), (10.0, Transport.TFO, "10-2-tfo-1"), (1e6, Transport.TFO, "1e+06-2-tfo-1"),
-    (1e-5, Transport.EARLY, "1e-05-2-tfo-0-early"), (0.5, Transport.TFO_EARLY, "0.5-2-tfo-1-early"),
-    (50, Transport.QUIC, "50-2-tfo-0-quic"), (50, Transport.QUIC_EARLY, "50-2-tfo-0-quic-early")])
-def test_directory_names(delaynet_ms: float, over: Transport, name: str) -> None:
-    assert cell_directory(delaynet_ms, 2, over) == name
-    assert parse_cell_directory(name) == (delaynet_ms, 2, over)
-
-
-@pytest.mark.parametrize("name", ["10-0-tfo-2", "10-0-tfo-1 ", "10--1-tfo-0", "a-0-tfo-0", "10-0-tfo-0.old", "",
-                                  "\N{ARABIC-INDIC DIGIT THREE}-0-tfo-0", "50-1-tfo-1-quic", "50-1-tfo-0-early-quic",
-                                  "50-1-tfo-0-"])
-def test_other_names_are_no_cells(name: str) -> None:
-    assert parse_cell_directory(name) is None
 
 
 @given(delaynet_ms=st.floats(0, 1e9).map(lambda delay_ms: float(f"{delay_ms:g}")), run=st.integers(0, 10**6),

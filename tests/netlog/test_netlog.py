@@ -26,7 +26,6 @@ from harness.files.text_log import format_log, read_log
 from harness.netlog.file import read_constants, read_events
 from harness.netlog.har import exchanges, har
 from harness.netlog.load import NetLog, page_log, read_netlog
-from harness.netlog.requests import mime_type_and_charset
 from tests.corpus.netlogs import record
 from tests.corpus.netlogs.small_site import A, Site
 from tests.support.devtools import import_hars
@@ -233,13 +232,6 @@ def test_bodies_of_a_recording_are_not_held_in_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert transaction.body_bytes == 32_768_000
     assert peak_bytes < 8_000_000
-
-
-@pytest.mark.parametrize(("content_type", "charset"), [
-    ("Text/HTML; name*=utf-8''a; name*0=a; charset=X", "x"), (f"text/html; a*{'0' * 5000}=b", ""),
-    ("text/html; charset*=utf-8''x", ""), ('text/html;a="; charset=b";Charset="X" ;charset=c', "x")])
-def test_parameters_of_a_content_type_are_no_mails(content_type: str, charset: str) -> None:
-    assert mime_type_and_charset((("Content-Type", content_type),)) == ("text/html", charset)
 
 
 @pytest.mark.chrome
