@@ -133,35 +133,34 @@ def test_a_file_the_user_cannot_read_is_refused_at_the_start(recording: Path) ->
     assert line.startswith(f"{recording}/Web/{HOST}/x.css: not readable by user {NOBODY}; run: chmod")
 
 
+def ready(recording: Path, *options: str | Path, count: int = 10, port: int | None = None) -> Running:
+    """Start servers, and wait until they listen."""
+    server = start(recording, *(options or ("--hosts", many(recording))), port=port)
+    assert server.process.stdout is not None
+    assert server.process.stdout.readline() == f"ready {count}\n"
+    assert len(server.children()) == count
+    return server
+
+
 def many(recording: Path) -> Path:
     return hosts_file(recording, *(f"{HOST} 127.0.0.{number} -" for number in range(1, 11)))
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)])
-def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int) -> None:
-    server = start(recording, "--hosts", many(recording))
-    assert server.process.stdout is not None
-    assert server.process.stdout.readline() == "ready 10\n"
+@pytest.mark.parametrize(("number", "status", "also_children"), [
+    (signal.SIGTERM, 0, False), (signal.SIGHUP, 0, False), (signal.SIGINT, 130, False), (signal.SIGINT, 130, True)])
+def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int, also_children: bool) -> None:
+    """Ctrl-C reaches the whole group."""
+    server = ready(recording)
     pids = server.children()
     with server.connect():    # also while a connection is open
         begin = time.monotonic()
+        for pid in pids if also_children else ():
+            os.kill(pid, number)
         server.process.send_signal(number)
         _, complaint = server.process.communicate()
     assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
     assert (server.process.returncode, complaint) == (status, "")
-    assert len(pids) == 10
     assert not any(map(alive, pids))
-
-
-def test_ctrl_c_reaches_the_whole_group_and_nobody_complains(recording: Path) -> None:
-    server = start(recording, "--hosts", many(recording))
-    assert server.process.stdout is not None
-    server.process.stdout.readline()
-    for pid in server.children():
-        os.kill(pid, signal.SIGINT)
-    server.process.send_signal(signal.SIGINT)
-    _, complaint = server.process.communicate()
-    assert (server.process.returncode, complaint) == (130, "")
 
 
 def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
@@ -176,20 +175,15 @@ def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
 
 def test_no_server_outlives_a_killed_parent(recording: Path) -> None:
     user = ("--user", f"{NOBODY}:{NOBODY}") if os.geteuid() == 0 else ()    # changing the user resets PR_SET_PDEATHSIG
-    server = start(recording, "--hosts", many(recording), *user)
-    assert server.process.stdout is not None
-    server.process.stdout.readline()
+    server = ready(recording, "--hosts", many(recording), *user)
     pids = server.children()
-    assert len(pids) == 10
     server.process.kill()
     server.process.communicate()
     wait_until(lambda: not any(map(alive, pids)))
 
 
 def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> None:
-    server = start(recording, "--hosts", many(recording))
-    assert server.process.stdout is not None
-    server.process.stdout.readline()
+    server = ready(recording)
     pids = server.children()
     os.kill(pids[3], signal.SIGKILL)
     _, complaint = server.process.communicate()
@@ -222,9 +216,7 @@ def is_listening(address: str, port: int) -> bool:
 def test_a_restart_is_not_kept_off_by_connections_just_closed(recording: Path) -> None:
     port = free_port()
     for _ in range(2):
-        server = start(recording, "--host", HOST, port=port)
-        assert server.process.stdout is not None
-        assert server.process.stdout.readline() == "ready 1\n"
+        server = ready(recording, "--host", HOST, count=1, port=port)
         assert server.get("/x.css")[1] == b"p{}"
         server.process.terminate()
         server.process.communicate()

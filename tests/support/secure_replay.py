@@ -50,6 +50,11 @@ def record(directory: Path) -> None:
     for path, arrivals in (("/news", [[0, 4], [200, 9]]), ("/no-news-yet", [[0, 0]])):
         recorded.add(f"https://{HOST}{path}", b"now later", (("Content-Type", "text/event-stream"),), _partial=True,
                      _arrivals=arrivals)
+    date, modified = ("Date", "Sat, 21 Nov 2026 09:00:00 GMT"), ("Last-Modified", "Fri, 20 Nov 2026 09:00:00 GMT")
+    film = (("Content-Type", "video/mp4"), ("Accept-Ranges", "bytes"), ("Age", "7"), modified)
+    recorded.add(f"https://{HOST}/film", b"film", (date, *film))
+    recorded.add(f"https://{HOST}/timeless", b"timeless", film)
+    recorded.add(f"https://{HOST}/to-film", status=302, headers=(date, ("Location", "/film")))
     recorded.add(f"https://{HOST}/api", b"put", TEXT, method="PUT", size=3)
     recorded.add(f"http://{HOST}/", status=301, headers=(("Location", f"https://{HOST}/"),), version="http/1.1")
     recorded.add("https://old.test/", b"old", TEXT, version="http/1.1")
@@ -74,9 +79,9 @@ class Secure:
         context.set_alpn_protocols(list(protocols))
         return context
 
-    def connect(self, *protocols: str) -> ssl.SSLSocket:
+    def connect(self, *protocols: str, name: str = HOST) -> ssl.SSLSocket:
         connection = socket.create_connection(("127.0.0.1", self.port))
-        return self.context(*protocols).wrap_socket(connection, server_hostname=HOST)
+        return self.context(*protocols).wrap_socket(connection, server_hostname=name)
 
     def curl(self, path: str, *options: str) -> bytes:
         connect = (f"{HOST}:443:127.0.0.1:{self.port}", f"{HOST}:80:127.0.0.1:{self.server.port}")
@@ -105,9 +110,9 @@ class Client:
         self.answers: dict[int, Answer] = {}
         self.open: set[int] = set()
 
-    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0) -> int:
+    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0, host: str = HOST) -> int:
         stream = self.h2.get_next_available_stream_id()
-        asked = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
+        asked = [(":method", method), (":scheme", "https"), (":authority", host), (":path", path), *headers]
         self.h2.send_headers(stream, asked, end_stream=not body)
         self.answers[stream] = Answer()
         self.open.add(stream)
