@@ -149,6 +149,35 @@ def test_devtools_imports_it(tmp_path: Path) -> None:
             str(connection.id) for connection in scene.netlog.connections if connection.requests}
 
 
+@pytest.fixture
+def h3(tmp_path: Path) -> NetLog:
+    """Two visits of a page of two hosts over QUIC, the second with early data (tests/corpus/netlogs/pages)."""
+    log = tmp_path / "netlog.json"
+    log.write_bytes(gzip.decompress((DATA / "h3_streams.json.gz").read_bytes()))
+    return read_netlog(log)
+
+
+def test_a_request_is_too_late_for_early_data_once_the_handshake_is_over(h3: NetLog) -> None:
+    """As it was on the fourth, over loopback; the first two had no ticket."""
+    assert [each.asked_late for each in h3.connections] == [False, False, False, True]
+    for each in h3.connections:
+        assert each.confirmed is not None
+        asked = [hop.send_end for hop in h3.transactions if hop.connection == each.id and hop.send_end is not None]
+        assert each.first_asked == min(asked)
+        assert each.asked_late == (bool(each.early) and min(asked) >= each.confirmed)
+
+
+def test_the_har_has_one_handshake_for_each_connection(h3: NetLog) -> None:
+    found = har(h3, "https://first.example/", h3.transactions[0].start)
+    entries: list[dict[str, Any]] = found["log"]["entries"]
+    assert {entry["response"]["httpVersion"] for entry in entries} == {"h3"}
+    assert {entry["request"]["httpVersion"] for entry in entries} == {"h3"}
+    opened = [entry for entry in entries if entry["timings"]["connect"] >= 0]
+    assert [entry["connection"] for entry in opened] == [str(each.id) for each in h3.connections]
+    assert all(entry["timings"]["ssl"] == entry["timings"]["connect"] for entry in opened)
+    assert all(entry["timings"]["dns"] >= 0 for entry in opened)
+
+
 @settings(max_examples=60, deadline=None)
 @given(length=st.one_of(st.integers(0, FIRST_LINE), st.integers(0, len(WHOLE) - 1)))
 def test_a_log_cut_anywhere_is_read_as_far_as_it_goes(length: int) -> None:
