@@ -76,7 +76,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
     "content type": lambda text: mime_type_and_charset((("Content-Type", text),)), "cell": parse_cell_directory,
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
-    "page": lambda text: astuple(page_of(text))}
+    "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
     "pages": lambda file: [page.name for page in read_pages(file)], "layout": layout_in, "notes": encoding_of_notes,
     "remaps": lambda file: [*map(astuple, read_hack_dns(file))]}

@@ -13,7 +13,7 @@ from harness.files.hack_dns import PORTS, Remap, read_hack_dns, resolver_rules, 
 from harness.files.host_names import is_host_name
 from harness.files.layout import Layout, format_layout, joined, read_layout
 from harness.files.moments import moment_of
-from harness.files.pages import Page, line_of, page_url, read_pages, sanitise
+from harness.files.pages import Page, page_url, read_pages, sanitise
 
 HOSTS = ["a.one.test", "two.test", "www.one.test"]
 labels = st.from_regex(r"[a-z0-9_][a-z0-9_-]{0,20}", fullmatch=True).filter(lambda label: label[:4] != "xn--")
@@ -84,7 +84,7 @@ def test_pages_are_read_in_their_order(tmp_path_factory: pytest.TempPathFactory,
     path.write_text("\n".join(urls), encoding="utf-8")
     pages = read_pages(path)
     assert pages == [Page(page_url(url), sanitise(page_url(url))) for url in urls]
-    assert [line_of(path, page) for page in pages] == list(range(1, len(urls) + 1))
+    assert [page.line for page in pages] == list(range(1, len(urls) + 1))
     assert [page_url(page.url) for page in pages] == [page.url for page in pages]
 
 
