@@ -280,7 +280,7 @@ def disagreement_ms(directory: Path) -> float:
     """Load the site's page; return by how much the net-log and Chrome's timing of the document differ at the most."""
     directory.mkdir()
     with Site() as site:
-        with record.browser(site, directory / "netlog.json", directory / "profile") as driver:
+        with record.browser(site.rules, directory / "netlog.json", directory / "profile") as driver:
             timing = record.load(driver)
         served = [vars(line) for line in site.served]
     netlog = read_netlog(directory / "netlog.json")
