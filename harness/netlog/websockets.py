@@ -97,16 +97,16 @@ def _messages(pieces: Iterable[tuple[int, int, bytes]], reader: ConnectionType, 
         connection.receive_data(piece)
         for event in connection.events():
             if isinstance(event, CloseConnection):
-                begun, opcode = [str(int(event.code)).encode()], Opcode.CLOSE
-            elif isinstance(event, TextMessage | BytesMessage):
-                is_text = isinstance(event, TextMessage)
-                begun.append(event.data.encode() if isinstance(event, TextMessage) else bytes(event.data))
-                opcode = Opcode.TEXT if is_text else Opcode.BINARY
+                begun, opcode, ends = [str(int(event.code)).encode()], Opcode.CLOSE, True
+            elif isinstance(event, TextMessage):
+                begun, opcode, ends = [*begun, event.data.encode()], Opcode.TEXT, event.message_finished
+            elif isinstance(event, BytesMessage):
+                begun, opcode, ends = [*begun, bytes(event.data)], Opcode.BINARY, event.message_finished
             else:
                 continue
             if not room.takes(len(begun[-1]) + OVERHEAD_BYTES):
                 return
-            if opcode == Opcode.CLOSE or event.message_finished:
+            if ends:
                 yield number, tick, reader is ConnectionType.CLIENT, opcode, b"".join(begun)
                 begun = []
             if opcode == Opcode.CLOSE:

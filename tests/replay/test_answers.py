@@ -33,13 +33,13 @@ def asked(case: dict[str, Any]) -> tuple[Any, ...]:
     return case["ask"], case.get("method", "GET"), *(tuple(pair) for pair in case.get("headers", ()))
 
 
-def plain(headers: Iterable[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
+def plain(headers: Iterable[tuple[bytes, bytes]], body: bytes | bytearray) -> dict[str, Any]:
     """Return an answer as a line has it."""
-    told = [(name.decode().lower(), value.decode()) for name, value in headers if name.lower() != b"connection"]
-    status, told = next(int(value) for name, value in told if name == ":status"), [
-        [name, value if name != "date" else now(value)] for name, value in told if name != ":status"]
+    told = [[name.decode().lower(), value.decode()] for name, value in headers if name.lower() != b"connection"]
+    status = next(int(value) for name, value in told if name == ":status")
+    told = sorted([name, now(value) if name == "date" else value] for name, value in told if name != ":status")
     shown = gzip.decompress(body) if ["content-encoding", "gzip"] in told else body
-    return {"status": status, "headers": sorted(told), "bytes": len(body)} | (
+    return {"status": status, "headers": told, "bytes": len(body)} | (
         {"body": shown.decode()} if len(shown) <= SHORT else {})
 
 
@@ -53,7 +53,7 @@ def test_over_http2(secure: Secure) -> None:
         client = Client(connection)
         for case in CASES:
             client.get(*asked(case))
-        found = [{"comes": plain(answer.headers, answer.body)} for answer in client.answers.values()]
+        found: list[dict[str, Any]] = [{"comes": plain(answer.headers, answer.body)} for answer in client.answers.values()]
     lines = last(secure.server, len(CASES))
     assert [line.request for line in lines] == [*range(1, len(CASES) + 1)]
     assert {(line.protocol, line.scheme, line.connection) for line in lines} == {("h2", "https", lines[0].connection)}
