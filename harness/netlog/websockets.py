@@ -97,14 +97,15 @@ def _messages(pieces: Iterable[tuple[int, int, bytes]], reader: ConnectionType, 
         connection.receive_data(piece)
         for event in connection.events():
             if isinstance(event, CloseConnection):
-                begun, opcode, ends = [str(int(event.code)).encode()], Opcode.CLOSE, True
+                begun, data, opcode, ends = [], str(int(event.code)).encode(), Opcode.CLOSE, True
             elif isinstance(event, TextMessage):
-                begun, opcode, ends = [*begun, event.data.encode()], Opcode.TEXT, event.message_finished
+                data, opcode, ends = event.data.encode(), Opcode.TEXT, event.message_finished
             elif isinstance(event, BytesMessage):
-                begun, opcode, ends = [*begun, bytes(event.data)], Opcode.BINARY, event.message_finished
+                data, opcode, ends = bytes(event.data), Opcode.BINARY, event.message_finished
             else:
                 continue
-            if not room.takes(len(begun[-1]) + OVERHEAD_BYTES):
+            begun.append(data)
+            if not room.takes(len(data) + OVERHEAD_BYTES):
                 return
             if ends:
                 yield number, tick, reader is ConnectionType.CLIENT, opcode, b"".join(begun)

@@ -53,7 +53,8 @@ def test_over_http2(secure: Secure) -> None:
         client = Client(connection)
         for case in CASES:
             client.get(*asked(case))
-        found: list[dict[str, Any]] = [{"comes": plain(answer.headers, answer.body)} for answer in client.answers.values()]
+        found: list[dict[str, Any]] = [{"comes": plain(answer.headers, answer.body)}
+                                       for answer in client.answers.values()]
     lines = last(secure.server, len(CASES))
     assert [line.request for line in lines] == [*range(1, len(CASES) + 1)]
     assert {(line.protocol, line.scheme, line.connection) for line in lines} == {("h2", "https", lines[0].connection)}
