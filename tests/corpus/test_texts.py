@@ -24,12 +24,14 @@ from harness.files.har_form import handshake_ms
 from harness.files.host_names import is_host_name
 from harness.files.layout import read_layout
 from harness.files.load_event import LoadEvent, load_event_of
+from harness.files.load_record import LoadRecord
 from harness.files.moments import moment_of
 from harness.files.notes import encoding_of_notes
 from harness.files.pages import page_of, read_pages
 from harness.files.results import parse_cell_directory
 from harness.netlog.requests import mime_type_and_charset
 from harness.replay.body import wanted_span
+from tests.support.made_record import made_record
 
 LINES = Path(__file__).parent / "texts.jsonl"
 CASES = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
@@ -64,6 +66,15 @@ def layout_in(file: Path) -> list[Any]:
     return [layout.servers(HOSTS), [where(note, file) for note in notes]]
 
 
+def refused_in(change: dict[str, Any]) -> str | None:
+    """Return which field of a load's record is refused that says this."""
+    try:
+        LoadRecord.from_json(made_record().to_json() | change)
+    except ValueError as error:
+        return str(error).partition(":")[0]
+    return None
+
+
 def where(said: str, file: Path) -> str:
     """Return the place that a line names."""
     assert said.startswith(f"{file}:")
@@ -76,7 +87,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
     "content type": lambda text: mime_type_and_charset((("Content-Type", text),)), "cell": parse_cell_directory,
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
-    "page": lambda text: astuple(page_of(text))[:2]}
+    "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
     "pages": lambda file: [page.name for page in read_pages(file)], "layout": layout_in, "notes": encoding_of_notes,
     "remaps": lambda file: [*map(astuple, read_hack_dns(file))]}
