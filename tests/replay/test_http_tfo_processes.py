@@ -1,5 +1,6 @@
 """The replay servers as processes: start, end, namespaces, users, TCP Fast Open."""
 
+import json
 import os
 import signal
 import socket
@@ -7,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +30,8 @@ from tests.support.replay_process import (
 from tests.support.waiting import wait_until
 
 NOBODY = 65534
+REFUSED = [json.loads(line) for line in (Path(__file__).parent / "refusals.jsonl").read_text().splitlines()]
+"""Options, or a file of hosts, and what is said."""
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
@@ -54,7 +58,7 @@ def namespace() -> Iterator[int]:
 
 def hosts_file(directory: Path, *lines: str) -> Path:
     path = directory / "hosts"
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("".join(f"{line}\n" for line in lines if line))
     return path
 
 
@@ -236,25 +240,7 @@ def listening_backlog(server: Running) -> int:
     return int(line.split()[2])
 
 
-@pytest.mark.parametrize(("options", "problem"), [
-    (("--host", "c.test"), "/Web: no host c.test in this mirror; it has, for example, a.test, b.test"),
-    (("--host", HOST, "--server", "2013", "--http", "1.1"), "--server 2013: speaks HTTP/1.0 only"),
-    (("--host", HOST, "--address", "192.0.2.1"), "192.0.2.1:"),
-    (("--hosts", "/nonexistent"), "/nonexistent:1: cannot be read"),
-    (("--host", HOST, "--mirror", "/nonexistent"), "/nonexistent: no mirror can be read here"),
-    (("--host", HOST, "--fetchlog", "/nonexistent"), "/nonexistent: no logs can be read here"),
-    (("--host", HOST, "--logdir", "/proc/nonexistent"), "/proc/nonexistent"),
-])
-def test_bad_input_is_one_line(recording: Path, options: tuple[str, ...], problem: str) -> None:
-    assert problem in refusal(recording, *options)
-
-
-@pytest.mark.parametrize(("content", "problem"), [
-    ("", ":1: no hosts"), ("a.test 127.0.0.1\n", ":1: not a host: 'a.test 127.0.0.1'"),
-    ("a.test 127.0.0.1 -\n\nc.test 127.0.0.2 -\n", "no host c.test in this mirror"),
-    ("a.test 127.0.0.1 /nonexistent\n", "no such file or directory"), ("a.test nonsense -\n", "nonsense:"),
-])
-def test_bad_hosts_files_are_one_line(recording: Path, content: str, problem: str) -> None:
-    path = recording / "hosts"
-    path.write_text(content)
-    assert problem in refusal(recording, "--hosts", path)
+@pytest.mark.parametrize("case", REFUSED, ids=json.dumps)
+def test_bad_input_is_one_line(recording: Path, case: dict[str, Any]) -> None:
+    options = case["options"] if "options" in case else ["--hosts", hosts_file(recording, case["hosts"])]
+    assert case["says"] in refusal(recording, *options)
