@@ -100,23 +100,18 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
     given.
     """
     asked = of_load(netlog, start_tick, end_tick)
-    log = PageLog(transactions_seen=bool(asked), problems=list(netlog.problems))
+    over = sorted((each for each in asked if not cut_off(each, end_tick)), key=lambda each: each.end or 0)
     first: dict[str, NameResolution] = {}
     for look_up in netlog.look_ups:
         first.setdefault(look_up.name, look_up)
-    log.resolves = [Resolve(look_up.start - start_tick, look_up.end - start_tick, look_up.error, look_up.name,
-                            " ".join(look_up.addresses)) for look_up in first.values()]
-    for transaction in sorted(asked, key=lambda transaction: transaction.end or 0):
-        if cut_off(transaction, end_tick):
-            continue
-        end_ms = (transaction.end or 0) - start_tick
-        log.transactions.append(Transaction(transaction.start - start_tick, end_ms, transaction.url))
-        if transaction.status:
-            log.responses.append(Response(transaction.status_text, transaction.mime_type, transaction.charset,
-                                          transaction.url, transaction.redirect_url))
-    log.problems += [f"{transaction.url}: not over when the load ended"
-                     for transaction in asked if cut_off(transaction, end_tick)]
-    return log
+    return PageLog(
+        [Resolve(each.start - start_tick, each.end - start_tick, each.error, each.name, " ".join(each.addresses))
+         for each in first.values()],
+        [Transaction(each.start - start_tick, (each.end or 0) - start_tick, each.url) for each in over],
+        [Response(each.status_text, each.mime_type, each.charset, each.url, each.redirect_url)
+         for each in over if each.status],
+        transactions_seen=bool(asked), problems=[*netlog.problems, *(
+            f"{each.url}: not over when the load ended" for each in asked if cut_off(each, end_tick))])
 
 
 def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:
