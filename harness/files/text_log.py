@@ -171,46 +171,40 @@ def _is_row(log: PageLog, section: str, line: str, *, whole: bool) -> bool:
         if timer and log.load_timer_ms is None:        # of a second load only that is read
             log.load_timer_ms = float(timer[1])
         return not TAG.search(line)
+    pattern, add = ROWS[section]
+    columns = pattern.fullmatch(line) if whole else None
+    if columns is None:
+        return False
     try:
-        return whole and ROWS[section](log, line)
+        add(log, [*map(str.strip, columns.groups())])
     except ValueError:
         return False
-
-
-def _read_resolve(log: PageLog, line: str) -> bool:
-    start, end, _, error, rest = line.split("|", 4)
-    name, arrow, addresses = rest.strip().partition(" -> ")
-    if not arrow:
-        raise ValueError
-    addresses = "" if addresses.strip() == NOTHING else addresses.strip()
-    log.resolves.append(Resolve(*_span(start, end), _signed(int(error)), name.strip(), addresses))
     return True
 
 
-def _read_transaction(log: PageLog, line: str) -> bool:
-    start, end, length, url = line.split("|", 3)
-    if not url.strip():
-        raise ValueError
+def _add_resolve(log: PageLog, columns: list[str]) -> None:
+    start, end, error, name, addresses = columns
+    log.resolves.append(Resolve(*_span(start, end), _signed(int(error)), name,
+                                "" if addresses == NOTHING else addresses))
+
+
+def _add_transaction(log: PageLog, columns: list[str]) -> None:
+    start, end, length, url = columns
     start_ms, end_ms = _span(start, end)
     if not abs(end_ms - start_ms - float(length)) <= LENGTH_MS:
         log.torn.add("transactions")
-    log.transactions.append(Transaction(start_ms, end_ms, url.strip()))
-    return True
+    log.transactions.append(Transaction(start_ms, end_ms, url))
 
 
-def _read_response(log: PageLog, line: str) -> bool:
-    status, mime_type, charset, rest = line.split("|", 3)
-    url, arrow, redirect = rest.rpartition(" -> ")
-    if not arrow or not url.strip():
-        raise ValueError
-    redirect = redirect.strip()
-    log.responses.append(Response(status.strip(), mime_type.strip(), charset.strip(), url.strip(),
-                                  None if redirect == NOTHING else redirect))
-    return True
+def _add_response(log: PageLog, columns: list[str]) -> None:
+    *columns, redirect = columns
+    log.responses.append(Response(*columns, None if redirect == NOTHING else redirect))
 
 
-ROWS: dict[str, Callable[[PageLog, str], bool]] = {
-    "resolves": _read_resolve, "transactions": _read_transaction, "responses": _read_response}
+ROWS: dict[str, tuple[re.Pattern[str], Callable[[PageLog, list[str]], None]]] = {
+    "resolves": (re.compile(r"([^|]*)\|([^|]*)\|[^|]*\|([^|]*)\|\s*(\S.*?) -> (.*)"), _add_resolve),
+    "transactions": (re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*)"), _add_transaction),
+    "responses": (re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*) -> (.*)"), _add_response)}
 
 
 def _span(start: str, end: str) -> tuple[float, float]:
