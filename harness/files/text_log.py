@@ -197,8 +197,8 @@ def _add_transaction(log: PageLog, columns: list[str]) -> None:
 
 
 def _add_response(log: PageLog, columns: list[str]) -> None:
-    *columns, redirect = columns
-    log.responses.append(Response(*columns, None if redirect == NOTHING else redirect))
+    status, mime_type, charset, url, redirect = columns
+    log.responses.append(Response(status, mime_type, charset, url, None if redirect == NOTHING else redirect))
 
 
 ROWS: dict[str, tuple[re.Pattern[str], Callable[[PageLog, list[str]], None]]] = {
