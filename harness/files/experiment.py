@@ -4,15 +4,15 @@ import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from harness.files.layout import HOST
 from harness.files.load_parts import CookieMode, Count, Ms
-from harness.files.load_record import FORMAT, NewerFormatError, check_format, in_words, write_json
-from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+from harness.files.load_record import FORMAT, NewerFormatError, converted, read_json, write_json
+from harness.system.untrusted import UnreadableFileError
 
 DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 """A delay as ``%g`` writes it."""
@@ -109,28 +109,23 @@ def read_experiments(clientdir: Path, problems: list[str]) -> list[ExperimentRec
 
     Raises harness.files.load_record.NewerFormatError.
     """
-    found = [_read(path, problems) for path in sorted(clientdir.glob("experiment-*.json"))]
-    return sorted((experiment for experiment in found if experiment), key=lambda experiment: experiment.delaynet_ms)
+    found = [each for path in sorted(clientdir.glob("experiment-*.json")) for each in _read(path, problems)]
+    return sorted(found, key=attrgetter("delaynet_ms"))
 
 
 def read_experiment(path: Path) -> ExperimentRecord:
     """Read one file. Raises UnreadableFileError, NewerFormatError among them."""
-    found = read_untrusted_json(path)
-    check_format(path, found)
-    try:
-        return _experiment(path, found)
-    except ValueError as error:
-        raise UnreadableFileError(path, str(error)) from None
+    return read_json(path, partial(_experiment, path))
 
 
-def _read(path: Path, problems: list[str]) -> ExperimentRecord | None:
+def _read(path: Path, problems: list[str]) -> list[ExperimentRecord]:
     try:
-        return read_experiment(path)
+        return [read_experiment(path)]
     except NewerFormatError:
         raise
     except UnreadableFileError as error:
         problems.append(str(error))
-        return None
+        return []
 
 
 def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
@@ -140,10 +135,6 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
         raise ValueError("its name gives no delay")
     busy = settings.get("busy") or []
     told = {name: value for name, value in settings.items() if value is not None}
-    try:
-        return msgspec.convert(
-            {"rtt_ms": 2 * delaynet_ms, "transports": TFOS.get(str(settings.get("tfo")), ()), **told,
-             "delaynet_ms": delaynet_ms, "settings": settings,
-             "busy": "; ".join(map(str, busy)) if isinstance(busy, list) else busy}, ExperimentRecord)
-    except msgspec.ValidationError as error:
-        raise ValueError(in_words(error)) from None
+    return converted({"rtt_ms": 2 * delaynet_ms, "transports": TFOS.get(str(settings.get("tfo")), ()), **told,
+                      "delaynet_ms": delaynet_ms, "settings": settings,
+                      "busy": "; ".join(map(str, busy)) if isinstance(busy, list) else busy}, ExperimentRecord)

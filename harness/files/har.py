@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
+from msgspec.structs import asdict
 from wsproto.frame_protocol import Opcode
 
 from harness.files.charsets import encode_text
@@ -35,7 +36,7 @@ from harness.files.exchange import (
     Request,
     fate_of,
 )
-from harness.files.har_form import OwnEntry, Posted, handshake_ms, pairs_of, time_ms
+from harness.files.har_form import OwnEntry, Posted, RequestPart, handshake_ms, pairs_of, time_ms
 from harness.files.headers import Headers
 from harness.files.moments import EPOCH, moment_of
 
@@ -50,8 +51,6 @@ LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
 STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
 CHARSET = "; charset="
-OF_BODY = ("_file", "_fileBytes", "_fileSha256")
-"""What an entry says of the file that has its body."""
 
 
 def is_base64(*labels: str) -> bool:
@@ -84,31 +83,20 @@ def posted_body(posted: Posted, size: int = UNKNOWN) -> bytes:
 
 def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
     """Return an exchange as an entry of the HAR's `page`, ready for json.dump; with its body if it has `content`."""
-    answer, phases = exchange.answer, exchange.phases
-    entry: dict[str, Any] = {
-        "pageref": page, "startedDateTime": _date(exchange.started),
-        "time": exchange.length_ms,
-        "request": _request(exchange), "response": _response(exchange), "cache": {},
-        "timings": {name: getattr(phases, name) for name in phases.__struct_fields__}}
-    if exchange.connection:
-        entry |= {"serverIPAddress": exchange.address, "connection": exchange.connection,
-                  "_connectionId": exchange.connection}
-    more = {"_error": exchange.error, "_fromCache": "disk" if exchange.from_cache else "",
-            "_initiator": exchange.initiator, "_synchronous": exchange.synchronous, "_partial": answer.partial,
-            "_afterLoad": exchange.fate is Fate.AFTER_LOAD,
-            "_beforeDocument": exchange.before_document, "_headersUnknown": answer.headers is None,
-            "_arrivals": [list(step) for step in answer.arrivals], "comment": exchange.note}
-    entry |= {name: value for name, value in more.items() if value}
-    if answer.body is not None:
-        told = zip(OF_BODY, (answer.body.file, answer.body.bytes, answer.body.sha256), strict=True)
-        entry |= {name: value for name, value in told if value not in (None, "")}
-    if exchange.handshake_ms is not None:
-        entry["_connectMs"] = exchange.handshake_ms
-    if exchange.after_message is not None:
-        entry["_afterMessage"] = exchange.after_message
-    if answer.messages is not None:
-        entry |= {"_resourceType": "websocket", "_webSocketMessages": [*map(_message, answer.messages)]}
-    return entry
+    answer, body = exchange.answer, exchange.answer.body or Body("")
+    entry = OwnEntry(
+        RequestPart(exchange.request.url), pageref=page, started=_date(exchange.started), time=exchange.length_ms,
+        timings=asdict(exchange.phases), connect_ms=exchange.handshake_ms, connection=exchange.connection,
+        address=exchange.address, comment=exchange.note, error=exchange.error,
+        from_cache="disk" if exchange.from_cache else "", before_document=exchange.before_document,
+        after_load=exchange.fate is Fate.AFTER_LOAD, after_message=exchange.after_message,
+        initiator=exchange.initiator, synchronous=exchange.synchronous, partial=answer.partial,
+        headers_unknown=answer.headers is None, arrivals=[*answer.arrivals], file=body.file, file_bytes=body.bytes,
+        file_sha256=body.sha256, messages=None if answer.messages is None else [*map(_message, answer.messages)])
+    more = {"_connectionId": exchange.connection, "_resourceType": "" if answer.messages is None else "websocket"}
+    found: dict[str, Any] = msgspec.to_builtins(entry)
+    found |= {"request": _request(exchange), "response": _response(exchange), "cache": {}}
+    return found | {name: value for name, value in more.items() if value}
 
 
 def _request(exchange: Exchange) -> dict[str, Any]:

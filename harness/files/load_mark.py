@@ -15,21 +15,23 @@ from pathlib import Path
 NAME = "load-mark"
 SIZE = 4096
 """Bytes: a page of memory, which a load's number and the name of its page fit into."""
+NO_LOAD = b"0\n0\n1\n".ljust(SIZE, b"\0")
+"""Before the first load."""
 
 
 def make_mark(path: Path) -> None:
     """Make the file: no load has begun."""
-    path.write_bytes(_content(0, 0.0, "", early=True))
+    path.write_bytes(NO_LOAD)
 
 
 def mark_load(path: Path, page: str, delaynet_ms: float = 0.0, *, early: bool = True) -> None:
     """Say that a load of the page whose file name is `page` begins now, at this one-way delay in ms; whether `early`
     data may be sent on connections that take up a session of its.
     """
-    number = int(path.read_bytes().partition(b"\n")[0]) + 1
+    content = _next(path.read_bytes(), page, delaynet_ms, early=early)
     file = os.open(path, os.O_WRONLY)
     try:
-        os.pwrite(file, _content(number, delaynet_ms, page, early=early), 0)
+        os.pwrite(file, content, 0)
     finally:
         os.close(file)
 
@@ -42,7 +44,7 @@ class LoadMark:
         self.own = path is None
         if path is None:
             self._map = mmap.mmap(-1, SIZE)
-            self._map[:] = _content(0, 0.0, "", early=True)
+            self._map[:] = NO_LOAD
         else:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), SIZE, access=mmap.ACCESS_READ)
@@ -62,9 +64,10 @@ class LoadMark:
 
     def begin(self, page: str) -> None:
         """Say that a load of `page` begins: for servers without an experiment, which share this since they forked."""
-        self._map[:] = _content(int(self._map[:].partition(b"\n")[0]) + 1, 0.0, page, early=True)
+        self._map[:] = _next(self._map[:], page)
 
 
-def _content(number: int, delaynet_ms: float, page: str, *, early: bool) -> bytes:
-    lines = f"{number}\n{delaynet_ms:g}\n{early:d}\n{page}"
+def _next(content: bytes, page: str, delaynet_ms: float = 0.0, *, early: bool = True) -> bytes:
+    """Return the mark of the load after the one of which `content` is."""
+    lines = f"{int(content.split()[0]) + 1}\n{delaynet_ms:g}\n{early:d}\n{page}"
     return lines.encode("utf-8", "surrogateescape")[:SIZE - 1].ljust(SIZE, b"\0")

@@ -9,9 +9,10 @@ What a field is in the file: its own name, with the units in it; docs/results.md
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -145,19 +146,14 @@ class LoadRecord:
     @classmethod
     def from_json(cls, found: object) -> "LoadRecord":
         """Return the record that a file of any format up to FORMAT holds. ValueError for what is none of them."""
-        format_version(found)
-        assert isinstance(found, dict)          # format_version has seen to it
-        known = dict(found)
-        if known.get("valid") is not True and not known.get("why_not"):
-            known["why_not"] = [NO_REASON]
-        try:
-            return msgspec.convert(known, cls)
-        except msgspec.ValidationError as error:
-            raise ValueError(in_words(error)) from None
+        known = of_this_tool(found)
+        reason = {} if known.get("valid") is True or known.get("why_not") else {"why_not": [NO_REASON]}
+        return converted({**known, **reason}, cls)
 
 
 IF_KNOWN = ("initiators", "cookies", "buffer_drops", "middlebox", "early", "quic", "early_data")
 """What a file has only where there is something to say."""
+T = TypeVar("T")
 
 
 class NewerFormatError(UnreadableFileError):
@@ -166,12 +162,7 @@ class NewerFormatError(UnreadableFileError):
 
 def read_load_record(path: Path) -> LoadRecord:
     """Read a load's .json. Raises UnreadableFileError, of which MissingFileError and NewerFormatError are kinds."""
-    found = read_untrusted_json(path)
-    check_format(path, found)
-    try:
-        return LoadRecord.from_json(found)
-    except ValueError as error:
-        raise UnreadableFileError(path, str(error)) from None
+    return read_json(path, LoadRecord.from_json)
 
 
 def write_load_record(path: Path, record: LoadRecord) -> Path:
@@ -179,22 +170,27 @@ def write_load_record(path: Path, record: LoadRecord) -> Path:
     return write_json(path, record.to_json())
 
 
-def format_version(found: object) -> int:
-    """Return the version of a file's format. ValueError when it is no JSON object with one."""
+def of_this_tool(found: object) -> dict[str, Any]:
+    """Return what is in a file of this tool: a JSON object with the version of its format. ValueError for any other."""
     version = found.get("format") if isinstance(found, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+    if not isinstance(found, dict) or not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise ValueError("no format version; not a file of this tool")
-    return version
+    return found
 
 
-def check_format(path: Path, found: object) -> None:
-    """Raise UnreadableFileError when `found` in `path` is no file of this tool, NewerFormatError when it is too new."""
+def read_json(path: Path, make: Callable[[dict[str, Any]], T]) -> T:
+    """Return what `make` makes of one of the .json files of ``client/``, which raises ValueError where it cannot.
+
+    Raises UnreadableFileError, NewerFormatError for a file that is too new.
+    """
     try:
-        version = format_version(found)
+        found = of_this_tool(read_untrusted_json(path))
+        if found["format"] > FORMAT:
+            raise NewerFormatError(path, f"format {found['format']} is newer than the {FORMAT} known here; "
+                                         "update TFO Lab")
+        return make(found)
     except ValueError as error:
         raise UnreadableFileError(path, str(error)) from None
-    if version > FORMAT:
-        raise NewerFormatError(path, f"format {version} is newer than the {FORMAT} known here; update TFO Lab")
 
 
 def write_json(path: Path, content: dict[str, Any]) -> Path:
@@ -205,11 +201,12 @@ def write_json(path: Path, content: dict[str, Any]) -> Path:
     return path
 
 
-def in_words(error: msgspec.ValidationError) -> str:
-    """Return what msgspec found, the place first: "plt_ms: expected float or null, got str"."""
-    what, _, place = str(error).replace("`", "").partition(" - at ")
-    what = what.replace(" | ", " or ")
-    name = re.sub(r"^\$\.?", "", place)
-    return f"{name}: {what[:1].lower()}{what[1:]}" if name else what
-
-
+def converted(found: object, kind: type[T]) -> T:
+    """Return JSON as one of a `kind`. ValueError says what is wrong, the place first: "run: expected int, got str"."""
+    try:
+        return msgspec.convert(found, kind)
+    except msgspec.ValidationError as error:
+        what, _, place = str(error).replace("`", "").partition(" - at ")
+        what = what.replace(" | ", " or ")
+        name = re.sub(r"^\$\.?", "", place)
+        raise ValueError(f"{name}: {what[:1].lower()}{what[1:]}" if name else what) from None

@@ -3,7 +3,7 @@
 import contextlib
 import string
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,10 +25,13 @@ LARGEST_LIST = 2**20
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the experiment: its URL, as browsers ask for it, and the file name its logs go by."""
+    """One page of the experiment: its URL, as browsers ask for it, the file name its logs go by, and which line of the
+    list it is in, counted from 1.
+    """
 
     url: str
     name: str
+    line: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,6 @@ class PageFiles:
         """Round-trip times to the recorded servers, where somebody wrote them down: see harness.mirror.rtts."""
         return self.base / f"{self.name}.rtts"
 
-    def line_of(self, page: Page) -> int:
-        """Return the line of `page` in the list, counted from 1."""
-        return line_of(self.pages, page)
-
 
 def sanitise(url: str) -> str:
     """Return `url` as a file name: only ``-_.() ``, ASCII letters and digits are kept."""
@@ -85,22 +84,13 @@ def page_url(text: str) -> str:
     return found if has_path else found.removesuffix("/")
 
 
-def page_of(text: str) -> Page:
+def page_of(text: str, line: int = 0) -> Page:
     """Return the page that a line of a list names. Raises ValueError for what is no http or https URL.
 
     Its files are named after the URL as browsers ask for it, however the line spells it (HTTP://WWW.A.TEST:80/).
     """
     url = page_url(text)
-    return Page(url, sanitise(url))
-
-
-def line_of(list_file: Path, page: Page) -> int:
-    """Return the line of `page` in a list, counted from 1."""
-    for number, line in enumerate(_lines(list_file), start=1):
-        with contextlib.suppress(ValueError):
-            if page_of(line.strip()) == page:
-                return number
-    raise InputError(f"{list_file}:1: {page.url} is not in it any more; run again")
+    return Page(url, sanitise(url), line)
 
 
 def read_pages(path: Path) -> list[Page]:
@@ -109,25 +99,21 @@ def read_pages(path: Path) -> list[Page]:
     Raises InputError (``file:line: problem``) when the file is missing, unreadable or empty, when a line is not
     an http or https URL, or when two lines give the same file name, or one that of a file beside the other's log.
     """
-    pages: dict[str, tuple[int, Page]] = {}
+    pages: dict[str, Page] = {}
     for number, line in enumerate(_lines(path), start=1):
-        url = line.strip()
-        if not url:
-            continue
-        page = _checked_page(url, f"{path}:{number}")
-        if page.name in pages:
-            first_number, first = pages[page.name]
-            raise InputError(f"{path}:{number}: {url} has the same file name ({page.name}) as {first.url} "
-                             f"in line {first_number}; remove one of them")
-        pages[page.name] = (number, page)
-    for number, page in pages.values():
+        if url := line.strip():
+            page = _checked_page(url, f"{path}:{number}", number)
+            first = pages.setdefault(page.name, page)
+            if first is not page:
+                raise InputError(f"{path}:{number}: {url} has the same file name ({page.name}) as {first.url} "
+                                 f"in line {first.line}; remove one of them")
+    for page in pages.values():
         if owner := _owner_of_that_name(page.name, pages):
-            first_number, first = pages[owner]
-            raise InputError(f"{path}:{number}: {page.url} has the same file name ({page.name}) as a file of "
-                             f"{first.url} in line {first_number}; remove one of them")
+            raise InputError(f"{path}:{page.line}: {page.url} has the same file name ({page.name}) as a file of "
+                             f"{pages[owner].url} in line {pages[owner].line}; remove one of them")
     if not pages:
         raise InputError(f"{path}:1: no pages; write one URL per line")
-    return [page for _, page in pages.values()]
+    return [*pages.values()]
 
 
 def listable(urls: Iterable[str]) -> list[str]:
@@ -154,9 +140,9 @@ def _lines(path: Path) -> list[str]:
         raise InputError(f"{error}; it must be a text file") from None
 
 
-def _checked_page(text: str, where: str) -> Page:
+def _checked_page(text: str, where: str, line: int = 0) -> Page:
     try:
-        page = page_of(text)
+        page = page_of(text, line)
     except ValueError:
         raise InputError(f"{where}: not a URL: {text[:120]!r}; write http://host/path") from None
     if page.name in (".", "..") or len(page.name) > LONGEST_NAME:

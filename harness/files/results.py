@@ -17,8 +17,7 @@ read: the one that the experiment's file names, else the newest. The others' loa
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -148,25 +147,34 @@ def read_results(clientdir: Path) -> Results:
     problems: list[str] = []
     experiments = read_experiments(clientdir, problems)
     _require_rtts_apart(clientdir, experiments)
-    cells = _cells(clientdir)
+    cells = sorted(((path, *of_cell) for path in _folders(clientdir) if (of_cell := parse_cell_directory(path.name))),
+                   key=lambda cell: cell[1:])
     old = not experiments and not problems and not any(next(path.glob("*.json"), None) for path, *_ in cells)
     rtts = {experiment.delaynet_ms: experiment.rtt_ms for experiment in experiments}
-    loads, again = [], []
+    found = []
     for path, delaynet_ms, run, transport in cells:
-        rtt_ms = rtts.get(delaynet_ms, 2 * delaynet_ms)
-        blank = LoadResult("", "", delaynet_ms, rtt_ms, run, transport, False, (), None, None, path)
-        loads += [_read_old(load, problems) if old else _read_load(load) for load in _blanks(path, blank)]
-        again += [_made_again(_read_load(load)) for inner in _attempts(path) for load in _blanks(inner, blank)]
-    own = _own_experiments(experiments, [*loads, *again])
-    (loads, others), (again, others_again) = (_divided(clientdir, own, read) for read in (loads, again))
-    others += others_again
-    if not loads and not others:
+        blank = LoadResult("", "", delaynet_ms, rtts.get(delaynet_ms, 2 * delaynet_ms), run, transport, False, (),
+                           None, None, path)
+        for directory in (path, *_attempts(path)):
+            loads = [replace(blank, page=page, url=page, log=directory / page) for page in _pages_in(directory)]
+            found += [_read_old(load, problems) if old else _read_load(load) for load in loads]
+    results = Results(clientdir, old, [], experiments, {}, [], [], problems)
+    own = _own_experiments(experiments, found)
+    for load in found:
+        if load.record is not None and load.record.experiment != own[load.delaynet_ms]:
+            named = experiment_file(clientdir, load.delaynet_ms).name
+            results.others.append(_out(load, f"of another, earlier experiment than {named} describes"))
+        elif ATTEMPT.fullmatch(load.log.parent.name):       # a valid one is a warm-up: it is the network that warms up
+            results.again.append(_out(load, *load.why_not or ("valid, but a run that is resumed warms up anew",)))
+        else:
+            results.loads.append(load)
+    if not results.loads and not results.others:
         raise InputError(f"{clientdir}:1: no page loads in it; measure some first: sudo ./run.sh")
-    empty = {delaynet_ms for _, delaynet_ms, *_ in cells} - {load.delaynet_ms for load in [*loads, *others]}
-    rtts_ms = {load.rtt_ms for load in loads} | {rtts.get(delay, 2 * delay) for delay in empty} | set(rtts.values())
+    with_loads = {load.delaynet_ms for load in [*results.loads, *results.others]}
+    of_empty = {rtts.get(delay, 2 * delay) for _, delay, *_ in cells if delay not in with_loads}
     transports = {transport for *_, transport in cells}.union(*(experiment.transports for experiment in experiments))
-    return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms), sorted(transports),
-                   problems, again, others)
+    return replace(results, urls=_urls(experiments, results.loads), transports=sorted(transports),
+                   rtts_ms=sorted({load.rtt_ms for load in results.loads} | of_empty | {*rtts.values()}))
 
 
 def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]) -> None:
@@ -184,29 +192,17 @@ def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]
                              f"{other.delaynet_ms:g}-*, to another folder")
 
 
-@contextmanager
-def _to_be_read(directory: Path) -> Iterator[None]:
-    """Raise InputError when what is in `directory` cannot be seen."""
+def _folders(directory: Path, *, files: bool = False) -> list[Path]:
+    """Return the folders in `directory`, or its files. Raises InputError when they cannot be seen."""
     try:
-        yield
+        return [path for path in directory.iterdir() if path.is_dir() != files]
     except OSError as error:
         raise InputError(f"{directory}:1: cannot be read ({error.strerror}); is it yours?") from None
 
 
-def _cells(clientdir: Path) -> list[tuple[Path, float, int, int]]:
-    with _to_be_read(clientdir):
-        named = [(path, parse_cell_directory(path.name)) for path in clientdir.iterdir() if path.is_dir()]
-    return sorted(((path, *of_cell) for path, of_cell in named if of_cell), key=lambda cell: cell[1:])
-
-
 def _attempts(cell: Path) -> list[Path]:
-    with _to_be_read(cell):
-        return sorted((path for path in cell.iterdir() if ATTEMPT.fullmatch(path.name) and path.is_dir()),
-                      key=lambda path: int(path.name.partition("-")[2]))
-
-
-def _blanks(directory: Path, cell: LoadResult) -> list[LoadResult]:
-    return [replace(cell, page=page, url=page, log=directory / page) for page in _pages_in(directory)]
+    numbered = {path: int(number[1]) for path in _folders(cell) if (number := ATTEMPT.fullmatch(path.name))}
+    return sorted(numbered, key=numbered.__getitem__)
 
 
 def _pages_in(directory: Path) -> list[str]:
@@ -214,9 +210,8 @@ def _pages_in(directory: Path) -> list[str]:
 
     What an editor keeps of a file that it has changed is no load: ``name.json~`` of most, ``#name#`` of Emacs.
     """
-    with _to_be_read(directory):
-        names = {path.name for path in directory.iterdir()
-                 if not path.is_dir() and not path.name.startswith((".", "#")) and not path.name.endswith(".json~")}
+    names = {path.name for path in _folders(directory, files=True)
+             if not path.name.startswith((".", "#")) and not path.name.endswith(".json~")}
     beside = {name for name in names if name.endswith(BESIDE) and f"{name}.json" not in names}
     return sorted((names - beside) | {name.removesuffix(".json") for name in beside if name.endswith(".json")})
 
@@ -247,39 +242,22 @@ def _read_load(blank: LoadResult) -> LoadResult:
     except NewerFormatError:
         raise
     except MissingFileError:
-        return replace(blank, why_not=("no .json beside its log: the load was cut short",))
+        return _out(blank, "no .json beside its log: the load was cut short")
     except UnreadableFileError as error:
-        return replace(blank, why_not=(f"{path.name} cannot be read: {error.why}",))
+        return _out(blank, f"{path.name} cannot be read: {error.why}")
     return replace(blank, url=record.url or blank.page, rtt_ms=record.rtt_ms or blank.rtt_ms, valid=record.valid,
                    why_not=record.why_not, plt_ms=record.plt_ms, last_ms=record.last_ms, record=record)
 
 
-def _made_again(load: LoadResult) -> LoadResult:
-    """Return a try that another one followed; a valid one only of a warm-up, since it is the network that warms up."""
-    return replace(load, valid=False, why_not=load.why_not or ("valid, but a run that is resumed warms up anew",))
+def _out(load: LoadResult, *why_not: str) -> LoadResult:
+    return replace(load, valid=False, why_not=why_not)
 
 
-def _own_experiments(experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult]) -> dict[float, str | None]:
-    """Return for each delay the id of the one experiment whose loads count: as its file says, else the newest."""
-    named = {experiment.delaynet_ms: experiment.id for experiment in experiments}
-    return {delaynet_ms: named.get(delaynet_ms) or _newest(load for load in loads if load.delaynet_ms == delaynet_ms)
-            for delaynet_ms in {load.delaynet_ms for load in loads}}
+def _own_experiments(experiments: Iterable[ExperimentRecord], loads: Iterable[LoadResult]) -> dict[float, str | None]:
+    """Return for each delay the id of the one experiment whose loads count: as its file says, else the newest's.
 
-
-def _divided(clientdir: Path, own: Mapping[float, str | None], loads: Sequence[LoadResult],
-             ) -> tuple[list[LoadResult], list[LoadResult]]:
-    """Divide `loads` into those of the one experiment for each delay and those of others, which do not count."""
-    is_own = [load.record is None or load.record.experiment == own[load.delaynet_ms] for load in loads]
-    others = [_of_another(clientdir, load) for load, counts_here in zip(loads, is_own, strict=True) if not counts_here]
-    return [load for load, counts_here in zip(loads, is_own, strict=True) if counts_here], others
-
-
-def _newest(loads: Iterable[LoadResult]) -> str | None:
-    """Return the id of the experiment whose loads began last; None for loads of format 1, which name none."""
-    records = [load.record for load in loads if load.record]
-    return max(records, key=lambda record: record.began_s or 0.0).experiment if records else None
-
-
-def _of_another(clientdir: Path, load: LoadResult) -> LoadResult:
-    named = experiment_file(clientdir, load.delaynet_ms).name
-    return replace(load, valid=False, why_not=(f"of another, earlier experiment than {named} describes",))
+    None: of loads of format 1, which name none.
+    """
+    records = sorted((load.record for load in loads if load.record), key=lambda record: record.began_s or 0.0)
+    newest = {record.delaynet_ms: record.experiment for record in records}
+    return newest | {experiment.delaynet_ms: experiment.id for experiment in experiments if experiment.id}

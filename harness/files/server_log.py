@@ -106,16 +106,15 @@ class RequestLog:
         """Open `path` for appending, and begin it with the header. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-        status = os.fstat(self._file)
-        if stat.S_ISFIFO(status.st_mode):
-            os.close(self._file)
-            raise OSError(errno.EINVAL, "is no file", str(path))
-        if status.st_size == 0:
-            try:
+        try:
+            status = os.fstat(self._file)
+            if stat.S_ISFIFO(status.st_mode):
+                raise OSError(errno.EINVAL, "is no file")
+            if status.st_size == 0:
                 os.write(self._file, HEADER.encode())
-            except OSError as error:
-                os.close(self._file)
-                raise OSError(error.errno, error.strerror, str(path)) from None
+        except OSError as error:
+            os.close(self._file)
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
     def write(self, request: ServerRequest) -> None:
         """Append one line."""
@@ -161,9 +160,7 @@ def read_server_logs(directory: Path, problems: list[str] | None = None, *,
     A directory that does not exist has no requests. See `read_server_log` for `problems`. Of a log that is in `since`
     (see `ends_of_logs`) what was there then is left out.
     """
-    if not directory.is_dir():
-        return []
-    requests = [request for path in sorted(directory.iterdir()) if path.is_file()
+    requests = [request for path in sorted(ends_of_logs(directory))
                 for request in read_server_log(path, problems, since=(since or {}).get(path, 0))]
     return sorted(requests, key=lambda request: request.time_s)
 

@@ -103,16 +103,47 @@ def read_log(path: Path) -> PageLog:
     """Read one log, keeping what can be read and reporting the rest in `problems` as ``file:line: problem``.
 
     A 2013 log is the browser's stdout and stderr in one file, so warnings and crash dumps stand anywhere, also inside
-    the sections. Raises UnreadableFileError when the file itself cannot be read.
+    the sections. In a section each line is tried as a row first; tags are looked for in the others. Of sections that
+    come twice only the first is read. Raises UnreadableFileError when the file itself cannot be read.
     """
-    raw = read_untrusted(path)
-    reader = _Reader(str(path))
-    text = raw.decode("utf-8", errors="replace")
-    *lines, rest = text.split("\n")
-    for number, line in enumerate([*lines, rest], start=1):
-        reader.take(number, line.strip(), whole=number <= len(lines))
-    reader.finish(number, whole_text="\ufffd" not in text)
-    return reader.log
+    text = read_untrusted(path).decode("utf-8", errors="replace")
+    lines, log, seen, skipped = text.split("\n"), PageLog(), set[str](), list[tuple[str, int, int]]()
+    problems = [(1, "not UTF-8 throughout; what is not is read as \ufffd")] if "\ufffd" in text else []
+    section, opened_at = "", 0
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        opened = OPENING.search(line)
+        if renamed := RENAMED.fullmatch(line):
+            log.renamed[renamed[2]] = renamed[1]
+        elif section and (not line or line == HEADERS.get(section)
+                          or _is_row(log, section, line, whole=number < len(lines))):
+            continue
+        elif section and f"</{section}>" in line:
+            log.transactions_whole |= section == "transactions"
+            section = ""
+        elif opened:
+            if section:
+                problems.append((opened_at, f"<{section}> has no end"))
+                log.transactions_whole |= section == "transactions"
+            section, opened_at = opened[1], number
+            log.transactions_seen |= section == "transactions"
+            if section in seen and section in HEADERS:
+                problems.append((number, f"a second <{section}>; only the first is read"))
+                section = ""
+            seen.add(opened[1])
+        elif section:
+            log.torn |= {section} if PIECE.search(line) else set()
+            first = skipped.pop()[1] if skipped and skipped[-1][2] == number - 1 else number
+            skipped.append((section, first, number))
+    if section:
+        problems.append((opened_at, f"<{section}> has no end: the log stops at line {len(lines)}"))
+    log.problems = [f"{path}:{number}: {problem}" for number, problem in sorted([*problems, *map(_skipped, skipped)])]
+    return log
+
+
+def _skipped(lines: tuple[str, int, int]) -> tuple[int, str]:
+    section, first, last = lines
+    where = "this line is" if first == last else f"lines {first} to {last} are"
+    return first, f"{where} no row of <{section}>; skipped"
 
 
 def format_log(log: PageLog) -> str:
@@ -130,126 +161,50 @@ def format_log(log: PageLog) -> str:
     return "\n".join(sections)
 
 
-class _Reader:
-    """Takes a log line by line. In a section each line is tried as a row first; tags are looked for in the others."""
+def _is_row(log: PageLog, section: str, line: str, *, whole: bool) -> bool:
+    """Add `line` to the log if it is a row of the section at hand; other sections' lines are all taken as read.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.log = PageLog()
-        self.section: str | None = None
-        self.opened_at = 0
-        self.seen: set[str] = set()
-        self.skipped: list[int] = []
-
-    def take(self, number: int, line: str, *, whole: bool = True) -> None:
-        """Read the next line: a section begins or ends, a row of it, or something else, which is reported.
-
-        A row that is not `whole`, without an end of line, may lack the end of its URL, and look as if it did not.
-        """
-        renamed = RENAMED.fullmatch(line)
-        if renamed:
-            self.log.renamed[renamed[2]] = renamed[1]
-        elif self.section is None:
-            opened = OPENING.search(line)
-            if opened:
-                self._open(opened[1], number)
-        elif not line or line == HEADERS.get(self.section) or ((whole or self.section not in ROWS) and self._row(line)):
-            return
-        elif f"</{self.section}>" in line:
-            self._close()
-        elif OPENING.search(line):
-            self._report(self.opened_at, f"<{self.section}> has no end")
-            self._close()
-            self.take(number, line)
-        else:
-            if PIECE.search(line):
-                self.log.torn.add(self.section)
-            self._skip(number)
-
-    def finish(self, last: int, whole_text: bool) -> None:
-        if self.section is not None:
-            self._report(self.opened_at, f"<{self.section}> has no end: the log stops at line {last}")
-            self._flush_skipped()
-        if not whole_text:
-            self._report(1, "not UTF-8 throughout; what is not is read as \ufffd")
-
-    def _open(self, section: str, number: int) -> None:
-        self.section, self.opened_at = section, number
-        if section in self.seen and section in ROWS:
-            self._report(number, f"a second <{section}>; only the first is read")
-            self.section = None
-        self.seen.add(section)
-        if section == "transactions":
-            self.log.transactions_seen = True
-
-    def _close(self) -> None:
-        if self.section == "transactions":
-            self.log.transactions_whole = True
-        self._flush_skipped()
-        self.section = None
-
-    def _row(self, line: str) -> bool:
-        """Add `line` to the log if it is a row of the section at hand; other sections' lines are all taken as read."""
-        parse = ROWS.get(self.section or "")
-        if parse is None:
-            timer = LOAD_TIMER.fullmatch(line) if self.section == "stats" else None
-            if timer and self.log.load_timer_ms is None:        # of a second load only that is read
-                self.log.load_timer_ms = float(timer[1])
-            return not TAG.search(line)
-        try:
-            parse(self.log, line)
-        except ValueError:
-            return False
-        return True
-
-    def _skip(self, number: int) -> None:
-        if self.skipped and number > self.skipped[-1] + 1:
-            self._flush_skipped()
-        self.skipped.append(number)
-
-    def _flush_skipped(self) -> None:
-        if not self.skipped:
-            return
-        first, last = self.skipped[0], self.skipped[-1]
-        where = "this line is" if first == last else f"lines {first} to {last} are"
-        self._report(first, f"{where} no row of <{self.section}>; skipped")
-        self.skipped = []
-
-    def _report(self, number: int, problem: str) -> None:
-        self.log.problems.append(f"{self.path}:{number}: {problem}")
+    A row that is not `whole`, without an end of line, may lack the end of its URL, and look as if it did not.
+    """
+    if section not in ROWS:
+        timer = LOAD_TIMER.fullmatch(line) if section == "stats" else None
+        if timer and log.load_timer_ms is None:        # of a second load only that is read
+            log.load_timer_ms = float(timer[1])
+        return not TAG.search(line)
+    pattern, add = ROWS[section]
+    columns = pattern.fullmatch(line) if whole else None
+    if columns is None:
+        return False
+    try:
+        add(log, [*map(str.strip, columns.groups())])
+    except ValueError:
+        return False
+    return True
 
 
-def _read_resolve(log: PageLog, line: str) -> None:
-    start, end, _, error, rest = line.split("|", 4)
-    name, arrow, addresses = rest.strip().partition(" -> ")
-    if not arrow:
-        raise ValueError
-    addresses = "" if addresses.strip() == NOTHING else addresses.strip()
-    log.resolves.append(Resolve(*_span(start, end), _signed(int(error)), name.strip(), addresses))
+def _add_resolve(log: PageLog, columns: list[str]) -> None:
+    start, end, error, name, addresses = columns
+    log.resolves.append(Resolve(*_span(start, end), _signed(int(error)), name,
+                                "" if addresses == NOTHING else addresses))
 
 
-def _read_transaction(log: PageLog, line: str) -> None:
-    start, end, length, url = line.split("|", 3)
-    if not url.strip():
-        raise ValueError
+def _add_transaction(log: PageLog, columns: list[str]) -> None:
+    start, end, length, url = columns
     start_ms, end_ms = _span(start, end)
     if not abs(end_ms - start_ms - float(length)) <= LENGTH_MS:
         log.torn.add("transactions")
-    log.transactions.append(Transaction(start_ms, end_ms, url.strip()))
+    log.transactions.append(Transaction(start_ms, end_ms, url))
 
 
-def _read_response(log: PageLog, line: str) -> None:
-    status, mime_type, charset, rest = line.split("|", 3)
-    url, arrow, redirect = rest.rpartition(" -> ")
-    if not arrow or not url.strip():
-        raise ValueError
-    redirect = redirect.strip()
-    log.responses.append(Response(status.strip(), mime_type.strip(), charset.strip(), url.strip(),
-                                  None if redirect == NOTHING else redirect))
+def _add_response(log: PageLog, columns: list[str]) -> None:
+    status, mime_type, charset, url, redirect = columns
+    log.responses.append(Response(status, mime_type, charset, url, None if redirect == NOTHING else redirect))
 
 
-ROWS: dict[str, Callable[[PageLog, str], None]] = {
-    "resolves": _read_resolve, "transactions": _read_transaction, "responses": _read_response}
+ROWS: dict[str, tuple[re.Pattern[str], Callable[[PageLog, list[str]], None]]] = {
+    "resolves": (re.compile(r"([^|]*)\|([^|]*)\|[^|]*\|([^|]*)\|\s*(\S.*?) -> (.*)"), _add_resolve),
+    "transactions": (re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*)"), _add_transaction),
+    "responses": (re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*) -> (.*)"), _add_response)}
 
 
 def _span(start: str, end: str) -> tuple[float, float]:

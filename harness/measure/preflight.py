@@ -151,9 +151,9 @@ def _require_documents(files: PageFiles, without: Sequence[Page], how: str) -> N
     if not without:
         return
     first, *others = without
-    numbers = ", ".join(f"{files.line_of(page)}" for page in others)
+    numbers = ", ".join(f"{page.line}" for page in others)
     nor, lines = (f", nor the documents of line {numbers}", "these lines") if others else ("", "this line")
-    raise InputError(f"{files.pages}:{files.line_of(first)}: the document of {first.url} is {how} the mirror "
+    raise InputError(f"{files.pages}:{first.line}: the document of {first.url} is {how} the mirror "
                      f"{files.mirror.name}/{nor}; run: {how_to_make(files)}, or take {lines} out")
 
 

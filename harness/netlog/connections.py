@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.files.hack_dns import PORTS
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, collecting, noting
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, collecting, net_error, noting
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
 DEFAULT_PORTS = PORTS | {"ws": PORTS["http"], "wss": PORTS["https"]}
@@ -77,6 +77,13 @@ class Connection:
     sent_again: int = 0
     """Packets of QUIC whose content Chrome had sent before: they were lost, or seemed so."""
 
+    def made_by(self, job: "Job") -> None:
+        """Note of a session of QUIC which job made it, and when it stood."""
+        self.connect_job, job.addresses = job.id, [self.address]
+        if job.connected is not None:       # how it ended later is no error of the connect
+            self.connect_ms, self.error = float(job.connected - self.start), 0
+            self.ssl = self.start, job.connected
+
     @property
     def connected(self) -> int | None:
         """The tick at which the connection stood, None if it never did."""
@@ -101,53 +108,46 @@ def host_and_port(url: str) -> str:
 
 
 @dataclass
-class _Job:
-    """A connect job: for which group of the socket pool it connects, and the look-up that it made."""
+class Job:
+    """A job that makes a connection, for the ``host:port`` `name`, and the look-up that it made; ticks.
+
+    Over QUIC it makes a `session`, on which requests can be sent from `connected` on.
+    """
 
     id: int
-    group: str = ""
+    name: str = ""
     start: int | None = None
-    end: int = 0
+    end: int | None = None
     error: int = 0
     addresses: list[str] = field(default_factory=list)
+    session: int = 0
+    connected: int | None = None
 
-    def look_up(self) -> NameResolution | None:
-        """Return its look-up; None where it connects over another job or was cut off before the name was known."""
-        name = host_and_port(self.group)
-        if self.start is None or not name or not self.end:
-            return None
-        return NameResolution(self.id, name, self.start, self.end, self.error, tuple(dict.fromkeys(self.addresses)))
+    def look_ups(self) -> list[NameResolution]:
+        """Return its look-up; none where it connects over another job or was cut off before the name was known."""
+        if self.start is None or self.end is None or not self.name:
+            return []
+        return [NameResolution(self.id, self.name, self.start, self.end, self.error,
+                               tuple(dict.fromkeys(filter(None, self.addresses))))]
 
 
-def _tries(job: _Job, event: Event) -> None:
-    job.end = job.end or event.tick
+def _tries(job: Job, event: Event) -> None:
+    job.end = event.tick if job.end is None else job.end
     job.addresses.append(str(event.params.get("address", "")))
 
 
-def _gave_up(job: _Job, event: Event) -> None:
+def _gave_up(job: Job, event: Event) -> None:
     if not job.addresses:
-        job.end, job.error = event.tick, int(event.params.get("net_error", 0))
+        job.end, job.error = event.tick, net_error(event)
 
 
-_OF_JOBS: Readers[_Job] = {
+OF_JOBS: Readers[Job] = {
     ("SOCKET_POOL_CONNECT_JOB_CREATED", POINT):
-        noting("group", lambda event: str(event.params.get("group_id", "")), first=True),
+        noting("name", lambda event: host_and_port(str(event.params.get("group_id", ""))), first=True),
     ("TCP_CONNECT_JOB_CONNECT", BEGIN): noting("start"),
     ("TCP_CONNECT_JOB_CONNECTOR_CONNECT_START", POINT): _tries,
     ("TCP_CONNECT_JOB_CONNECT", END): _gave_up,
 }
-
-
-class ConnectJobs(Subscriber[_Job]):
-    """Reads the jobs that open connections."""
-
-    def __init__(self) -> None:
-        super().__init__(("TCP_CONNECT_JOB", "SSL_CONNECT_JOB", "TRANSPORT_CONNECT_JOB"), _Job, _OF_JOBS)
-
-    def look_ups(self) -> list[NameResolution]:
-        """Return the look-up of every job, in order of its start."""
-        look_ups = [job.look_up() for job in self.found.values()]
-        return sorted(filter(None, look_ups), key=lambda look_up: look_up.start)
 
 
 def _connects(connection: Connection, event: Event) -> None:
@@ -158,7 +158,7 @@ def _connects(connection: Connection, event: Event) -> None:
 def _connected(connection: Connection, event: Event) -> None:
     """Note the end of its first try."""
     if connection.connect_ms is None and not connection.error:
-        connection.error = int(event.params.get("net_error", 0))
+        connection.error = net_error(event)
         if not connection.error:
             connection.connect_ms = float(event.tick - connection.start)
             connection.address = str(event.params.get("remote_address", ""))
@@ -181,7 +181,7 @@ def confirming(name: str, states: Callable[[Any], bool | None]) -> Callable[[Con
     return read
 
 
-_OF_SOCKETS: Readers[Connection] = {
+OF_SOCKETS: Readers[Connection] = {
     ("TCP_CONNECT", BEGIN): _connects,
     ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
     ("TCP_CONNECT", END): _connected,
@@ -194,58 +194,3 @@ _OF_SOCKETS: Readers[Connection] = {
     ("SOCKET_BYTES_RECEIVED", POINT): collecting("received"),
     ("SOCKET_BYTES_SENT", POINT): collecting("sent"),
 }
-
-
-class Sockets(Subscriber[Connection]):
-    """Reads the life of sockets."""
-
-    def __init__(self) -> None:
-        super().__init__(("SOCKET",), Connection, _OF_SOCKETS)
-
-    def connections(self, jobs: ConnectJobs) -> list[Connection]:
-        """Return every socket that tried a TCP connect, in order of its start."""
-        tried = [connection for connection in self.found.values() if connection.start != NEVER]
-        for connection in tried:
-            if job := jobs.found.get(connection.connect_job):
-                connection.name = host_and_port(job.group)
-        return sorted(tried, key=lambda connection: connection.start)
-
-
-@dataclass
-class _Session:
-    """An HTTP/2 session: its socket, and for which stream jobs it sent headers over which socket."""
-
-    id: int
-    socket: int = 0
-    sent: list[tuple[int, int]] = field(default_factory=list)
-
-
-_OF_SESSIONS: Readers[_Session] = {
-    ("HTTP2_SESSION_INITIALIZED", POINT): noting("socket", Event.dependency),
-    ("HTTP2_SESSION_SEND_HEADERS", POINT):
-        lambda session, event: session.sent.append((event.dependency(), session.socket)),
-}
-
-
-class Http2Sessions(Subscriber[_Session]):
-    """Reads which requests went over which HTTP/2 connection."""
-
-    def __init__(self) -> None:
-        super().__init__(("HTTP2_SESSION",), _Session, _OF_SESSIONS)
-
-
-Carriers = dict[tuple[int, bool], Connection]
-"""Which connection carried the request of a stream job, over HTTP/2 or not.
-
-Over HTTP/1 it is the socket that the job was handed. Over HTTP/2 that one may stay idle: where Chrome does not know yet
-what a server speaks it opens a socket for each request, and then sends all of them over the first that stands. There
-the session, which belongs to a socket, says for which jobs it sent headers.
-"""
-
-
-def read_carriers(sessions: Http2Sessions, connections: list[Connection]) -> Carriers:
-    """Return which of `connections` carried the request of each stream job."""
-    by_id = {connection.id: connection for connection in connections}
-    handed = {(job, False): connection for connection in connections for job in connection.jobs}
-    return handed | {(job, True): by_id[socket] for session in sessions.found.values() for job, socket in session.sent
-                     if socket in by_id}

@@ -47,6 +47,11 @@ class Event(NamedTuple):
         return int(reference.get("id", 0)) if isinstance(reference, dict) else 0
 
 
+def net_error(event: Event) -> int:
+    """Return Chrome's (negative) code of what went wrong, 0 for nothing."""
+    return int(event.params.get("net_error", 0))
+
+
 TICK = attrgetter("tick")
 Readers = Mapping[tuple[str, int], Callable[[T, Event], None]]
 """What an event, by name and phase, changes in what is known of its source."""

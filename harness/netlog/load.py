@@ -23,18 +23,9 @@ from harness.files.exchange import UNFINISHED
 from harness.files.har import H2
 from harness.files.headers import header_in
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
-from harness.netlog.connections import (
-    Carriers,
-    Connection,
-    ConnectJobs,
-    Http2Sessions,
-    NameResolution,
-    Sockets,
-    host_and_port,
-    read_carriers,
-)
+from harness.netlog.carriers import Carriers, Connections
+from harness.netlog.connections import Connection, NameResolution, host_and_port
 from harness.netlog.file import Subscriber, read_netlog_file
-from harness.netlog.quic import Quic
 from harness.netlog.requests import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, Requests, load_flag
 from harness.netlog.transactions import complete
 
@@ -83,22 +74,19 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False)
 
     Raises ExperimentError when there is no such file.
     """
-    requests, quic = Requests(keep_bodies=keep_bodies), Quic()
-    jobs, sockets, sessions = ConnectJobs(), Sockets(), Http2Sessions()
-    log = read_netlog_file(path, requests, jobs, sockets, sessions, *quic.subscribers, *others)
+    requests, wires = Requests(keep_bodies=keep_bodies), Connections()
+    log = read_netlog_file(path, requests, *wires.subscribers, *others)
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
                     browser_version=str(client.get("version", "")), problems=log.problems)
     rules = _mapped_names(str(client.get("command_line", "")))
     kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), rules, netlog.left_out)
-    connections = sorted((*sockets.connections(jobs), *quic.connections()), key=lambda each: each.start)
-    carriers = read_carriers(sessions, connections)
+    connections, carriers, look_ups = wires.read()
     _note_requests(kept, carriers)
     netlog.connections = [connection for connection in connections
                           if connection.requests or not left_out_jobs.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in kept}
-    netlog.look_ups = [look_up for look_up in (*jobs.look_ups(), *quic.look_ups())
-                       if look_up.name in names]
+    netlog.look_ups = [look_up for look_up in look_ups if look_up.name in names]
     complete(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
     netlog.transactions = kept
     return netlog
@@ -112,23 +100,18 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
     given.
     """
     asked = of_load(netlog, start_tick, end_tick)
-    log = PageLog(transactions_seen=bool(asked), problems=list(netlog.problems))
+    over = sorted((each for each in asked if not cut_off(each, end_tick)), key=lambda each: each.end or 0)
     first: dict[str, NameResolution] = {}
     for look_up in netlog.look_ups:
         first.setdefault(look_up.name, look_up)
-    log.resolves = [Resolve(look_up.start - start_tick, look_up.end - start_tick, look_up.error, look_up.name,
-                            " ".join(look_up.addresses)) for look_up in first.values()]
-    for transaction in sorted(asked, key=lambda transaction: transaction.end or 0):
-        if cut_off(transaction, end_tick):
-            continue
-        end_ms = (transaction.end or 0) - start_tick
-        log.transactions.append(Transaction(transaction.start - start_tick, end_ms, transaction.url))
-        if transaction.status:
-            log.responses.append(Response(transaction.status_text, transaction.mime_type, transaction.charset,
-                                          transaction.url, transaction.redirect_url))
-    log.problems += [f"{transaction.url}: not over when the load ended"
-                     for transaction in asked if cut_off(transaction, end_tick)]
-    return log
+    return PageLog(
+        [Resolve(each.start - start_tick, each.end - start_tick, each.error, each.name, " ".join(each.addresses))
+         for each in first.values()],
+        [Transaction(each.start - start_tick, (each.end or 0) - start_tick, each.url) for each in over],
+        [Response(each.status_text, each.mime_type, each.charset, each.url, each.redirect_url)
+         for each in over if each.status],
+        transactions_seen=bool(asked), problems=[*netlog.problems, *(
+            f"{each.url}: not over when the load ended" for each in asked if cut_off(each, end_tick))])
 
 
 def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:

@@ -18,7 +18,6 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import accumulate, pairwise
 
-from harness.netlog.bodies import ResponseBody
 from harness.netlog.connections import Connection
 from harness.netlog.load import NetLog
 
@@ -40,20 +39,16 @@ def server_pieces(netlog: NetLog) -> dict[tuple[int, int], Pieces]:
     """
     connections = {connection.id: connection for connection in netlog.connections}
     came = sorted(tick for connection in netlog.connections for tick in connection.received)
-    flights = _Flights()
-    for transaction in netlog.transactions:
-        if transaction.connection is not None:
-            flights.add(transaction.connection, transaction.body)
-    found = {}
+    flights, found = _flights(netlog), {}
     for transaction in netlog.transactions:
         connection = connections.get(transaction.connection or 0)
         if connection is None or connection.connect_ms is None or transaction.from_cache:
             continue
         body, head_tick = transaction.body, transaction.start + transaction.phases.until_head
-        size = len(body.wire)
+        size, flight = len(body.wire), flights[connection.id]
         pauses = [(max(0.0, end - head_tick), min(before, size - 1)) for begin, end, before in body.waits
                   if size and end - begin >= SHORTEST_MS
-                  and _idle_ms(begin, end, came) - flights.round_trips_ms(connection, begin) >= SHORTEST_MS]
+                  and _idle_ms(begin, end, came) >= SHORTEST_MS + _round_trips_ms(connection, begin, *flight)]
         if pauses:
             ends = [before for _, before in pauses[1:]] + [size]
             found[transaction.source, transaction.hop] = (
@@ -67,25 +62,20 @@ def _idle_ms(begin: int, end: int, came: list[int]) -> int:
     return sum(later - earlier for earlier, later in pairwise(points) if later - earlier >= IDLE_MS)
 
 
-class _Flights:
-    """When how many bytes of bodies came over each connection."""
+def _flights(netlog: NetLog) -> dict[int, tuple[list[int], list[int]]]:
+    """Return when bytes of bodies came over each connection, and how many had come before each time, and at last."""
+    pieces: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for transaction in netlog.transactions:
+        if transaction.connection is not None:
+            arrivals = transaction.body.arrivals
+            pieces[transaction.connection] += [
+                (tick, size - before) for (tick, size), (_, before) in zip(arrivals, [(0, 0), *arrivals], strict=False)]
+    return {connection: ([at for at, _ in sorted(each)], [0, *accumulate(size for _, size in sorted(each))])
+            for connection, each in pieces.items()}
 
-    def __init__(self) -> None:
-        self._pieces: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._sums: dict[int, tuple[list[int], list[int]]] = {}
 
-    def add(self, connection: int, body: ResponseBody) -> None:
-        before = 0
-        for tick, size in body.arrivals:
-            self._pieces[connection].append((tick, size - before))
-            before = size
-
-    def round_trips_ms(self, connection: Connection, tick: int) -> float:
-        """Return how long the network may keep a connection silent from `tick` on, by what came over it before."""
-        if connection.id not in self._sums:
-            pieces = sorted(self._pieces[connection.id])
-            self._sums[connection.id] = [at for at, _ in pieces], [0, *accumulate(size for _, size in pieces)]
-        ticks, sums = self._sums[connection.id]
-        round_trips_ms = ROUND_TRIPS * (connection.connect_ms or 0.0)
-        flight = sums[bisect_right(ticks, tick)] - sums[bisect_left(ticks, tick - round_trips_ms)]
-        return round_trips_ms if flight > FIRST_FLIGHT else 0.0
+def _round_trips_ms(connection: Connection, tick: int, ticks: list[int], sums: list[int]) -> float:
+    """Return how long the network may keep a connection silent from `tick` on, by what came over it before."""
+    round_trips_ms = ROUND_TRIPS * (connection.connect_ms or 0.0)
+    flight = sums[bisect_right(ticks, tick)] - sums[bisect_left(ticks, tick - round_trips_ms)]
+    return round_trips_ms if flight > FIRST_FLIGHT else 0.0

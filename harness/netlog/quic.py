@@ -11,8 +11,8 @@ data (0-RTT), as soon as its keys are known. Both is the end of its job's QUIC_S
 from dataclasses import dataclass
 from operator import attrgetter
 
-from harness.netlog.connections import Connection, NameResolution, confirming
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
+from harness.netlog.connections import Connection, Job, confirming
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, net_error, noting
 
 EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
 FIRST_TIME = "NOT_RETRANSMISSION"
@@ -36,45 +36,27 @@ def _received(session: Connection, event: Event) -> None:
     session.address = session.address or str(event.params.get("peer_address", ""))
 
 
-def _failed(session: Connection, event: Event) -> None:
-    session.error = int(event.params.get("net_error", 0))
-
-
-_OF_SESSIONS: Readers[Connection] = {
+OF_SESSIONS: Readers[Connection] = {
     ("QUIC_SESSION", BEGIN): _begun,
     ("QUIC_SESSION", END): noting("closed"),
     ("QUIC_SESSION_PACKET_SENT", POINT): _sent,
     ("QUIC_SESSION_PACKET_RECEIVED", POINT): _received,
     ("QUIC_SESSION_ZERO_RTT_STATE", POINT): confirming("state", EARLY_STATES.get),
-    ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): _failed,
+    ("QUIC_SESSION_CLOSE_ON_ERROR", POINT): noting("error", net_error),
 }
 
 
-@dataclass
-class _Job:
-    """A job that makes a session: for whom, and the look-up that it made; ticks, None for what never happened."""
-
-    id: int
-    name: str = ""
-    session: int = 0
-    connected: int | None = None
-    asked: int | None = None
-    resolved: int | None = None
-    error: int = 0
-    """Of the look-up."""
+def _resolved(job: Job, event: Event) -> None:
+    job.end, job.error = event.tick, net_error(event)
 
 
-def _resolved(job: _Job, event: Event) -> None:
-    job.resolved, job.error = event.tick, int(event.params.get("net_error", 0))
-
-
-def _connected(job: _Job, event: Event) -> None:
+def _connected(job: Job, event: Event) -> None:
     job.connected = None if event.params.get("net_error") else event.tick
 
 
-_OF_JOBS: Readers[_Job] = {
+OF_JOBS: Readers[Job] = {
     ("QUIC_SESSION_POOL_JOB", BEGIN): noting("name", _name),
-    ("HOST_RESOLVER_MANAGER_REQUEST", BEGIN): noting("asked"),
+    ("HOST_RESOLVER_MANAGER_REQUEST", BEGIN): noting("start"),
     ("HOST_RESOLVER_MANAGER_REQUEST", END): _resolved,
     ("QUIC_SESSION_CREATED", POINT): noting("session", Event.dependency),
     ("QUIC_SESSION_POOL_JOB_CONNECT", END): _connected,
@@ -82,7 +64,7 @@ _OF_JOBS: Readers[_Job] = {
 
 
 @dataclass
-class _StreamJob:
+class StreamJob:
     """A stream job: which session's job it waited for, or which session it found there."""
 
     id: int
@@ -92,45 +74,8 @@ class _StreamJob:
     """Which event of the log bound it to a request; 0: it was to open a connection ahead of need."""
 
 
-_OF_STREAMS: Readers[_StreamJob] = {
+OF_STREAMS: Readers[StreamJob] = {
     ("BOUND_TO_QUIC_SESSION_POOL_JOB", POINT): noting("waits_for", Event.dependency),
     ("QUIC_SESSION_POOL_USE_EXISTING_SESSION", POINT): noting("uses", Event.dependency),
     ("HTTP_STREAM_JOB_BOUND_TO_REQUEST", POINT): noting("bound", attrgetter("number")),
 }
-
-
-class Quic:
-    """Reads them; `subscribers` want the events."""
-
-    def __init__(self) -> None:
-        self._sessions = Subscriber(("QUIC_SESSION",), Connection, _OF_SESSIONS)
-        self._jobs = Subscriber(("QUIC_SESSION_POOL_DIRECT_JOB",), _Job, _OF_JOBS)
-        self._streams = Subscriber(("HTTP_STREAM_JOB",), _StreamJob, _OF_STREAMS)
-        self.subscribers = self._sessions, self._jobs, self._streams
-
-    def connections(self) -> list[Connection]:
-        """Return the sessions, whose `jobs` are the stream jobs whose requests they carried, in that order."""
-        sessions, jobs = self._sessions.found, self._jobs.found
-        for job in jobs.values():
-            session = sessions.get(job.session)
-            if session is not None:
-                session.connect_job = job.id
-                if job.connected is not None:     # how it ended later is no error of the connect
-                    session.connect_ms, session.error = float(job.connected - session.start), 0
-                    session.ssl = session.start, job.connected
-        for stream in sorted(self._streams.found.values(), key=lambda stream: stream.bound):
-            maker = jobs.get(stream.waits_for)
-            session = sessions.get(stream.uses or (maker.session if maker else 0))
-            if session is not None and stream.bound:
-                session.jobs.append(stream.id)
-        return [session for session in sessions.values() if session.quic]
-
-    def look_ups(self) -> list[NameResolution]:
-        """Return the look-up of every job, in order of its start."""
-        found = []
-        for job in self._jobs.found.values():
-            if job.asked is not None and job.resolved is not None and job.name:
-                session = self._sessions.found.get(job.session)
-                found.append(NameResolution(job.id, job.name, job.asked, job.resolved, job.error,
-                                            (session.address,) if session and session.address else ()))
-        return sorted(found, key=lambda look_up: look_up.start)

@@ -22,7 +22,7 @@ from harness.files.exchange import Phases
 from harness.files.har import H2, H3
 from harness.files.headers import EVENT_STREAM, Headers, header_in
 from harness.netlog.bodies import ResponseBody
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, noting
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, net_error, noting
 
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
 PREFETCH = "PREFETCH"
@@ -275,7 +275,7 @@ def _cancelled(hop: HttpTransaction, event: Event) -> None:
 def _closed(hop: HttpTransaction, event: Event) -> None:
     if hop.closed is None:
         hop.closed = event.tick
-    hop.net_error = hop.net_error or int(event.params.get("net_error", 0))
+    hop.net_error = hop.net_error or net_error(event)
 
 
 _HOP_READERS: Readers[HttpTransaction] = {

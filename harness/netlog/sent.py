@@ -13,6 +13,7 @@ from hpack import Decoder, HPACKError
 from hyperframe.exceptions import HyperframeError
 from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame
 
+from harness.files.headers import header_in
 from harness.netlog.socket_bytes import HTTP2_PREFACE, Socket, Stream
 
 FRAME_HEAD = 9
@@ -55,15 +56,13 @@ def read_sent_bodies(sockets: Iterable[Socket]) -> dict[Wanted, list[Sent]]:
 
 def _over_http1(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes, int]]:
     """Give the tick, method, URL and body of each request on a connection, and its stream over HTTP/2."""
-    at, data = 0, bytes(socket.data)
-    while (end := data.find(b"\r\n\r\n", at)) >= 0:
-        first, *lines = data[at:end].decode("latin-1").split("\r\n")
-        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    at = 0
+    while head := socket.head(at):
+        first, headers, end = head
         method, target, _ = first.split(" ")
-        size = int(headers.get("content-length", "0"))
-        url = f"{scheme}://{headers.get('host', '')}{target}"
-        yield socket.tick(at), (method, url), data[end + 4:end + 4 + size], 0
-        at = end + 4 + size
+        body = bytes(socket.data[end:end + int(header_in(headers, "content-length") or 0)])
+        yield socket.tick(at), (method, f"{scheme}://{header_in(headers, 'host')}{target}"), body, 0
+        at = end + len(body)
 
 
 def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes, int]]:

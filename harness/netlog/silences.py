@@ -12,8 +12,7 @@ is there, and only then the server is asked.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 from harness.netlog.connections import Connection
@@ -44,51 +43,37 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     One that lasts beyond `end_tick` is cut there. Requests that had no head of an answer by then are left out: they may
     have had none when the page was recorded either (a long poll). Whether they did, harness.measure.validity looks at.
     """
-    hosts: dict[str, _ServerSpans] = defaultdict(_ServerSpans)
+    # When each server was asked, and when something came of it, by its address and whether that is about connects.
+    waits: dict[tuple[str, bool], list[tuple[float, float]]] = defaultdict(list)
+    came: dict[tuple[str, bool], list[float]] = defaultdict(list)
     by_id = {connection.id: connection for connection in netlog.connections}
     for connection in netlog.connections:
-        hosts[without_port(connection.address)].note(connection, end_tick)
+        server, stood, secured = without_port(connection.address), connection.connected, connection.ssl
+        of_connects, of_answers = came[server, True], came[server, False]
+        of_connects += connection.received
+        of_answers += connection.received
+        # A connect that failed waited for nobody: Chrome gives up one that it does not need any more, since another
+        # connection to the host speaks HTTP/2.
+        if connection.error:
+            continue
+        if stood is None:
+            waits[server, True].append((connection.start, end_tick if connection.closed is None else connection.closed))
+        else:
+            waits[server, True].append((connection.start, stood))
+            of_connects.append(stood)
+        if secured:
+            waits[server, False].append((_hello_sent(connection, *secured), secured[1]))
+            of_connects.append(secured[1])
+            of_answers.append(secured[1])
     for transaction in netlog.transactions:
         if transaction.connection in by_id and transaction.sends:
             connection = by_id[transaction.connection]
-            hosts[without_port(connection.address)].asked.append(_waiting(transaction, connection, end_tick))
-    found = [Silence(address, begin - start_tick, end - start_tick, connecting) for address, host in hosts.items()
-             for connecting, gaps in host.silent(start_tick, end_tick) for begin, end in gaps
+            waits[without_port(connection.address), False].append(_waiting(transaction, connection, end_tick))
+    found = [Silence(server, begin - start_tick, end - start_tick, connecting)
+             for (server, connecting), spans in waits.items()
+             for begin, end in _silent(spans, sorted(came[server, connecting]), start_tick, end_tick)
              if end - begin >= SHORTEST_MS]
     return sorted(found, key=lambda silence: (silence.start_ms, silence.server, silence.connecting))
-
-
-@dataclass
-class _ServerSpans:
-    """One server: the spans in which it was asked for connections, or for answers, and when either came, in ticks."""
-
-    connects: list[tuple[float, float]] = field(default_factory=list)
-    stood: list[float] = field(default_factory=list)
-    asked: list[tuple[float, float]] = field(default_factory=list)
-    answers: list[float] = field(default_factory=list)
-
-    def note(self, connection: Connection, end_tick: float) -> None:
-        """Note what came over a connection, and when its handshakes waited; a connect that failed waited for nobody.
-
-        Chrome gives up a connect that it does not need any more, since another connection to the host speaks HTTP/2.
-        """
-        self.answers += connection.received
-        if connection.error:
-            return
-        if connection.connected is None:
-            self.connects.append((connection.start, end_tick if connection.closed is None else connection.closed))
-        else:
-            self.connects.append((connection.start, connection.connected))
-            self.stood.append(connection.connected)
-        if connection.ssl:
-            self.asked.append((_hello_sent(connection, *connection.ssl), connection.ssl[1]))
-            self.answers.append(connection.ssl[1])
-
-    def silent(self, lower: float, upper: float) -> Iterator[tuple[bool, list[tuple[float, float]]]]:
-        """Yield the gaps in which it answered no connect (True), and those in which it answered nothing else."""
-        answers = sorted(self.answers)
-        yield True, _silent(self.connects, sorted([*answers, *self.stood]), lower, upper)
-        yield False, _silent(self.asked, answers, lower, upper)
 
 
 def _hello_sent(connection: Connection, begin: int, end: int) -> int:

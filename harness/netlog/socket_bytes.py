@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from harness.files.headers import Headers
 from harness.netlog.file import POINT, Event, Readers, Subscriber
 from harness.netlog.head_sizes import HeadSizes
 
@@ -40,6 +41,15 @@ class Stream:
     def tick(self, offset: int) -> int:
         """Return when the byte at `offset` passed."""
         return self.ticks[bisect_right(self.begins, offset) - 1]
+
+    def head(self, at: int = 0) -> tuple[str, Headers, int] | None:
+        """Return the first line, the headers and the end of the head at `at`; None when there is no whole one."""
+        end = self.data.find(HEAD_END, at)
+        if end < 0:
+            return None
+        first, *lines = self.data[at:end].decode("latin-1").split("\r\n")
+        pairs = (line.partition(":") for line in lines)
+        return first, tuple((name, value.strip()) for name, _, value in pairs), end + len(HEAD_END)
 
     def pieces(self, start: int) -> Iterator[tuple[int, int, bytes]]:
         """Give the tick, the event's number and the bytes of each piece, from the byte at `start` on."""

@@ -8,7 +8,8 @@ from urllib.parse import urldefrag
 from harness.files.exchange import Phases
 from harness.files.har import H2
 from harness.files.headers import header_in
-from harness.netlog.connections import Carriers, Connection, NameResolution
+from harness.netlog.carriers import Carriers
+from harness.netlog.connections import Connection, NameResolution
 from harness.netlog.requests import NO_ORIGIN, HttpTransaction, load_flag
 
 NOT_APPLICABLE = -1.0

@@ -18,8 +18,8 @@ from wsproto.extensions import Extension, PerMessageDeflate
 from wsproto.frame_protocol import Opcode
 
 from harness.files.exchange import Answer, Exchange, Message, Phases, Request
-from harness.files.headers import Headers, header_in
-from harness.netlog.socket_bytes import HEAD_END, Socket, Stream
+from harness.files.headers import header_in
+from harness.netlog.socket_bytes import Socket
 
 STATUS_LINE = re.compile("HTTP/1\\.[01] ([1-5][0-9][0-9])(?: |$)")
 MOST_BYTES = 8_000_000
@@ -58,7 +58,7 @@ def read_websockets(sockets: Iterable[Socket], moment: Moment, end_tick: float |
 
 def _read(socket: Socket, room: _Room, moment: Moment, last: float) -> Iterator[Exchange]:
     """Give what a socket was if it was a WebSocket. Messages for which there is no more `room` are left out."""
-    asked, answered = (_head(stream) for stream in (socket.sent, socket.received))
+    asked, answered = socket.sent.head(), socket.received.head()
     status = STATUS_LINE.match(answered[0]) if answered else None
     if asked is None or answered is None or status is None:
         return
@@ -67,8 +67,8 @@ def _read(socket: Socket, room: _Room, moment: Moment, last: float) -> Iterator[
     if opened_tick > last:
         return
     extensions = header_in(response_headers, "sec-websocket-extensions")
-    messages = [*_messages(socket.sent, sent_from, _Reader(ConnectionType.SERVER, extensions), room),
-                *_messages(socket.received, received_from, _Reader(ConnectionType.CLIENT, extensions), room)
+    messages = [*_messages(socket.sent.pieces(sent_from), ConnectionType.SERVER, extensions, room),
+                *_messages(socket.received.pieces(received_from), ConnectionType.CLIENT, extensions, room)
                 ] if int(status[1]) == HTTPStatus.SWITCHING_PROTOCOLS else []
     url = (f"{'wss' if socket.encrypted else 'ws'}://{header_in(request_headers, 'host')}"
            f"{request_line.split(' ')[1]}")
@@ -81,54 +81,34 @@ def _read(socket: Socket, room: _Room, moment: Moment, last: float) -> Iterator[
                                      opcode, data in sorted(messages, key=itemgetter(0)) if tick <= last)))
 
 
-def _head(stream: Stream) -> tuple[str, Headers, int] | None:
-    """Return the first line, the headers and where they end; None when there is no whole head."""
-    end = stream.data.find(HEAD_END)
-    if end < 0:
-        return None
-    first, *lines = bytes(stream.data[:end]).decode("latin-1").split("\r\n")
-    pairs = (line.partition(":") for line in lines)
-    return first, tuple((name, value.strip()) for name, _, value in pairs), end + len(HEAD_END)
+def _messages(pieces: Iterable[tuple[int, int, bytes]], reader: ConnectionType, extensions: str, room: _Room
+              ) -> Iterator[tuple[int, int, bool, int, bytes]]:
+    """Give the messages of one direction, read as who is at its end would, as far as there is room for them: the number
+    of the event that made it whole and its tick, whether it was received, opcode and data.
 
-
-class _Reader:
-    """Reads one direction as who is at its end would: `reader`. Raises ValueError for nonsense in `extensions`."""
-
-    def __init__(self, reader: ConnectionType, extensions: str) -> None:
-        used: list[Extension] = []
-        if extensions.startswith(PerMessageDeflate.name):
-            used.append(PerMessageDeflate())
-            used[0].finalize(extensions)
-        self.received = reader is ConnectionType.CLIENT
-        self._connection = Connection(reader, used)
-        self._begun: list[bytes] = []
-
-    def read(self, piece: bytes) -> Iterator[tuple[int, int, bytes]]:
-        """Give of each event how many bytes came; once a message is whole its opcode, before 0, and all of it."""
-        self._connection.receive_data(piece)
-        for event in self._connection.events():
-            if isinstance(event, CloseConnection):
-                yield 0, Opcode.CLOSE, str(int(event.code)).encode()
-                return
-            if isinstance(event, TextMessage | BytesMessage):
-                data = event.data.encode() if isinstance(event, TextMessage) else bytes(event.data)
-                self._begun.append(data)
-                if not event.message_finished:
-                    yield len(data), 0, b""
-                    continue
-                yield len(data), Opcode.TEXT if isinstance(event, TextMessage) else Opcode.BINARY, b"".join(self._begun)
-                self._begun = []
-
-
-def _messages(stream: Stream, start: int, reader: _Reader, room: _Room) -> Iterator[tuple[int, int, bool, int, bytes]]:
-    """Give the messages of one direction, as far as there is room for them: the number of the event that made it whole
-    and its tick, whether it was received, opcode and data.
+    Raises ValueError for nonsense in `extensions`.
     """
-    for tick, number, piece in stream.pieces(start):
-        for size, opcode, data in reader.read(piece):
-            if not room.takes(size + OVERHEAD_BYTES):
+    used: list[Extension] = []
+    if extensions.startswith(PerMessageDeflate.name):
+        used.append(PerMessageDeflate())
+        used[0].finalize(extensions)
+    connection, begun = Connection(reader, used), list[bytes]()
+    for tick, number, piece in pieces:
+        connection.receive_data(piece)
+        for event in connection.events():
+            if isinstance(event, CloseConnection):
+                begun, data, opcode, ends = [], str(int(event.code)).encode(), Opcode.CLOSE, True
+            elif isinstance(event, TextMessage):
+                data, opcode, ends = event.data.encode(), Opcode.TEXT, event.message_finished
+            elif isinstance(event, BytesMessage):
+                data, opcode, ends = bytes(event.data), Opcode.BINARY, event.message_finished
+            else:
+                continue
+            begun.append(data)
+            if not room.takes(len(data) + OVERHEAD_BYTES):
                 return
-            if opcode:
-                yield number, tick, reader.received, opcode, data
+            if ends:
+                yield number, tick, reader is ConnectionType.CLIENT, opcode, b"".join(begun)
+                begun = []
             if opcode == Opcode.CLOSE:
                 return

@@ -16,7 +16,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.browser.program import CLOCK_SHIFT_MS, NET_LOG
 from harness.errors import ExperimentError, InputError
-from harness.files.pages import Page, PageFiles, line_of
+from harness.files.pages import Page, PageFiles
 from harness.files.urls import names_port
 from harness.mirror.manifest import read_manifest
 from harness.mirror.store import Store
@@ -223,8 +223,8 @@ def require_recordable(list_file: Path, pages: list[Page]) -> None:
     """
     for page in pages:
         if names_port(page.url):
-            raise InputError(f"{list_file}:{line_of(list_file, page)}: {page.url}: pages on other ports than 80 and "
+            raise InputError(f"{list_file}:{page.line}: {page.url}: pages on other ports than 80 and "
                              "443 cannot be replayed; take it out")
         if page.name.endswith((".json", ".har")):
-            raise InputError(f"{list_file}:{line_of(list_file, page)}: {page.url} would have a log named {page.name}, "
+            raise InputError(f"{list_file}:{page.line}: {page.url} would have a log named {page.name}, "
                              "which is no log's name; add a query such as ?x=1")

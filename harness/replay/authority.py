@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import idna
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
@@ -85,17 +86,19 @@ class Authority:
         That one is sent along, since Chrome compares fingerprints only with what it was sent. Raises ValueError for a
         name that no certificate can hold.
         """
-        leaf = self._issue(hosts)
+        leaf = self.ca.issue_cert(*dict.fromkeys(map(_certifiable, hosts)), organization_name=NAME)
         return b"".join(pem.bytes() for pem in (leaf.private_key_pem, *leaf.cert_chain_pems, self.ca.cert_pem))
 
-    def _issue(self, hosts: Sequence[str]) -> trustme.LeafCert:
-        try:
-            return self.ca.issue_cert(*hosts, organization_name=NAME)
-        except ValueError:    # a name with an underscore is no host name (RFC 952), but some sites have one
-            if len(hosts) == 1:
-                return self.ca.issue_cert(f"*.{hosts[0].partition('.')[2]}", organization_name=NAME)
-            names = dict.fromkeys(name for host in hosts for name in _names_in(self._issue([host])))
-            return self.ca.issue_cert(*names, organization_name=NAME)
+
+def _certifiable(host: str) -> str:
+    """Return a name that a certificate can hold for a host: some sites' have what is in no host name (RFC 952), an
+    underscore or hyphens in third and fourth place. Browsers take a wildcard for them.
+    """
+    try:
+        idna.encode(host, uts46=True)
+    except idna.IDNAError:
+        return f"*.{host.partition('.')[2]}"
+    return host
 
 
 def _context(pems: bytes, protocols: Sequence[str]) -> ssl.SSLContext:
@@ -111,12 +114,6 @@ def fingerprint(certificate_pem: bytes) -> str:
     """Return the base64 SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469, section 2.4)."""
     key = _public(x509.load_pem_x509_certificate(certificate_pem).public_key())
     return base64.b64encode(hashlib.sha256(key).digest()).decode()
-
-
-def _names_in(leaf: trustme.LeafCert) -> list[str]:
-    certificate = x509.load_pem_x509_certificate(leaf.cert_chain_pems[0].bytes())
-    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    return [str(name.value) for name in names]
 
 
 def open_authority(directory: Path = AUTHORITY) -> Authority:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import gc
 import os
-import select
 import signal
 import socket
 import ssl
-import sys
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from harness.errors import ExperimentError, InputError
 from harness.files.load_mark import LoadMark
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
     from harness.replay.early_data import EarlyContext
 
 STARTING_LIMIT_S = 30.0
-ENDING_LIMIT_S = 1.5
+STARTING_POLL_S = 0.02
 COOKIE_KEY_BYTES = 16
 """Of TCP_FASTOPEN_KEY (net/ipv4/tcp_fastopen.c)."""
 OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -112,14 +110,14 @@ def run_servers(hosts: list[ServerHost], services: dict[ServerHost, list[Service
         for host in hosts:
             children[_start(host, services[host], options, read_ready, write_ready)] = host.name
         os.close(write_ready)
-        number = _await_ready(read_ready, len(hosts))
-        os.close(read_ready)
-        if number is None:
-            print(f"ready {len(hosts)}", flush=True)
-            number = _await_end(children)
+        with os.fdopen(read_ready, "rb", buffering=0) as ready:
+            number = _await_signal(children, ready)
         return 130 if number == signal.SIGINT else 0
     finally:
-        _end(children)
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)        # not reaped yet, so the pid is still this child's
+        for pid in children:
+            os.waitpid(pid, 0)
 
 
 def _go_before_chrome() -> None:
@@ -224,52 +222,30 @@ def _check_readable(host_dir: Path, directory: int, files: frozenset[str]) -> No
             raise InputError(f"{host_dir / name}: not readable by user {os.getuid()}; run: chmod -R a+rX {host_dir}")
 
 
-def _await_ready(read_ready: int, count: int) -> int | None:
-    """Wait until `count` children said that they listen; return the number of a signal that ended the wait, or None."""
-    deadline = time.monotonic() + STARTING_LIMIT_S
-    heard = b""
-    while heard.count(b"\n") < count:
-        ended = signal.sigtimedwait((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), 0)
-        if ended is not None:
-            return int(ended.si_signo)
-        if time.monotonic() > deadline:
-            listening = heard.count(b"\n")
-            raise ExperimentError(f"only {listening} of {count} servers listen after {STARTING_LIMIT_S:g} s")
-        if select.select([read_ready], [], [], 0.05)[0]:
-            said = os.read(read_ready, 65536)
-            heard += said
-            problem = next((line for line in heard.decode().split("\n")[:-1] if line), None)
-            if problem is not None:
-                raise InputError(problem)
-            if not said:
-                raise ExperimentError("a server ended before it listened; its last words stand above")
-    return None
+def _await_signal(children: dict[int, str], ready: IO[bytes]) -> int:
+    """Say when all children listen, as an empty line of each in `ready` tells; return the signal that is to end them.
 
-
-def _await_end(children: dict[int, str]) -> int:
-    """Wait for a signal and return its number. Raises ExperimentError when a server ended by itself."""
-    while True:
-        number = signal.sigwait(OURS)
-        if number != signal.SIGCHLD:
-            return int(number)
-        for pid, host in list(children.items()):
+    Raises InputError when a line tells why one cannot listen, ExperimentError when a server ends by itself.
+    """
+    os.set_blocking(ready.fileno(), False)
+    heard, count, deadline = b"", len(children), time.monotonic() + STARTING_LIMIT_S
+    number: int | None = None
+    while number in (None, signal.SIGCHLD):
+        starts = (listening := heard.count(b"\n")) < count
+        if starts:
+            heard += ready.read() or b""
+            if problem := heard.strip(b"\n"):
+                raise InputError(problem.partition(b"\n")[0].decode())
+            if heard.count(b"\n") == count:
+                print(f"ready {count}", flush=True)
+            elif time.monotonic() > deadline:
+                raise ExperimentError(f"only {listening} of {count} servers listen after {STARTING_LIMIT_S:g} s")
+        for pid, host in list(children.items()) if number else ():
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 del children[pid]
                 raise ExperimentError(f"{host}: its server ended (status {os.waitstatus_to_exitcode(status)})")
-
-
-def _end(children: dict[int, str]) -> None:
-    """End and reap all children: SIGTERM, and SIGKILL for those that are still there after a while."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        for pid in children:
-            os.kill(pid, number)    # not reaped yet, so the pid is still this child's
-        deadline = time.monotonic() + ENDING_LIMIT_S
-        while children and time.monotonic() < deadline:
-            for pid in list(children):
-                if os.waitpid(pid, os.WNOHANG)[0]:
-                    del children[pid]
-            if children:
-                signal.sigtimedwait((signal.SIGCHLD,), 0.05)
-    if children:
-        print(f"servers that did not end: {children}", file=sys.stderr)
+        found = signal.sigtimedwait(OURS, STARTING_POLL_S) if starts else signal.sigwaitinfo(OURS)
+        number = found.si_signo if found else None
+    assert number is not None
+    return number

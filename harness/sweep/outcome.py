@@ -4,9 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-import msgspec
-
-from harness.files.load_record import format_version, in_words
+from harness.files.load_record import converted, of_this_tool
 from harness.sweep.plan import Unit
 from harness.system.untrusted import parse_json
 
@@ -47,10 +45,7 @@ def of_unit(unit: Unit, status: Status, *why: str) -> UnitOutcome:
 
 def read_outcome(text: str | bytes) -> UnitOutcome:
     """Return what a site.json says. Raises ValueError for anything else."""
-    found = parse_json(text.decode() if isinstance(text, bytes) else text)
-    if format_version(found) > FORMAT:
+    found = of_this_tool(parse_json(text.decode() if isinstance(text, bytes) else text))
+    if found["format"] > FORMAT:
         raise ValueError(f"format {found['format']} is newer than the {FORMAT} known here; update TFO Lab")
-    try:
-        return msgspec.convert(found, UnitOutcome)
-    except msgspec.ValidationError as error:
-        raise ValueError(in_words(error)) from None
+    return converted(found, UnitOutcome)

@@ -13,10 +13,6 @@ TABLE = "\nPage\tRTT(ms)\nhttpa.org\n"
 KEPT = {"UTF-8": SEEN.encode(), "UTF-8 with a mark": codecs.BOM_UTF8 + SEEN.encode(), "nothing yet": b"",
         "UTF-16": codecs.BOM_UTF16_LE + SEEN.encode("utf-16-le"), "only a mark": codecs.BOM_UTF16_LE,
         "UTF-16, big-endian": codecs.BOM_UTF16_BE + SEEN.encode("utf-16-be"), "Latin-1": "é".encode("latin-1")}
-REFUSED = {"UTF-16 without a mark": SEEN.encode("utf-16-le"), "UTF-32": SEEN.encode("utf-32"),
-           "half a character": codecs.BOM_UTF16_LE + SEEN.encode("utf-16-le")[:-1], "no text": b"\x00\xff\x00"}
-
-
 @pytest.mark.parametrize("content", KEPT.values(), ids=KEPT)
 def test_what_is_added_reads_as_what_was_there_does(content: bytes, tmp_path: Path) -> None:
     notes = tmp_path / "observations.txt"
@@ -24,14 +20,6 @@ def test_what_is_added_reads_as_what_was_there_does(content: bytes, tmp_path: Pa
     add_to_notes(notes, TABLE, encoding_of_notes(notes))
     assert notes.read_bytes().startswith(content)
     assert text_of(notes.read_bytes()) == text_of(content) + TABLE
-
-
-@pytest.mark.parametrize("content", REFUSED.values(), ids=REFUSED)
-def test_what_nothing_can_be_added_to_is_refused(content: bytes, tmp_path: Path) -> None:
-    notes = tmp_path / "observations.txt"
-    notes.write_bytes(content)
-    with pytest.raises(InputError, match=r"^[^\n]*observations\.txt:1: [^\n]*$"):
-        encoding_of_notes(notes)
 
 
 def test_a_letter_that_an_unknown_encoding_may_lack_is_not_added(tmp_path: Path) -> None:

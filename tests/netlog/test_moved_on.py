@@ -1,6 +1,8 @@
 """Which page is shown in the end: one that loads itself again, or is gone back to, is the same page."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,32 +10,24 @@ from harness.netlog.load import read_netlog
 from harness.netlog.moved_on import moved_on_to
 from tests.support.made_netlog import MadeNetLog
 
-FIRST, NEXT, FILE = "http://a.test/", "http://a.test/next", "http://a.test/x.zip"
+FIRST, NEXT = "http://a.test/", "http://a.test/next"
+CASES = [json.loads(line) for line in (Path(__file__).parent / "moved_on.jsonl").read_text().splitlines()]
+"""Documents of the main frame, which of them is shown, and whether it is another page."""
 GAP = 10
 """Events, of one tick each, between two navigations."""
 
 
-@pytest.mark.parametrize(("documents", "shown", "other"), [
-    ([FIRST], 0, ""),
-    ([FIRST, NEXT], 1, NEXT),
-    ([FIRST, FIRST], 1, ""),
-    ([FIRST, f"{FIRST}#part"], 1, ""),
-    ([FIRST, NEXT, FIRST], 2, ""),
-    ([FIRST, NEXT, "http://b.test/"], 2, "http://b.test/"),
-    ([FIRST, FILE], 0, ""),
-    (["https://home.test/", FIRST], 1, ""),
-    ([FIRST, FIRST, FILE], 1, ""),
-    ([FIRST, NEXT, FILE], 1, NEXT)])
-def test_the_page_that_scripts_led_to(documents: list[str], shown: int, other: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", CASES, ids=json.dumps)
+def test_the_page_that_scripts_led_to(case: dict[str, Any], tmp_path: Path) -> None:
     log = MadeNetLog()
     began = []
-    for url in documents:
+    for url in case["documents"]:
         began.append(1000 + len(log.events))
         log.request(url, "200 OK", b"x" * GAP, main_frame=True)
         for number in range(GAP):
             log.request(f"{url}{number}.png", "200 OK", b"x")
     netlog = read_netlog(log.write(tmp_path / "netlog.json"))
-    assert moved_on_to(netlog, FIRST.removesuffix("/"), netlog.tick(began[shown])) == other
+    assert moved_on_to(netlog, FIRST.removesuffix("/"), netlog.tick(began[case["shown"]])) == case["other"]
 
 
 def test_a_gate_that_leads_back_to_the_page_is_no_other_page(tmp_path: Path) -> None:

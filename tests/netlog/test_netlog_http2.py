@@ -1,24 +1,16 @@
 """Which connection carried which request over HTTP/2: Chrome's net-log against nginx's own count."""
 
-import base64
-import hashlib
-import shutil
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 
-from harness.browser.chrome import FLAGS
-from harness.browser.program import find_browser
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.netlog.har import har
 from harness.netlog.load import NetLog, read_netlog
+from harness.replay.authority import fingerprint
+from tests.corpus.netlogs import record
 from tests.support.internet.server import Internet, serve
 from tests.support.internet.site import MODERN
 
@@ -28,21 +20,11 @@ LOADS = 3
 
 def load(internet: Internet, url: str, script: str = "") -> NetLog:
     """Load `url` in a fresh Chrome, run `script`, wait until the server's log stands still; return the net-log."""
-    certificate = x509.load_pem_x509_certificate(internet.ca.read_bytes())
-    key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    fingerprint = base64.b64encode(hashlib.sha256(key).digest()).decode()
-    work_dir = Path(tempfile.mkdtemp(prefix="tfo-lab-test-"))
-    try:
-        options = Options()
-        browser = find_browser()
-        options.binary_location = browser.binary
-        for flag in (*FLAGS, "--no-sandbox", f"--user-data-dir={work_dir / 'profile'}",
-                     f"--log-net-log={work_dir / 'netlog.json'}",
-                     f"--ignore-certificate-errors-spki-list={fingerprint}",
-                     f"--host-resolver-rules={resolver_rules(read_hack_dns(internet.remap))}"):
-            options.add_argument(flag)
-        driver = webdriver.Chrome(options, Service(browser.driver))
-        try:
+    trusted = f"--ignore-certificate-errors-spki-list={fingerprint(internet.ca.read_bytes())}"
+    with tempfile.TemporaryDirectory(prefix="tfo-lab-test-", ignore_cleanup_errors=True) as name:
+        log = Path(name) / "netlog.json"
+        with record.browser(resolver_rules(read_hack_dns(internet.remap)), log, Path(name) / "profile",
+                            trusted) as driver:
             driver.get(url)
             driver.execute_script(script)
             seen, since, end = -1, 0.0, time.monotonic() + SETTLED_S
@@ -50,11 +32,7 @@ def load(internet: Internet, url: str, script: str = "") -> NetLog:
                 if len(internet.requests()) != seen:
                     seen, since = len(internet.requests()), time.monotonic()
                 time.sleep(0.05)
-        finally:
-            driver.quit()
-        return read_netlog(work_dir / "netlog.json")
-    finally:
-        shutil.rmtree(work_dir, ignore_errors=True)
+        return read_netlog(log)
 
 
 def credited(netlog: NetLog) -> list[int]:

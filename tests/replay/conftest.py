@@ -22,6 +22,17 @@ def secure(tls_recording: Path) -> Iterator[Secure]:
     port = free_port()
     with serving(tls_recording, tls_port=port) as server:
         yield Secure(server, port, tls_recording)
+        server.process.terminate()
+        assert server.process.communicate()[1] == "", "whatever clients do, a server has nothing to complain about"
+
+
+@pytest.fixture(scope="module")
+def quic(tls_recording: Path) -> Iterator[Secure]:
+    """Give one that speaks HTTP/3, too."""
+    pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
+    port = free_port()
+    with serving(tls_recording, "--http", "h3", tls_port=port) as server:
+        yield Secure(server, port, tls_recording)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -32,17 +33,10 @@ def test_it_waits_until_then() -> None:
 
 
 @pytest.fixture(scope="module")
-def held(tls_recording: object) -> Iterator[Secure]:
+def held(tls_recording: Path) -> Iterator[Secure]:
     port = free_port()
-    with serving(tls_recording, "--http", "1.1", "--held-rtt", f"{RTT_MS:g}", tls_port=port) as server:  # type: ignore[arg-type]
-        yield Secure(server, port, tls_recording)   # type: ignore[arg-type]
-
-
-@pytest.fixture(scope="module")
-def held_http2(tls_recording: object) -> Iterator[Secure]:
-    port = free_port()
-    with serving(tls_recording, "--http", "h2", "--held-rtt", f"{RTT_MS:g}", tls_port=port) as server:  # type: ignore[arg-type]
-        yield Secure(server, port, tls_recording)   # type: ignore[arg-type]
+    with serving(tls_recording, "--http", "recorded", "--held-rtt", f"{RTT_MS:g}", tls_port=port) as server:
+        yield Secure(server, port, tls_recording)
 
 
 def rtts(began_s: float) -> int:
@@ -83,8 +77,8 @@ def test_over_tls_the_hello_takes_two_and_the_request_one(held: Secure) -> None:
 
 
 @pytest.mark.timing
-def test_requests_that_share_a_connection_are_held_beside_each_other(held_http2: Secure) -> None:
-    with held_http2.connect("h2") as connection:
+def test_requests_that_share_a_connection_are_held_beside_each_other(held: Secure) -> None:
+    with held.connect("h2") as connection:
         client = Client(connection)
         began_s = time.monotonic()
         streams = [client.ask(path) for path in ("/", "/go", "/none")]

@@ -1,75 +1,16 @@
 """http_tfo.py over HTTP/2, asked by h2's own client: recorded answers, many streams, flow control, priorities."""
 
-import gzip
 import os
 import signal
 import time
 from pathlib import Path
 
-import pytest
 from h2.settings import SettingCodes
 
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, free_port
 from tests.support.secure_replay import BIG, Client, Secure, last, serving
 from tests.support.waiting import wait_until
-
-
-def test_recorded_headers_and_the_encoded_body(client: Client, secure: Secure) -> None:
-    headers, body = client.get("/")
-    assert headers == {
-        b":status": b"200", b"content-type": b"text/html; charset=utf-8", b"content-encoding": b"gzip",
-        b"vary": b"Accept-Encoding", b"content-security-policy": b"script-src 'none'", b"set-cookie": b"b=2",
-        b"server": b"x", b"content-length": str(len(body)).encode()}
-    assert [value for name, value in client.answers[1].headers if name == b"set-cookie"] == [b"a=1", b"b=2"]
-    assert gzip.decompress(body) == b"<html>front"
-    (line,) = last(secure.server)
-    assert (line.path, line.status, line.bytes, line.found, line.scheme, line.protocol) == (
-        "/", 200, len(body), "plain", "https", "h2")
-
-
-def test_statuses_methods_and_matches(client: Client, secure: Secure) -> None:
-    headers, body = client.get("/go")
-    assert (headers[b":status"], headers[b"location"], body) == (b"302", b"/there", b"")
-    headers, body = client.get("/none")
-    assert (headers, body) == ({b":status": b"204"}, b"")
-    headers, body = client.get("/gone")
-    assert (headers[b":status"], body) == (b"410", b"sorry")
-    headers, body = client.get("/big", "HEAD")
-    assert (headers[b"content-length"], body) == (str(len(BIG)).encode(), b"")
-    assert client.get("/p?a=1&t=2")[1] == b"p1"
-    assert client.get("/nothing")[0][b":status"] == b"404"
-    assert client.get("/api", "PUT")[1] == b"put"
-    headers, _ = client.get("/api", "OPTIONS", ("origin", "https://b.test"), ("access-control-request-method", "PUT"),
-                            ("access-control-request-headers", "x-mine"))
-    assert headers == {b":status": b"204", b"access-control-allow-origin": b"https://b.test",
-                       b"access-control-allow-credentials": b"true", b"access-control-allow-headers": b"x-mine",
-                       b"access-control-allow-methods": b"PUT"}
-    lines = last(secure.server, 8)
-    assert [line.found for line in lines] == [
-        "redirect", "status", "status", "plain", "best-match", "missing", "plain", "status"]
-    assert [line.request for line in lines] == list(range(1, 9))
-    assert len({line.connection for line in lines}) == 1
-
-
-@pytest.mark.parametrize(("cookies", "status"), [
-    ((), b"302"), (("old=1",), b"302"), (("seen=2",), b"200"), (("old=1", "seen=1"), b"200"), (("seen2=1",), b"302")])
-def test_a_redirect_that_sets_a_cookie_comes_before_the_answer(client: Client, cookies: tuple[str, ...],
-                                                               status: bytes) -> None:
-    headers, body = client.get("/cookie", "GET", *(("cookie", cookie) for cookie in cookies))
-    assert headers[b":status"] == status
-    assert (headers.get(b"set-cookie"), body) == ((b"seen=1", b"") if status == b"302" else (None, b"welcome"))
-
-
-@pytest.mark.parametrize(("name", "value", "status"), [
-    ("if-none-match", '"1"', b"304"), ("if-none-match", '"0", W/"1"', b"304"), ("if-none-match", '"2"', b"200"),
-    ("if-modified-since", "Fri, 20 Nov 2026 09:00:00 GMT", b"304"),
-    ("if-modified-since", "Fri, 13 Nov 2026 09:00:00 GMT", b"200")])
-def test_who_has_the_body_already_gets_none(client: Client, name: str, value: str, status: bytes) -> None:
-    headers, body = client.get("/tagged", "GET", (name, value))
-    assert (headers[b":status"], headers[b"etag"], headers[b"cache-control"]) == (status, b'W/"1"', b"no-cache")
-    assert (body, b"content-type" in headers) == ((b"tagged", True) if status == b"200" else (b"", False))
-    assert client.get("/gone", "GET", ("if-none-match", ""))[0][b":status"] == b"410"
 
 
 def test_the_first_of_many_answers_does_not_wait_for_the_last(client: Client) -> None:

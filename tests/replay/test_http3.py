@@ -1,53 +1,14 @@
 """http_tfo.py --http h3, asked by aioquic's own client: the answers of HTTP/2, sessions, early data, priorities."""
 
-from collections.abc import Iterator
-from itertools import starmap
-from pathlib import Path
 from statistics import median
-from typing import Any
 
 import pytest
 
-from tests.support.replay_process import free_port
-from tests.support.secure_replay import BIG, Client, Secure, last, serving
+from tests.support.secure_replay import BIG, Secure, last
 from tests.support.waiting import wait_until
 
 pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
 from tests.support.http3_client import ask_over_http3, get
-
-PREFLIGHT = (("origin", "https://b.test"), ("access-control-request-method", "PUT"))
-# No HEAD: aioquic's client takes a Content-Length for a body that must come.
-ASKED: list[tuple[Any, ...]] = [
-    ("/", "GET"), ("/go", "GET"), ("/none", "GET"), ("/gone", "GET"), ("/p?a=1&t=2", "GET"),
-    ("/nothing", "GET"), ("/api", "PUT"), ("/api", "OPTIONS", *PREFLIGHT), ("/cookie", "GET", ("cookie", "seen=2")),
-    ("/tagged", "GET", ("if-none-match", '"1"')), ("/video", "GET", ("range", "bytes=2-")), ("/many/7", "GET"),
-    ("/big", "GET"), ("/hints", "GET")]
-
-
-@pytest.fixture(scope="module")
-def quic(tls_recording: Path) -> Iterator[Secure]:
-    port = free_port()
-    with serving(tls_recording, "--http", "h3", tls_port=port) as server:
-        yield Secure(server, port, tls_recording)
-
-
-def test_the_answers_are_those_of_http2(quic: Secure) -> None:
-    with quic.connect("h2") as connection:
-        client = Client(connection)
-        for asked in ASKED:
-            client.get(*asked)
-        wanted = list(client.answers.values())
-    with_h2 = last(quic.server, len(ASKED))
-    visit = ask_over_http3(quic, *starmap(get, ASKED))
-    with_h3 = last(quic.server, len(ASKED))
-    assert [(answer.headers, answer.body) for answer in visit.answers] == [
-        (answer.headers, answer.body) for answer in wanted]
-    assert [(line.path, line.status, line.bytes, line.found, line.answer) for line in with_h3] == [
-        (line.path, line.status, line.bytes, line.found, line.answer) for line in with_h2]
-    assert {line.protocol for line in with_h2} == {"h2"}
-    assert {line.protocol for line in with_h3} == {"h3"}
-    assert len({line.connection for line in with_h3}) == 1
-    assert [dict(head)[b":status"] for head in visit.heads].count(b"103") == 1
 
 
 def test_a_session_is_taken_up_again_with_early_data(quic: Secure) -> None:

@@ -1,5 +1,6 @@
 """The replay servers as processes: start, end, namespaces, users, TCP Fast Open."""
 
+import json
 import os
 import signal
 import socket
@@ -7,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +30,8 @@ from tests.support.replay_process import (
 from tests.support.waiting import wait_until
 
 NOBODY = 65534
+REFUSED = [json.loads(line) for line in (Path(__file__).parent / "refusals.jsonl").read_text().splitlines()]
+"""Options, or a file of hosts, and what is said."""
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
@@ -54,7 +58,7 @@ def namespace() -> Iterator[int]:
 
 def hosts_file(directory: Path, *lines: str) -> Path:
     path = directory / "hosts"
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("".join(f"{line}\n" for line in lines if line))
     return path
 
 
@@ -133,35 +137,34 @@ def test_a_file_the_user_cannot_read_is_refused_at_the_start(recording: Path) ->
     assert line.startswith(f"{recording}/Web/{HOST}/x.css: not readable by user {NOBODY}; run: chmod")
 
 
+def ready(recording: Path, *options: str | Path, count: int = 10, port: int | None = None) -> Running:
+    """Start servers, and wait until they listen."""
+    server = start(recording, *(options or ("--hosts", many(recording))), port=port)
+    assert server.process.stdout is not None
+    assert server.process.stdout.readline() == f"ready {count}\n"
+    assert len(server.children()) == count
+    return server
+
+
 def many(recording: Path) -> Path:
     return hosts_file(recording, *(f"{HOST} 127.0.0.{number} -" for number in range(1, 11)))
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGHUP, 0), (signal.SIGINT, 130)])
-def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int) -> None:
-    server = start(recording, "--hosts", many(recording))
-    assert server.process.stdout is not None
-    assert server.process.stdout.readline() == "ready 10\n"
+@pytest.mark.parametrize(("number", "status", "also_children"), [
+    (signal.SIGTERM, 0, False), (signal.SIGHUP, 0, False), (signal.SIGINT, 130, False), (signal.SIGINT, 130, True)])
+def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int, also_children: bool) -> None:
+    """Ctrl-C reaches the whole group."""
+    server = ready(recording)
     pids = server.children()
     with server.connect():    # also while a connection is open
         begin = time.monotonic()
+        for pid in pids if also_children else ():
+            os.kill(pid, number)
         server.process.send_signal(number)
         _, complaint = server.process.communicate()
     assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
     assert (server.process.returncode, complaint) == (status, "")
-    assert len(pids) == 10
     assert not any(map(alive, pids))
-
-
-def test_ctrl_c_reaches_the_whole_group_and_nobody_complains(recording: Path) -> None:
-    server = start(recording, "--hosts", many(recording))
-    assert server.process.stdout is not None
-    server.process.stdout.readline()
-    for pid in server.children():
-        os.kill(pid, signal.SIGINT)
-    server.process.send_signal(signal.SIGINT)
-    _, complaint = server.process.communicate()
-    assert (server.process.returncode, complaint) == (130, "")
 
 
 def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
@@ -176,20 +179,15 @@ def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
 
 def test_no_server_outlives_a_killed_parent(recording: Path) -> None:
     user = ("--user", f"{NOBODY}:{NOBODY}") if os.geteuid() == 0 else ()    # changing the user resets PR_SET_PDEATHSIG
-    server = start(recording, "--hosts", many(recording), *user)
-    assert server.process.stdout is not None
-    server.process.stdout.readline()
+    server = ready(recording, "--hosts", many(recording), *user)
     pids = server.children()
-    assert len(pids) == 10
     server.process.kill()
     server.process.communicate()
     wait_until(lambda: not any(map(alive, pids)))
 
 
 def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> None:
-    server = start(recording, "--hosts", many(recording))
-    assert server.process.stdout is not None
-    server.process.stdout.readline()
+    server = ready(recording)
     pids = server.children()
     os.kill(pids[3], signal.SIGKILL)
     _, complaint = server.process.communicate()
@@ -222,9 +220,7 @@ def is_listening(address: str, port: int) -> bool:
 def test_a_restart_is_not_kept_off_by_connections_just_closed(recording: Path) -> None:
     port = free_port()
     for _ in range(2):
-        server = start(recording, "--host", HOST, port=port)
-        assert server.process.stdout is not None
-        assert server.process.stdout.readline() == "ready 1\n"
+        server = ready(recording, "--host", HOST, count=1, port=port)
         assert server.get("/x.css")[1] == b"p{}"
         server.process.terminate()
         server.process.communicate()
@@ -244,25 +240,7 @@ def listening_backlog(server: Running) -> int:
     return int(line.split()[2])
 
 
-@pytest.mark.parametrize(("options", "problem"), [
-    (("--host", "c.test"), "/Web: no host c.test in this mirror; it has, for example, a.test, b.test"),
-    (("--host", HOST, "--server", "2013", "--http", "1.1"), "--server 2013: speaks HTTP/1.0 only"),
-    (("--host", HOST, "--address", "192.0.2.1"), "192.0.2.1:"),
-    (("--hosts", "/nonexistent"), "/nonexistent:1: cannot be read"),
-    (("--host", HOST, "--mirror", "/nonexistent"), "/nonexistent: no mirror can be read here"),
-    (("--host", HOST, "--fetchlog", "/nonexistent"), "/nonexistent: no logs can be read here"),
-    (("--host", HOST, "--logdir", "/proc/nonexistent"), "/proc/nonexistent"),
-])
-def test_bad_input_is_one_line(recording: Path, options: tuple[str, ...], problem: str) -> None:
-    assert problem in refusal(recording, *options)
-
-
-@pytest.mark.parametrize(("content", "problem"), [
-    ("", ":1: no hosts"), ("a.test 127.0.0.1\n", ":1: not a host: 'a.test 127.0.0.1'"),
-    ("a.test 127.0.0.1 -\n\nc.test 127.0.0.2 -\n", "no host c.test in this mirror"),
-    ("a.test 127.0.0.1 /nonexistent\n", "no such file or directory"), ("a.test nonsense -\n", "nonsense:"),
-])
-def test_bad_hosts_files_are_one_line(recording: Path, content: str, problem: str) -> None:
-    path = recording / "hosts"
-    path.write_text(content)
-    assert problem in refusal(recording, "--hosts", path)
+@pytest.mark.parametrize("case", REFUSED, ids=json.dumps)
+def test_bad_input_is_one_line(recording: Path, case: dict[str, Any]) -> None:
+    options = case["options"] if "options" in case else ["--hosts", hosts_file(recording, case["hosts"])]
+    assert case["says"] in refusal(recording, *options)

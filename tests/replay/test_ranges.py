@@ -2,39 +2,14 @@
 
 import os
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer
 from harness.replay.body import Body, OnDisk, wanted_span
 
-VIDEO = bytes(range(256)) * 8
-SIZE = len(VIDEO)
 RANGES = [("Accept-Ranges", "bytes"), ("Content-Type", "video/mp4"), ("ETag", '"1"'), ("Last-Modified", "then")]
 ANSWER = Answer(200, headers=tuple((name.lower(), value) for name, value in RANGES))
-
-
-@pytest.mark.parametrize(("text", "wanted"), [
-    ("bytes=0-", (0, SIZE)), ("bytes=100-", (100, SIZE)), ("bytes=100-199", (100, 200)),
-    ("bytes=0-99999", (0, SIZE)), ("bytes=-10", (SIZE - 10, SIZE)), ("bytes=-99999", (0, SIZE)),
-    ("BYTES=5-5", (5, 6)), ("bytes=9-5", None), ("lines=1-2", None), ("bytes=x", None), ("", None)])
-def test_which_bytes(text: str, wanted: tuple[int, int] | None) -> None:
-    span = wanted_span(ANSWER, {"range": text}, SIZE)
-    assert span == (range(*wanted) if wanted else None)
-
-
-@pytest.mark.parametrize("text", [f"bytes={SIZE}-", "bytes=-0", "bytes=0-1,5-6", "bytes=0-0,-1"])
-def test_what_cannot_be_sent(text: str) -> None:
-    span = wanted_span(ANSWER, {"range": text}, SIZE)
-    assert span is not None
-    assert len(span) == 0
-
-
-@pytest.mark.parametrize(("validator", "part"), [
-    ('"1"', True), ('"2"', False), ('W/"1"', False), ("then", True), ("now", False)])
-def test_if_range(validator: str, part: bool) -> None:
-    assert (wanted_span(ANSWER, {"range": "bytes=1-2", "if-range": validator}, SIZE) is not None) == part
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\Abytes=[0-9]{0,25}-[0-9]{0,25}\Z"), st.integers(0, 10**6))

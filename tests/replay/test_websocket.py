@@ -1,11 +1,11 @@
 """WebSockets and streams of news, replayed by a running server: what came, in its order and not before its time."""
 
 import itertools
-import json
 import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,43 +24,33 @@ from wsproto.events import (
 from wsproto.extensions import PerMessageDeflate
 
 from harness.files import exchange
-from harness.files.text_log import PageLog, format_log
 from harness.mirror.live import LiveConnection
-from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.replay import websocket
+from tests.support.https_recording import RECORDED, Headers, HttpsRecording
 from tests.support.replay_process import HOST, Running, read_all, running
 from tests.support.waiting import wait_until
 
-STARTED_S = 1_790_000_000.0
-STARTED = "2026-09-21T14:13:20.000+00:00"
 HANDSHAKE_MS = 100
 NEWS = b"data: 1\n\n", b"data: 2\n\n"
 PAUSE_MS = 300
 
 
 def message(kind: str, at_ms: float, data: str, opcode: int = 1) -> dict[str, Any]:
-    return {"type": kind, "time": STARTED_S + at_ms / 1000, "opcode": opcode, "data": data}
+    return {"type": kind, "time": datetime.fromisoformat(RECORDED).timestamp() + at_ms / 1000, "opcode": opcode,
+            "data": data}
 
 
-def opened(path: str, *messages: dict[str, Any], status: int = 101, **said: str) -> dict[str, Any]:
-    """Return a WebSocket as a HAR has it."""
-    headers = [{"name": name.replace("_", "-"), "value": value} for name, value in said.items()]
-    return {"startedDateTime": STARTED, "time": HANDSHAKE_MS, "request": {"method": "GET", "url": f"ws://{HOST}{path}",
-            "headers": []}, "response": {"status": status, "headers": headers}, "_webSocketMessages": list(messages)}
-
-
-def record(directory: Path, *entries: dict[str, Any], arrivals: Sequence[Any] = ((0, 9), (PAUSE_MS, 18))) -> None:
-    """Write the recording that `running` serves."""
-    logs = directory / "Web.fetchlog"
-    logs.mkdir()
-    body = write_file(directory / "Web", f"http://{HOST}/news", b"".join(NEWS))
-    headers = [{"name": "content-type", "value": "text/event-stream"}]
-    news = {"startedDateTime": STARTED, "request": {"method": "GET", "url": f"http://{HOST}/news", "headers": []},
-            "response": {"status": 200, "httpVersion": "HTTP/1.1", "headers": headers, "content": {"size": 18}},
-            "_file": f"{HOST}/{body.name}", "_partial": True, "_arrivals": list(arrivals)}
-    (logs / "page").write_text(format_log(PageLog(transactions_seen=True)))
-    (logs / "page.har").write_text(json.dumps({"log": {"entries": [news, *entries]}}))
+def record(directory: Path, *sockets: tuple[str, Sequence[dict[str, Any]]], status: int = 101, headers: Headers = (),
+           arrivals: Sequence[Any] = ((0, 9), (PAUSE_MS, 18))) -> None:
+    """Write the recording that `running` serves: WebSockets with their messages, and a stream of news."""
+    recorded = HttpsRecording(directory)
+    recorded.add(f"http://{HOST}/news", b"".join(NEWS), (("content-type", "text/event-stream"),), version="HTTP/1.1",
+                 _partial=True, _arrivals=list(arrivals))
+    for path, messages in sockets:
+        recorded.add(f"ws://{HOST}{path}", None, headers, status=status, version="HTTP/1.1", time=HANDSHAKE_MS,
+                     _webSocketMessages=list(messages))
+    recorded.finish(f"http://{HOST}/")
 
 
 class Page:
@@ -93,9 +83,9 @@ def page(server: Running, path: str, **more: Any) -> Iterator[Page]:
 
 
 def test_messages_come_in_order_and_answers_wait_for_what_they_answer(tmp_path: Path) -> None:
-    record(tmp_path, opened(
-        "/talk", message("receive", 100, "hello"), message("send", 110, "who?"), message("receive", 215, "me"),
-        message("receive", 216, "AAE=", opcode=2), message("receive", 217, "1000", opcode=8)))
+    record(tmp_path, ("/talk", [
+        message("receive", 100, "hello"), message("send", 110, "who?"), message("receive", 215, "me"),
+        message("receive", 216, "AAE=", opcode=2), message("receive", 217, "1000", opcode=8)]))
     with running(tmp_path) as server:
         with page(server, "/talk") as talk:
             assert isinstance(talk.next(), AcceptConnection)
@@ -115,8 +105,8 @@ def test_messages_come_in_order_and_answers_wait_for_what_they_answer(tmp_path: 
 
 
 def test_a_message_keeps_its_time_less_the_round_trip_of_the_recording(tmp_path: Path) -> None:
-    record(tmp_path, opened("/a", message("receive", HANDSHAKE_MS + 400, "late")),
-           opened("/b", message("send", 200, "x"), message("receive", 200 + HANDSHAKE_MS, "answer")))
+    record(tmp_path, ("/a", [message("receive", HANDSHAKE_MS + 400, "late")]),
+           ("/b", [message("send", 200, "x"), message("receive", 200 + HANDSHAKE_MS, "answer")]))
     live = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog").live["http", HOST]
     assert [round(message.after_ms) for connection in live for message in connection.messages] == [400, 0]
     with running(tmp_path) as server:
@@ -128,8 +118,8 @@ def test_a_message_keeps_its_time_less_the_round_trip_of_the_recording(tmp_path:
 
 
 def test_subprotocol_and_compression_are_agreed_on_as_they_were(tmp_path: Path) -> None:
-    record(tmp_path, opened("/a", message("receive", 100, "x" * 5000), Sec_WebSocket_Protocol="chat",
-                            Sec_WebSocket_Extensions="permessage-deflate"))
+    record(tmp_path, ("/a", [message("receive", 100, "x" * 5000)]), headers=(
+        ("Sec-WebSocket-Protocol", "chat"), ("Sec-WebSocket-Extensions", "permessage-deflate")))
     with running(tmp_path) as server, \
             page(server, "/a", subprotocols=["other", "chat"], extensions=[PerMessageDeflate()]) as talk:
         accepted = talk.next()
@@ -140,7 +130,7 @@ def test_subprotocol_and_compression_are_agreed_on_as_they_were(tmp_path: Path) 
 
 
 def test_which_of_several_and_none_where_none_was_recorded(tmp_path: Path) -> None:
-    record(tmp_path, *(opened(f"/a?t={time_ms}", message("receive", 100, name)) for time_ms, name in (
+    record(tmp_path, *((f"/a?t={time_ms}", [message("receive", 100, name)]) for time_ms, name in (
         (1_363_348_800_000, "first"), (1_363_348_800_001, "second"))))
     with running(tmp_path) as server:
         said = []
@@ -156,7 +146,7 @@ def test_which_of_several_and_none_where_none_was_recorded(tmp_path: Path) -> No
 
 
 def test_what_the_site_refused_is_refused_again(tmp_path: Path) -> None:
-    record(tmp_path, opened("/a", status=403))
+    record(tmp_path, ("/a", []), status=403)
     with running(tmp_path) as server, page(server, "/a") as talk:
         refused = talk.next()
         assert isinstance(refused, RejectConnection)
@@ -187,7 +177,7 @@ def test_a_stream_of_news_keeps_its_times_and_stays_open(tmp_path: Path) -> None
 @pytest.mark.parametrize("frames", [
     b"\xff" * 50, b"\x81\x01x", b"\x81\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x88\x81\0\0\0\0x", b""])
 def test_frames_that_make_no_sense_end_the_connection(tmp_path: Path, frames: bytes) -> None:
-    record(tmp_path, opened("/a", message("receive", HANDSHAKE_MS + 60_000, "much later")))
+    record(tmp_path, ("/a", [message("receive", HANDSHAKE_MS + 60_000, "much later")]))
     with running(tmp_path) as server:
         with page(server, "/a") as talk:
             talk.next()
@@ -201,7 +191,7 @@ def test_frames_that_make_no_sense_end_the_connection(tmp_path: Path, frames: by
 
 
 def test_a_handshake_that_makes_no_sense_is_none(tmp_path: Path) -> None:
-    record(tmp_path, opened("/a", message("receive", 100, "x")))
+    record(tmp_path, ("/a", [message("receive", 100, "x")]))
     with running(tmp_path) as server:
         for head in (b"", b"Sec-WebSocket-Key: x\r\n", b"Connection: Upgrade\r\nSec-WebSocket-Version: 1\r\n"):
             with server.connect() as client:

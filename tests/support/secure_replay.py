@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import json
 import socket
 import ssl
 import subprocess
@@ -24,7 +25,7 @@ TEXT = (("Content-Type", "text/plain"),)
 
 
 def record(directory: Path) -> None:
-    """Write the recording of two hosts, over HTTP/2 and HTTP/1.1."""
+    """Write the recording of two hosts, over HTTP/2 and HTTP/1.1: ``secure_replay.jsonl``, and large bodies."""
     recorded = HttpsRecording(directory)
     recorded.add(f"https://{HOST}/", gzip.compress(b"<html>front"), (
         ("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"),
@@ -35,24 +36,13 @@ def record(directory: Path) -> None:
     recorded.add(f"https://{HOST}/middle", BIG[:100_000], TEXT)
     for number in range(MANY):
         recorded.add(f"https://{HOST}/many/{number}", b"%d " % number * 1000, TEXT)
-    recorded.add(f"https://{HOST}/go", status=302, headers=(("Location", "/there"), *TEXT))
-    recorded.add(f"https://{HOST}/none", status=204)
-    recorded.add(f"https://{HOST}/gone", b"sorry", TEXT, status=410)
-    recorded.add(f"https://{HOST}/p?a=1&t=1", b"p1", TEXT)
-    recorded.add(f"https://{HOST}/cookie", status=302, headers=(("Location", "/cookie"), ("Set-Cookie", "seen=1")),
-                 cookie="old=1")
-    recorded.add(f"https://{HOST}/cookie", b"welcome", TEXT, cookie="old=1; seen=1")
-    recorded.add(f"https://{HOST}/tagged", b"tagged", (*TEXT, ("ETag", 'W/"1"'), ("Cache-Control", "no-cache"),
-                                                       ("Last-Modified", "Fri, 20 Nov 2026 09:00:00 GMT")))
-    recorded.add(f"https://{HOST}/video", b"video", (*TEXT, ("Accept-Ranges", "bytes")))
-    recorded.add(f"https://{HOST}/hints", b"hints", TEXT)
-    recorded.entries[-1]["response"]["_earlyHints"] = [{"name": "Link", "value": "</s.css>; rel=preload; as=style"}]
-    for path, arrivals in (("/news", [[0, 4], [200, 9]]), ("/no-news-yet", [[0, 0]])):
-        recorded.add(f"https://{HOST}{path}", b"now later", (("Content-Type", "text/event-stream"),), _partial=True,
-                     _arrivals=arrivals)
-    recorded.add(f"https://{HOST}/api", b"put", TEXT, method="PUT", size=3)
-    recorded.add(f"http://{HOST}/", status=301, headers=(("Location", f"https://{HOST}/"),), version="http/1.1")
-    recorded.add("https://old.test/", b"old", TEXT, version="http/1.1")
+    for line in (Path(__file__).parent / "secure_replay.jsonl").read_text().splitlines():
+        more = json.loads(line)
+        url, body, hints = more.pop("url"), more.pop("body", None), more.pop("hints", "")
+        headers = tuple((name, value) for name, value in more.pop("headers", ()))
+        recorded.add(url, None if body is None else body.encode(), headers, **more)
+        if hints:
+            recorded.entries[-1]["response"]["_earlyHints"] = [{"name": "Link", "value": hints}]
     recorded.finish(f"https://{HOST}/")
 
 
@@ -74,9 +64,9 @@ class Secure:
         context.set_alpn_protocols(list(protocols))
         return context
 
-    def connect(self, *protocols: str) -> ssl.SSLSocket:
+    def connect(self, *protocols: str, name: str = HOST) -> ssl.SSLSocket:
         connection = socket.create_connection(("127.0.0.1", self.port))
-        return self.context(*protocols).wrap_socket(connection, server_hostname=HOST)
+        return self.context(*protocols).wrap_socket(connection, server_hostname=name)
 
     def curl(self, path: str, *options: str) -> bytes:
         connect = (f"{HOST}:443:127.0.0.1:{self.port}", f"{HOST}:80:127.0.0.1:{self.server.port}")
@@ -105,9 +95,9 @@ class Client:
         self.answers: dict[int, Answer] = {}
         self.open: set[int] = set()
 
-    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0) -> int:
+    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0, host: str = HOST) -> int:
         stream = self.h2.get_next_available_stream_id()
-        asked = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
+        asked = [(":method", method), (":scheme", "https"), (":authority", host), (":path", path), *headers]
         self.h2.send_headers(stream, asked, end_stream=not body)
         self.answers[stream] = Answer()
         self.open.add(stream)

@@ -49,11 +49,11 @@ KEPT_EVENTS = re.compile("REQUEST_ALIVE|URL_REQUEST|HTTP_|CANCELLED|SOCKET|TCP_|
 
 
 @contextmanager
-def browser(site: Site, log: Path, profile: Path) -> Iterator[Chrome]:
-    """Start Chrome with a fresh `profile` that sees only `site` and writes its net-log to `log`."""
+def browser(rules: str, log: Path, profile: Path, *more: str) -> Iterator[Chrome]:
+    """Start Chrome with a fresh `profile` that sees only hosts of these `rules` and writes its net-log to `log`."""
     options = ChromeOptions()
     options.binary_location = BROWSER
-    flags = [*FLAGS, f"--host-resolver-rules={site.rules}", f"--log-net-log={log}", f"--user-data-dir={profile}"]
+    flags = [*FLAGS, *more, f"--host-resolver-rules={rules}", f"--log-net-log={log}", f"--user-data-dir={profile}"]
     if os.geteuid() == 0:
         flags.append("--no-sandbox")
     for flag in flags:
@@ -178,7 +178,7 @@ def record(scene: str, fragment: str) -> None:
     """Record one scene and write its two files."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, Site() as site:
         log = Path(folder) / "netlog.json"
-        with browser(site, log, Path(folder) / "profile") as driver:
+        with browser(site.rules, log, Path(folder) / "profile") as driver:
             timing = load(driver, fragment)
             if scene == KILLED:
                 kill(driver)

@@ -1,0 +1,116 @@
+"""Small texts and values from elsewhere, and what is read in each: ``texts.jsonl``, one a line.
+
+`of` says what it should be (READ), `in` what was found, `is` what is read in it. Of a file that is refused this is
+where, as in its one line ``file:line: problem``. Bytes are written as characters of Latin-1.
+
+``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_texts.py`` writes what today's code reads.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import astuple
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import InputError
+from harness.files.charsets import encode_text
+from harness.files.exchange import Answer
+from harness.files.hack_dns import read_hack_dns
+from harness.files.har_form import handshake_ms
+from harness.files.host_names import is_host_name
+from harness.files.layout import read_layout
+from harness.files.load_event import LoadEvent, load_event_of
+from harness.files.load_record import LoadRecord
+from harness.files.moments import moment_of
+from harness.files.notes import encoding_of_notes
+from harness.files.pages import page_of, read_pages
+from harness.files.results import parse_cell_directory
+from harness.netlog.requests import mime_type_and_charset
+from harness.replay.body import wanted_span
+from tests.support.made_record import made_record
+
+LINES = Path(__file__).parent / "texts.jsonl"
+CASES = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
+TEN = datetime(2024, 3, 5, 10, tzinfo=timezone.utc)
+HOSTS = ["a.one.test", "two.test", "www.one.test"]
+EVENT = LoadEvent(3688.0, 3696.2)
+"""Of google.com's page as GitHub ahume128/gt-cs6250 recorded it: its handler asks for a picture and a beacon."""
+ANSWER = Answer(200, headers=(("accept-ranges", "bytes"), ("etag", '"1"'), ("last-modified", "then")))
+
+
+def us_after_ten(found: Any) -> int | None:
+    """Return how many µs after ten o'clock a moment is."""
+    moment = moment_of(found)
+    return None if moment is None else round((moment - TEN).total_seconds() * 1e6)
+
+
+def event_in(timing: dict[str, float]) -> tuple[float, ...] | None:
+    """Return the begin and end of a load event whose navigation began at 100 ms."""
+    event = load_event_of(timing, began_ms=100)
+    return astuple(event) if event else None
+
+
+def part(asked: dict[str, str]) -> list[int] | None:
+    """Return the first byte and the end of the part of a body of 2048 bytes that is asked for; [] for an empty one."""
+    span = wanted_span(ANSWER, asked, 2048)
+    return None if span is None else [span.start, span.stop] if span else []
+
+
+def layout_in(file: Path) -> list[Any]:
+    """Return the hosts' servers, and where the file is about others."""
+    layout, notes = read_layout(file, HOSTS)
+    return [layout.servers(HOSTS), [where(note, file) for note in notes]]
+
+
+def refused_in(change: dict[str, Any]) -> str | None:
+    """Return which field of a load's record is refused that says this."""
+    try:
+        LoadRecord.from_json(made_record().to_json() | change)
+    except ValueError as error:
+        return str(error).partition(":")[0]
+    return None
+
+
+def where(said: str, file: Path) -> str:
+    """Return the place that a line names."""
+    assert said.startswith(f"{file}:")
+    assert "\n" not in said
+    return said.removeprefix(str(file)).partition(": ")[0]
+
+
+READ: dict[str, Callable[[Any], Any]] = {
+    "host": is_host_name, "moment": us_after_ten, "handshake": lambda found: handshake_ms(*found),
+    "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
+    "content type": lambda text: mime_type_and_charset((("Content-Type", text),)), "cell": parse_cell_directory,
+    "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
+    "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
+OF_FILES: dict[str, Callable[[Path], Any]] = {
+    "pages": lambda file: [page.name for page in read_pages(file)], "layout": layout_in, "notes": encoding_of_notes,
+    "remaps": lambda file: [*map(astuple, read_hack_dns(file))]}
+
+
+def read(case: dict[str, Any], file: Path) -> Any:
+    """Return what is read of a case, as JSON has it."""
+    if case["of"] in READ:
+        found = READ[case["of"]](case["in"])
+    else:
+        file.write_bytes(case["in"].encode("latin-1"))
+        try:
+            found = OF_FILES[case["of"]](file)
+        except InputError as error:
+            found = where(str(error), file)
+    return json.loads(json.dumps(found))
+
+
+def test_each_is_read_as_its_line_says(tmp_path: Path) -> None:
+    found = [read(case, tmp_path / "file") for case in CASES]
+    if os.environ.get("TFO_LAB_WRITE_CORPUS"):
+        LINES.write_text("".join(json.dumps(case | {"is": each}, ensure_ascii=False) + "\n"
+                                 for case, each in zip(CASES, found, strict=True)), encoding="utf-8")
+        pytest.skip("written, not compared")
+    wrong = [f"{case} gives {each!r}" for case, each in zip(CASES, found, strict=True) if each != case["is"]]
+    assert wrong == []

@@ -1,0 +1,102 @@
+"""Pages, hosts, remaps, layouts, moments: what holds for any text; what is read in which: tests/corpus/texts.jsonl."""
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.errors import InputError
+from harness.files.hack_dns import PORTS, Remap, read_hack_dns, resolver_rules, write_hack_dns
+from harness.files.host_names import is_host_name
+from harness.files.layout import Layout, format_layout, joined, read_layout
+from harness.files.moments import moment_of
+from harness.files.pages import Page, page_url, read_pages, sanitise
+
+HOSTS = ["a.one.test", "two.test", "www.one.test"]
+labels = st.from_regex(r"[a-z0-9_][a-z0-9_-]{0,20}", fullmatch=True).filter(lambda label: label[:4] != "xn--")
+hosts = st.lists(labels, min_size=1, max_size=5).map(".".join)
+remaps = st.lists(st.builds(Remap, hosts, st.ip_addresses(v=4).map(str), st.integers(1, 65535),
+                            st.sampled_from([*PORTS])))
+sites = st.from_regex(r"[a-z][a-z0-9]{0,15}\.(org|com)", fullmatch=True)
+paths = st.text(string.ascii_letters + string.digits + "-_.()/?=&%#~|>", max_size=60)
+
+
+@given(hosts, st.text(max_size=20) | st.from_regex(r"[a-zA-Z0-9._-]{1,20}") | st.from_regex(r"(xn--)?[a-z0-9.-]{1,10}"),
+       st.text(st.characters(min_codepoint=0xe0, max_codepoint=0x17f, categories=["Ll"]), min_size=1, max_size=20))
+def test_no_name_of_a_host_leads_elsewhere_or_says_more(host: str, name: str, label: str) -> None:
+    assert is_host_name(host)
+    assert is_host_name(f"xn--{label.encode('punycode').decode()}.test")
+    assert not is_host_name(f"{label}.test")
+    if is_host_name(name):
+        assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", name, re.ASCII)
+        assert all(0 < len(label) < 64 for label in name.removesuffix(".").split("."))
+
+
+@settings(max_examples=40)
+@given(wanted=remaps)
+def test_the_last_rule_always_stops_every_other_name(tmp_path_factory: pytest.TempPathFactory,
+                                                     wanted: list[Remap]) -> None:
+    """Chrome takes the first rule that fits, so the catch-all has to be there, once, and at the end."""
+    path = tmp_path_factory.getbasetemp() / "hack_dns"
+    write_hack_dns(path, wanted)
+    assert read_hack_dns(path) == wanted
+    assert resolver_rules(wanted).split(",") == [
+        *(f"MAP {remap.host}:{PORTS[remap.scheme]} {remap.address}:{remap.port}" for remap in wanted),
+        "MAP * ~NOTFOUND"]
+
+
+def test_what_is_written_of_a_layout_is_read_again(tmp_path: Path) -> None:
+    layout = Layout("one", dict.fromkeys(HOSTS, "one"))
+    (tmp_path / "cdn.layout").write_text(format_layout(layout, HOSTS))
+    again = read_layout(tmp_path / "cdn.layout", HOSTS)[0]
+    assert again.servers(HOSTS) == layout.servers(HOSTS)
+    assert again.in_words(HOSTS).startswith("file cdn.layout: 3 host names on 1 server (")
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3), max_size=8))
+def test_what_hangs_together_is_one(groups: list[list[str]]) -> None:
+    """Compared with merging any two that overlap until none do."""
+    sets = [set(group) for group in groups]
+    while pair := next(((a, b) for a in sets for b in sets if a is not b and a & b), None):
+        sets = [names for names in sets if names is not pair[0] and names is not pair[1]] + [pair[0] | pair[1]]
+    assert joined(groups) == {name: min(names) for names in sets for name in names}
+
+
+@given(st.lists(st.text() | st.floats() | st.integers(), max_size=3))
+def test_all_moments_can_be_compared(found: list[object]) -> None:
+    sorted(moment for each in found if (moment := moment_of(each)))
+
+
+@given(url=st.text())
+def test_sanitised_names_are_safe_and_final(url: str) -> None:
+    name = sanitise(url)
+    assert sanitise(name) == name
+    assert set(name) <= set("-_.() " + string.ascii_letters + string.digits)
+
+
+@given(urls=st.lists(st.builds(lambda host, path: f"http://{host}/{path}", sites, paths), min_size=1,
+                     unique_by=lambda url: sanitise(page_url(url))))
+def test_pages_are_read_in_their_order(tmp_path_factory: pytest.TempPathFactory, urls: list[str]) -> None:
+    path = tmp_path_factory.getbasetemp() / "written.pages"
+    path.write_text("\n".join(urls), encoding="utf-8")
+    pages = read_pages(path)
+    assert pages == [Page(page_url(url), sanitise(page_url(url))) for url in urls]
+    assert [page.line for page in pages] == list(range(1, len(urls) + 1))
+    assert [page_url(page.url) for page in pages] == [page.url for page in pages]
+
+
+@given(content=st.text(max_size=80))
+def test_any_text_gives_pages_or_one_line(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.pages"
+    path.write_text(content, encoding="utf-8", newline="")
+    problem, pages = "", []
+    try:
+        pages = read_pages(path)
+    except InputError as error:
+        problem = str(error)
+    assert problem.startswith(f"{path}:") != bool(pages)
+    assert len({page.name for page in pages}) == len(pages)
+    assert all(page.url.lower().startswith(("http://", "https://")) for page in pages)
