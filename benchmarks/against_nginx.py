@@ -26,12 +26,11 @@ from experiments.nginx import serving_files
 from harness.errors import ExperimentError
 from harness.files.hack_dns import Remap
 from harness.files.pages import Page, PageFiles
-from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
-from harness.measure.rules import TIME
+from harness.measure.rules import TIME, alone
 from harness.measure.settings import Settings
 from harness.network.links import delays_by_netem
 from harness.network.star import LinkSpeeds

@@ -29,12 +29,11 @@ from harness.files.pages import BUNDLED, PageFiles
 from harness.files.result_names import CLIENT, FIGURES
 from harness.measure.command_line import add_patience
 from harness.measure.experiment import Experiment, found_in, known, summarise
-from harness.measure.folders import check_folders
+from harness.measure.folders import check_folders, open_results, set_all_aside
 from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
-from harness.measure.results_folder import open_results, set_all_aside
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet

@@ -20,11 +20,11 @@ use_project_python()
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import PageFiles
-from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load, plan_loads
 from harness.measure.preflight import check_browser, check_pages
+from harness.measure.rules import alone
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs

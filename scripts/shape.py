@@ -28,7 +28,7 @@ from harness.measure.experiment import Experiment, found_in, known
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
-from harness.measure.reason import Blame
+from harness.measure.rule import Blame
 from harness.measure.series import last_tries
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delays_by_netem

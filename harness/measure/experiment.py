@@ -12,18 +12,24 @@ from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.adaptive import more_loads, most_left, outcome_lines
-from harness.measure.attempts import begin_try
-from harness.measure.goal import Goal
-from harness.measure.judge import alone
+from harness.measure.folders import begin_try
 from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb
-from harness.measure.latency import own_rtts
 from harness.measure.loads import cell_of, record_of, write_record
-from harness.measure.plan import Load
-from harness.measure.reason import Blame, Reason
-from harness.measure.resume import EMPTY, Earlier, recording_digest
-from harness.measure.series import Measured, Series, failed_by_accident, last_tries, next_load
-from harness.measure.stages import Stage
+from harness.measure.plan import Goal, Load
+from harness.measure.resume import EMPTY, Earlier, Stage, recording_digest
+from harness.measure.rtts import own_rtts
+from harness.measure.rule import Blame, Reason
+from harness.measure.rules import alone
+from harness.measure.series import (
+    Measured,
+    Series,
+    failed_by_accident,
+    last_tries,
+    more_loads,
+    most_left,
+    next_load,
+    outcome_lines,
+)
 from harness.measure.version import program_digest
 from harness.mirror.live import live_left_out
 from harness.network.needs import real_time_allowed

@@ -24,7 +24,7 @@ from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.files.server_log import directory_name
 from harness.measure.coverage import RecordedPage, recorded_page
 from harness.measure.preflight import PageSet, check_connection_limit
-from harness.measure.proven_rtts import proven_rtts_of_star_ms
+from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delayed_links, home_drops
@@ -51,7 +51,7 @@ class ReplayedWeb:
     settings: Settings = field(default_factory=Settings)
     layout: Layout = EACH_ITS_OWN
     think_rtts_ms: Mapping[str, float] | None = None
-    """With --think: see harness.measure.latency.thinking_rtts."""
+    """With --think: see harness.measure.rtts.thinking_rtts."""
 
     @property
     def servers(self) -> dict[str, list[str]]:

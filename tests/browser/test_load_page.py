@@ -21,7 +21,7 @@ from harness.browser.chrome import ChromeSettings
 from harness.browser.program import Browser, find_browser, require_shim
 from harness.files.hack_dns import Remap, resolver_rules
 from harness.files.text_log import read_log
-from harness.measure.page_load import PageLoad
+from harness.measure.loading import PageLoad
 from harness.measure.settings import Settings
 from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants

@@ -8,10 +8,16 @@ import pytest
 
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
-from harness.measure.adaptive import is_precise, more_loads, most_left, outcome_lines
-from harness.measure.goal import MINIMUM_PAIRS, Goal
-from harness.measure.plan import Load, plan_loads
-from harness.measure.series import Measured, judge_together, valid_pairs_ms
+from harness.measure.plan import MINIMUM_PAIRS, Goal, Load, plan_loads
+from harness.measure.series import (
+    Measured,
+    is_precise,
+    judge_together,
+    more_loads,
+    most_left,
+    outcome_lines,
+    valid_pairs_ms,
+)
 from tests.support.made_reason import accident
 from tests.support.made_record import made_answers, made_record
 

@@ -10,7 +10,7 @@ from harness.files.results import read_results
 from harness.measure.experiment import summarise
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, plan_loads
-from harness.measure.reason import Reason
+from harness.measure.rule import Reason
 from harness.measure.series import Measured, last_tries
 from tests.support.bench import FIRST, LOST, SECOND, WRONG, Bench
 

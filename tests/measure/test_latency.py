@@ -10,8 +10,8 @@ import pytest
 from harness.errors import InputError
 from harness.files.layout import ONE, Layout
 from harness.files.pages import PageFiles
-from harness.measure.latency import own_rtts, thinking_rtts, with_recorded_rtts
 from harness.measure.preflight import PageSet
+from harness.measure.rtts import own_rtts, thinking_rtts, with_recorded_rtts
 from harness.measure.settings import Settings
 from harness.mirror.recording import read_recording
 from harness.network.star import LinkSpeeds, StarTopo

@@ -6,7 +6,7 @@ import pytest
 
 from harness.errors import ExperimentError
 from harness.measure import proven_rtts
-from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
+from harness.measure.rtts import RttsMs, measured_in_words, proven_rtts_ms
 
 WANTED_MS = 100.0
 RIGHT, WRONG = {"a.test": 100.4, "b.test": 100.2}, {"a.test": 100.4, "b.test": 140.0}

@@ -10,10 +10,9 @@ from harness.files.experiment import experiment_file
 from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import PageFiles
 from harness.files.results import read_results
-from harness.measure.goal import Goal
+from harness.measure.folders import set_aside
 from harness.measure.loads import cell_of
-from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
-from harness.measure.results_folder import set_aside
+from harness.measure.plan import Goal, Load, draw_flips, plan_loads, plan_run
 from harness.measure.resume import Earlier, loads_to_do, read_earlier, recording_digest
 from harness.measure.series import last_tries
 from tests.support.bench import FIRST, LOST, SECOND, Bench

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from harness.measure.resume import Plan
 from harness.measure.settings import Settings
-from harness.measure.stages import Plan
 from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, SECOND, Bench
 

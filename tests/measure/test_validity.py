@@ -4,7 +4,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.measure.reason import verdict_on_the_page
+from harness.measure.rule import verdict_on_the_page
 from harness.measure.validity import fastopen
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_record

@@ -16,8 +16,8 @@ from harness.measure import experiment as module
 from harness.measure.experiment import Experiment
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, plan_loads
-from harness.measure.reason import Reason
 from harness.measure.resume import EMPTY, Earlier
+from harness.measure.rule import Reason
 from harness.measure.series import Measured
 from harness.measure.settings import Settings
 from harness.system.privileges import User

@@ -19,7 +19,7 @@ SUSPEND_MS = 5000.0
 
 
 class Suspended:
-    """What harness.system.pressure.suspended_ms returns here."""
+    """What harness.system.busy.suspended_ms returns here."""
 
     def __init__(self) -> None:
         self.real, self.ahead_ms = pressure.suspended_ms, 0.0

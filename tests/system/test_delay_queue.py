@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from harness.errors import ExperimentError
 from harness.system import delay_queue
 from harness.system.delay_queue import LEAD_LIMIT_S, Alarm, DelayQueue, forward, queued_packets
-from harness.system.lateness import SLOTS, latest_ms
-from harness.system.shared_numbers import sharing
+from harness.system.lateness import SLOTS, latest_ms, sharing
 
 
 class Packet:

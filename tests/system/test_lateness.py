@@ -5,8 +5,7 @@ import time
 
 import pytest
 
-from harness.system.lateness import SLOT_S, SLOTS, latest_ms, note_lateness
-from harness.system.shared_numbers import shared_numbers, sharing
+from harness.system.lateness import SLOT_S, SLOTS, latest_ms, note_lateness, shared_numbers, sharing
 
 
 @pytest.mark.parametrize(("start_s", "end_s", "expected_ms"), [

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.system.open_connections import open_sockets, wait_for_close
+from harness.system.tcp_sockets import open_sockets, wait_for_close
 
 
 @pytest.fixture
@@ -34,6 +34,6 @@ def test_it_waits_until_no_more_are_open_than_before() -> None:
 def test_servers_that_hang_are_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: next(seconds), sleep=lambda _s: None)
-    monkeypatch.setattr("harness.system.open_connections.time", clock)
+    monkeypatch.setattr("harness.system.tcp_sockets.time", clock)
     assert not wait_for_close(lambda: 3, 2, rtt_ms=1000)
     assert next(seconds) == 6, "after more than 2 s and 2 RTTs of 1 s: asked at 1, 2, 3, 4 and 5"

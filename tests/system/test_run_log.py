@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import InputError
-from harness.system.run_log import Copied, note, run_log, uncopied
+from harness.system.progress import Copied, note, run_log, uncopied
 
 
 def test_what_is_printed_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

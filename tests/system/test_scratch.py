@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.locked_folder import LOCK
-from harness.system.scratch import sweep, temporary_directory
+from harness.system.scratch import LOCK, sweep, temporary_directory
 
 HOLD = """from harness.system.scratch import temporary_directory
 import time

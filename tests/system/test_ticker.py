@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.pressure import MS_PER_TICK, parse_stat
+from harness.system.busy import MS_PER_TICK, parse_stat
 from harness.system.ticker import Ticks, is_stopped, ticking, worked_ms
 from tests.support.ran import ran
 from tests.support.waiting import wait_until
