@@ -11,15 +11,13 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from harness.browser.chrome import ChromeSettings
 from harness.browser.program import DRIVER_OUTPUT
 from harness.browser.warm_pair import watching_second_visit
-from harness.files.hack_dns import origins, resolver_rules
 from harness.files.result_names import KEPT_LOGS
 from harness.measure.client_log import REPORT
 from harness.measure.laboratory import Laboratory
@@ -132,12 +130,10 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
     Run 0 never counts, so that the time which DevTools takes for the initiators spoils nothing.
     """
     page, settings, recording = load.page, lab.settings, lab.web.page_set.recording
-    chrome = ChromeSettings(
-        scratch, resolver_rules(lab.remaps), lab.shim, predict=settings.predict, trusted_key=lab.trusted_key,
-        quic_origins=origins(lab.remaps, "https") if load.over.quic else (), key_shares=lab.key_shares,
-        connection_limit=lab.connection_limit, user_agent=recording.manifest.user_agents.get(page.name),
-        initiators=lab.initiators or load.run == 0, loopback_tfo=lab.loopback_tfo(load.tfo),
-        over=load.over if settings.warm_pairs else None)
+    chrome = replace(
+        lab.chrome, work_dir=scratch, quic_origins=lab.chrome.quic_origins if load.over.quic else (),
+        user_agent=recording.manifest.user_agents.get(page.name), initiators=lab.chrome.initiators or load.run == 0,
+        loopback_tfo=lab.loopback_tfo(load.tfo), over=load.over if settings.warm_pairs else None)
     return PageLoad(url=page.url, interface=lab.star.user.interface, user=lab.browsing_user, browser=lab.browser,
                     chrome=chrome, settings=settings, asked_as=recording.asked_as(page.url), nice=lab.nice)
 

@@ -16,8 +16,8 @@ from harness.errors import InputError, many
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import Page, PageFiles
 from harness.files.results import has_loads, read_results
-from harness.measure.plan import Goal, Load, draw_flips, pages_of, plan_loads, plan_run
-from harness.measure.series import Measured, judge_together, more_loads
+from harness.measure.plan import Load, draw_flips, pages_of, plan_loads, plan_run
+from harness.measure.series import Measured, Series
 from harness.measure.settings import Settings
 from harness.mirror.paths import list_files
 from harness.network.star import LinkSpeeds
@@ -71,8 +71,7 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
                    [*map(str, busy)] if isinstance(busy, list) else [])
 
 
-def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int,
-                warm: Collection[Page] = ()) -> list[Load]:
+def loads_to_do(plan: Sequence[Load], earlier: Earlier, settings: Settings, warm: Collection[Page] = ()) -> list[Load]:
     """Return the loads that are missing, in the order of the plan, with a warm-up for each of their pages.
 
     The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet; but not for pages
@@ -80,14 +79,12 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
     counts beside those that are left: it is measured again at the end of the first run.
     """
     done = {measured.load for measured in earlier.valid}
-    begun = _begun_beyond(plan, done, seed) if goal else []
-    missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done]
-    judged = judge_together(earlier.valid)
-    if not missing and goal:
-        missing = more_loads(judged, goal, seed, pages_of(plan))
+    series = Series(plan, settings, pages_of(plan), earlier.valid)
+    begun = _begun_beyond(plan, done, settings.seed) if settings.goal else []
+    missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done] or series.more()
     pages = {load.page for load in missing}
     if missing:
-        pages |= {measured.load.page for measured in judged if measured.why_not}
+        pages |= {measured.load.page for measured in series.judged if measured.why_not}
     warm_ups = [load for load in plan if load.run == 0 and load.page in pages and load.page not in warm]
     return [*warm_ups, *missing]
 
@@ -154,7 +151,7 @@ class Plan:
         stages = []
         for speeds, said in zip(links, known, strict=True):
             earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, said) if clientdir else EMPTY
-            to_do = loads_to_do(plan, earlier, chosen.goal, chosen.seed, warm)
+            to_do = loads_to_do(plan, earlier, chosen, warm)
             warm |= {load.page for load in to_do}
             stages.append(Stage(speeds, said, earlier, to_do))
         return stages

@@ -13,14 +13,6 @@ TRIES = 2
 """So many loads are made before a page is said to be unfit: what it asks for may be chance."""
 
 
-class Section(Enum):
-    """What a rule is about, as docs/method.md has it in one table each."""
-
-    CONTENT = "The load is the whole page"
-    NETWORK = "Nothing was lost, and TFO did what it should"
-    TIME = "Time was kept"
-
-
 class Blame(Enum):
     """Who is to blame for a load that does not count."""
 
@@ -82,7 +74,6 @@ class Rule:
     """
 
     kind: ReasonKind
-    section: Section = Section.CONTENT
     measured: str
     words: str
     blame: Blame = Blame.ACCIDENT

@@ -9,14 +9,13 @@ that with --without.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from harness.analysis.answers import WHOLE_RATIO
 from harness.files.exchange import Fate
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure import coverage, sameness, validity
-from harness.measure.rule import Blame, Limit, Rule, Section, Times, Verdict, too_long
+from harness.measure.rule import Blame, Limit, Rule, Times, Verdict, too_long
 from harness.measure.timekeeping import LATE
 from harness.measure.validity import document_status, some
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
@@ -30,19 +29,19 @@ LED_ON = frozenset((ReasonKind.LED_ON,))
 CLOCK = Limit(ms=50.0)
 WAITED, OTHERS_BUSY = Limit(ms=150.0, plt_ratio=0.40), Limit(ms=150.0, plt_ratio=0.25)
 
-of_network = partial(Rule, section=Section.NETWORK)
-
 
 def of_time(kind: ReasonKind, limit: Limit, times: Times, *, words: str, measured: str, source: str = "") -> Rule:
     """Return a rule of what the machine did: each of the times in ms that `times` returns, by name, may be `limit`."""
-    return Rule(kind=kind, section=Section.TIME, threshold=limit, check=too_long(limit, times), words=words,
+    return Rule(kind=kind, threshold=limit, check=too_long(limit, times), words=words,
                 measured=measured, source=source)
 
 
 def waited(load: LoadRecord) -> bool:
     """Tell whether the page waited for a processor while programs that are not of the experiment had one."""
     kept, plt_ms = load.timekeeping, load.plt_ms
-    return kept is not None and plt_ms is not None and (kept.others_busy_ms or 0.0) > OTHERS_BUSY.of(load.rtt_ms, plt_ms) \
+    if kept is None or not plt_ms:
+        return False
+    return (kept.others_busy_ms or 0.0) > OTHERS_BUSY.of(load.rtt_ms, plt_ms) \
         and (kept.page_waited_ms or 0.0) > WAITED.of(load.rtt_ms, plt_ms)
 
 
@@ -85,47 +84,47 @@ CONTENT: tuple[Rule, ...] = (
          source="recordings of 2013 hold more than today's Chrome asks for, but not that much more"),
 )
 NETWORK: tuple[Rule, ...] = (
-    of_network(kind=ReasonKind.SYN_AGAIN, check=validity.syn_again,
+    Rule(kind=ReasonKind.SYN_AGAIN, check=validity.syn_again,
          words="SYN retransmitted by {where}: {count}",
          measured="a SYN was sent again that no full buffer of user's narrow link had lost",
          source="after 1 s, RFC 6298, section 2.1"),
-    of_network(kind=ReasonKind.FULL_QUEUE, check=validity.full_queue,
+    Rule(kind=ReasonKind.FULL_QUEUE, check=validity.full_queue,
          words="{name} at {where}: {count}", measured="the queue of a listening socket, or of UDP, was full"),
-    of_network(kind=ReasonKind.DROPPED_PACKETS, check=lambda load: some(load.delay_line_drops or 0),
+    Rule(kind=ReasonKind.DROPPED_PACKETS, check=lambda load: some(load.delay_line_drops or 0),
          words="packets dropped by the delay line: {count}", measured="the delay line dropped a packet"),
-    of_network(kind=ReasonKind.DATA_WITHOUT_TFO, check=validity.data_without_tfo,
+    Rule(kind=ReasonKind.DATA_WITHOUT_TFO, check=validity.data_without_tfo,
          words="TFO is off, but {count} connections carried data in the SYN",
          measured="with TFO off, a SYN carried data"),
-    of_network(kind=ReasonKind.NO_COOKIE, check=validity.no_cookie,
+    Rule(kind=ReasonKind.NO_COOKIE, check=validity.no_cookie,
          words="--cookies {load.cookies.mode}: only {load.cookies.first} of {load.cookies.visited} {givers} gave a "
          "cookie{lost}",
          measured="with `--cookies cold` or `domain`, a server (site) that Chrome used gave no cookie"),
-    of_network(kind=ReasonKind.NO_DATA_WITH_TFO, check=validity.no_data_with_tfo,
+    Rule(kind=ReasonKind.NO_DATA_WITH_TFO, check=validity.no_data_with_tfo,
          words="TFO is on, but only {load.syn_data_connections} of {load.connections_with_request} connections carried "
          "their request in the SYN{asked}",
          threshold=f"under {validity.SYN_DATA_SHARE:.0%}",
          measured="with TFO on, connections that carried their request in the SYN, or for a known reason did not: they "
          "asked for a cookie, a `--middlebox` touched their SYN, or a `--balancer` led to a server with another key"),
-    of_network(kind=ReasonKind.BOX_PASSED, check=validity.box_passed,
+    Rule(kind=ReasonKind.BOX_PASSED, check=validity.box_passed,
          words="{count} requests came in the SYN to servers behind the middlebox ({load.middlebox.box.value})",
          measured="a request in the SYN reached a server behind the `--middlebox`"),
-    of_network(kind=ReasonKind.EARLY_UNASKED, check=validity.early_unasked,
+    Rule(kind=ReasonKind.EARLY_UNASKED, check=validity.early_unasked,
          words="early data is off, but {count} connections brought their request in it",
          measured="without early data, a connection's first request came before the TLS handshake was over"),
-    of_network(kind=ReasonKind.LITTLE_EARLY, check=validity.little_early,
+    Rule(kind=ReasonKind.LITTLE_EARLY, check=validity.little_early,
          words="early data is on, but only {load.early_data.sent} of {possible} connections brought their "
          "request in it, not {others}",
          threshold=f"under {validity.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
                    "handshake was over",
          measured="with early data, connections that brought their request in it"),
-    of_network(kind=ReasonKind.EARLY_DISPUTED, check=validity.early_disputed,
+    Rule(kind=ReasonKind.EARLY_DISPUTED, check=validity.early_disputed,
          words="servers got early data on {load.early_data.sent} connections, and Chrome says that it was accepted "
          "on {load.early_data.accepted}",
          measured="the servers' logs and Chrome's net-log differ in the number of connections with early data"),
-    of_network(kind=ReasonKind.TCP_BESIDE_QUIC, check=validity.tcp_beside_quic,
+    Rule(kind=ReasonKind.TCP_BESIDE_QUIC, check=validity.tcp_beside_quic,
          words="it is to go over QUIC, but {count} TCP connections carried requests of https",
          measured="with `--http h3`, a TCP connection carried a request of https; WebSockets (wss) may use TCP"),
-    of_network(kind=ReasonKind.NOT_LOGGED, check=validity.not_logged, unless=NOTHING_CAME,
+    Rule(kind=ReasonKind.NOT_LOGGED, check=validity.not_logged, unless=NOTHING_CAME,
          words="the servers' logs know of {logged} of the {used} connections over which answers came",
          measured="the servers' logs lack a connection over which Chrome got something"),
 )
@@ -141,7 +140,7 @@ TIME: tuple[Rule, ...] = (
             words="packets were late by up to {ms:.0f} ms: the delay line could not run, another program kept the "
             "processor", measured="the delay line let a packet go late",
             source="of thousands, a few were up to 13.5 ms late on an idle virtual machine, and no answer for that"),
-    Rule(kind=ReasonKind.LATE_ANSWER, section=Section.TIME, check=validity.late_answers, threshold=LATE,
+    Rule(kind=ReasonKind.LATE_ANSWER, check=validity.late_answers, threshold=LATE,
          words="an answer of {host} was late by {ms:.0f} ms, and the page waited for it: its server or the network "
          "could not run in time", unless=frozenset((ReasonKind.LATE_PACKETS,)),
          measured="an answer on the critical path came late, see below",
@@ -149,9 +148,9 @@ TIME: tuple[Rule, ...] = (
     of_time(ReasonKind.GAP, Limit(ms=60.0), times=lambda kept: {"": kept.gap_ms},
             words="the machine stood still for {ms:.0f} ms: another program, or its host, kept the processor",
             measured="a thread that sleeps 10 ms, with real-time priority where it may have it, woke late"),
-    Rule(kind=ReasonKind.WAITED, section=Section.TIME, check=waited,
-         words="the page waited for a processor for {load.timekeeping.page_waited_ms:.0f} ms of its load: other programs kept "
-         "them busy",
+    Rule(kind=ReasonKind.WAITED, check=waited,
+         words="the page waited for a processor for {load.timekeeping.page_waited_ms:.0f} ms of its load: other "
+         "programs kept them busy",
          threshold=f"over {WAITED}, if programs that are not of the experiment worked for over {OTHERS_BUSY}",
          measured="the main thread of Chrome's renderers could have run and got no processor (`/proc/PID/schedstat`)",
          source="on two idle cores Chrome's processes wait for each other for 7% to 30%; with one core kept busy pages "

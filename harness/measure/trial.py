@@ -23,8 +23,8 @@ from harness.measure.loads import record_of
 from harness.measure.loopback import running_loopback
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet, document_bytes
-from harness.measure.rule import TRIES, Blame, Section, Verdict, texts, verdict_on_the_page
-from harness.measure.rules import RULES, judge
+from harness.measure.rule import TRIES, Blame, Verdict, texts, verdict_on_the_page
+from harness.measure.rules import BESIDE_OTHERS, CONTENT, judge
 from harness.measure.settings import Settings
 from harness.mirror.recording import read_whole
 from harness.network.star import LinkSpeeds
@@ -32,7 +32,7 @@ from harness.system.scratch import temporary_directory
 
 QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 """What comes after the load event counts for nothing here."""
-OF_THE_CONTENT = [rule for rule in RULES if rule.section is Section.CONTENT]
+OF_THE_CONTENT = (*CONTENT, *BESIDE_OTHERS)
 
 
 @dataclass(frozen=True)
