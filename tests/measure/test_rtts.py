@@ -11,7 +11,7 @@ import pytest
 from harness.errors import ExperimentError, InputError
 from harness.files.layout import ONE, Layout
 from harness.files.pages import PageFiles
-from harness.measure import proven_rtts
+from harness.measure import rtts
 from harness.measure.preflight import PageSet
 from harness.measure.rtts import RttsMs, measured_in_words, own_rtts, proven_rtts_ms, thinking_rtts, with_recorded_rtts
 from harness.measure.settings import Settings
@@ -97,7 +97,7 @@ def test_servers_whose_thinking_is_not_known(page_set: PageSet) -> None:
 def waits_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """For how long a quiet machine was waited for each time; no time passes."""
     waits_s: list[float] = []
-    monkeypatch.setattr(proven_rtts, "wait_for_quiet", waits_s.append)
+    monkeypatch.setattr(rtts, "wait_for_quiet", waits_s.append)
     return waits_s
 
 
@@ -110,7 +110,7 @@ def test_a_wrong_rtt_is_measured_again_once_the_machine_is_quiet(waits_s: list[f
                                                                  capsys: pytest.CaptureFixture[str]) -> None:
     measure = one_after_the_other(WRONG, WRONG, RIGHT)
     assert proven_rtts_ms(measure, WANTED_MS, measured_in_words, 60) == RIGHT
-    assert waits_s == [proven_rtts.RTT_PAUSE_S] * 2
+    assert waits_s == [rtts.RTT_PAUSE_S] * 2
     assert capsys.readouterr().out.splitlines() == [
         *["2 servers: 100.4 to 140.0 ms measured"] * 2, "2 servers: 100.2 to 100.4 ms measured"]
 

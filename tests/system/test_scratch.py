@@ -1,4 +1,4 @@
-"""Files that are whole or not there, also between file systems; and a folder that is gone at the end, or swept later."""
+"""Files that are whole or not there, also between file systems; a folder that is gone at the end, or swept later."""
 
 import os
 import shutil
