@@ -13,7 +13,7 @@ from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.coverage import (
     RecordedPage,
     at_any_time,
-    failed_or_lost,
+    failed_requests,
 )
 from harness.measure.rules import RULES
 from harness.measure.sameness import compared
@@ -88,7 +88,7 @@ def test_what_a_trial_loses_counts_at_any_time(host: str, counts: bool) -> None:
     tries = [answer(f"try {number}", url=f"http://{host}/id-{number}/x", identity="", kind="missing", status=404,
                     late=True) for number in range(3)]
     trial = load_of(*map(answer, "012345678"), *tries)
-    assert not [*failed_or_lost(trial)]
-    assert bool([*failed_or_lost(at_any_time(trial, held))]) == counts
+    assert not failed_requests(trial)
+    assert bool(failed_requests(at_any_time(trial, held))) == counts
     found = load_of(*map(answer, "012345678"), answer("x", late=True), *tries)
-    assert not [*failed_or_lost(at_any_time(found, held))], "nothing was lost"
+    assert not failed_requests(at_any_time(found, held)), "nothing was lost"

@@ -16,7 +16,7 @@ from harness.errors import ExperimentError, InputError
 from harness.files.pages import read_pages
 from harness.sweep import commands, recordings
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import FILE
+from harness.sweep.plan import FILE
 from harness.sweep.recordings import record_missing
 from harness.system.untrusted import UnreadableFileError
 from tests.support.made_units import outcome, unit

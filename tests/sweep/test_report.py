@@ -14,7 +14,7 @@ from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.outcome import FILE, UnitOutcome
+from harness.sweep.plan import FILE, UnitOutcome
 from harness.sweep.recordings import SiteRecording, recorded
 from harness.sweep.report import write_outputs
 from harness.sweep.site_rows import read_rows
