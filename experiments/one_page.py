@@ -82,7 +82,7 @@ def measure_valid_load(lab: Laboratory, load: Load) -> LoadRecord:
         problems = alone(record)
         if not problems:
             return record
-        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)
+        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0].text}", file=sys.stderr)
     raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
 
 
