@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.layout import EACH_ITS_OWN
-from harness.files.load_parts import LateAnswer
+from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import loads
@@ -53,21 +53,27 @@ class MadeLab(SimpleNamespace):
     queues_at_home = Laboratory.queues_at_home
 
 
+def kept_of(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Timekeeping:
+    """Return how well time was kept in a load of 2 s over a star with these links, which began 1e9 s after 1970."""
+    servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
+    lab = MadeLab(
+        star=SimpleNamespace(servers=servers), recorded={}, speeds=speeds, settings=Settings(), network="star",
+        measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
+        delay=Delay(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
+    evidence = SimpleNamespace(environment={}, report=report, requests=[], lab=lab, arrivals=arrivals, ticks=IDLE)
+    record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
+    kept = timekeeping_of(cast(Evidence, evidence), record, ())
+    assert kept is not None
+    return kept
+
+
 def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """All servers stood still for a moment, and the page waited for the one that lost least by it."""
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
     monkeypatch.setattr("harness.measure.record.late_answers", lambda *_: [*others, waited_for])
-    lab = MadeLab(star=SimpleNamespace(servers={}), recorded={}, speeds=LinkSpeeds(), delay=Delay(),
-                  settings=Settings(), network="star", measured_rtt_ms={}, web=SimpleNamespace(layout=EACH_ITS_OWN))
-    evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab,
-                               ticks=IDLE,
-                            arrivals=Arrivals(lost=True))
-    record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12)
-    kept = timekeeping_of(cast(Evidence, evidence), record, ())
-    assert kept is not None
+    kept = kept_of(LinkSpeeds(), Arrivals(lost=True))
     assert len(kept.late) == MOST_LATE
-    assert waited_for in kept.late
     assert [answer for answer in kept.late if is_too_late(answer, 100, 2000)] == [waited_for]
 
 
@@ -75,20 +81,10 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
 def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_clients_link(home_mbit: float,
                                                                                        is_late: bool) -> None:
     """They may fill that link, and whoever seems silent waits for it."""
-    servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
-    lab = MadeLab(
-        star=SimpleNamespace(servers=servers), recorded={}, speeds=LinkSpeeds(bw_home_mbit=home_mbit),
-        settings=Settings(),
-        network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
-        delay=Delay(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
     arrivals = Arrivals()
     arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
-    evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab, arrivals=arrivals,
-                               ticks=IDLE)
-    evidence.report = {"silences": [{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]}
-    record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
-    kept = timekeeping_of(cast(Evidence, evidence), record, ())
-    assert kept is not None
+    silence = {"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}
+    kept = kept_of(LinkSpeeds(bw_home_mbit=home_mbit), arrivals, silences=[silence])
     assert any(answer.late_ms > 100 for answer in kept.late) == is_late
 
 
