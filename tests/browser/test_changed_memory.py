@@ -4,7 +4,6 @@ import contextlib
 import socket
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from harness.browser.program import Browser, find_browser
 from harness.errors import InputError
 from harness.measure.preflight import check_connection_limit
 from tests.support.own_chrome import answer_of
+from tests.support.small_web import serving
 
 SYN_ROOM = 1420
 """Bytes of data the kernel puts into a SYN to a server with an MSS of 1460: 40 are kept for TCP's options."""
@@ -95,60 +95,31 @@ def test_a_wrong_place_changes_nothing(wrong: int) -> None:
     assert POST_QUANTUM_KEY in client_hello(wrong)
 
 
-class CountingServer(ThreadingHTTPServer):
-    """Answers one request a connection, images once as many as expected wait, and notes how many did at once."""
-
-    daemon_threads = True
-    request_queue_size = 256
-
-    def __init__(self, expected: int) -> None:
-        self.changed, self.held, self.most, self.expected = threading.Condition(), 0, 0, expected
-        super().__init__(("127.0.0.1", 0), Handler)
-
-    def hold(self) -> None:
-        with self.changed:
-            self.held += 1
-            self.most = max(self.most, self.held)
-            self.changed.notify_all()
-            self.changed.wait_for(lambda: self.most >= self.expected, FULL_S)
-        time.sleep(MORE_S)
-        with self.changed:
-            self.held -= 1
-
-
-class Handler(BaseHTTPRequestHandler):
-    """One connection."""
-
-    server: CountingServer
-
-    def do_GET(self) -> None:
-        body, kind = b"GIF89a", "image/gif"
-        if self.path == "/":
-            images = "".join(f"<img src=/{number}.gif>" for number in range(IMAGES))
-            body, kind = f"<!doctype html><link rel=icon href=data:,>{images}".encode(), "text/html"
-        else:
-            self.server.hold()
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 def most_at_once(per_host: int, place: int | None, expected: int) -> int:
-    """Return how many connections Chrome had open at once for a page of IMAGES images of one host."""
-    with CountingServer(expected) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            answer_of(VISIT, "http", "80", str(server.server_port), "", str(per_host), str(place or ""))
-        finally:
-            server.shutdown()
-            thread.join()
-        return server.most
+    """Return how many connections Chrome had open at once for a page of IMAGES images of one host.
+
+    Images are answered once as many wait as are `expected`, each over a connection of its own.
+    """
+    changed, waiting, most = threading.Condition(), set[str](), 0
+
+    def answer(path: str) -> tuple[str, str]:
+        nonlocal most
+        if path == "/":
+            images = "".join(f"<img src=/{number}.gif>" for number in range(IMAGES))
+            return "text/html", f"<!doctype html><link rel=icon href=data:,>{images}"
+        with changed:
+            waiting.add(path)
+            most = max(most, len(waiting))
+            changed.notify_all()
+            changed.wait_for(lambda: most >= expected, FULL_S)
+        time.sleep(MORE_S)
+        with changed:
+            waiting.remove(path)
+        return "image/gif", "GIF89a"
+
+    with serving(answer) as web:
+        answer_of(VISIT, "http", "80", web.rpartition(":")[2], "", str(per_host), str(place or ""))
+    return most
 
 
 @pytest.mark.chrome

@@ -22,7 +22,6 @@ from harness.system.processes import descendants
 
 pytestmark = [pytest.mark.root, pytest.mark.timing]
 
-RTT_TOLERANCE = 0.02  # share of the nominal RTT, plus 1 ms: the program's own rule
 PORT = 8000
 
 

@@ -2,16 +2,13 @@
 
 import os
 import re
-import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import read_pages
 from harness.sweep import commands, recordings
@@ -20,6 +17,7 @@ from harness.sweep.plan import FILE
 from harness.sweep.recordings import record_missing
 from harness.system.untrusted import UnreadableFileError
 from tests.support.made_units import outcome, unit
+from tests.support.started import started
 
 
 @pytest.fixture
@@ -99,18 +97,11 @@ def test_status_says_how_far_the_recordings_are(begun: SweepFolder, monkeypatch:
     assert commands.status(options) == 0
 
 
-@contextmanager
-def another_drives(begun: SweepFolder) -> Iterator[None]:
+def another_drives(folder: SweepFolder) -> AbstractContextManager[object]:
     """Have another process hold the sweep: locks of fcntl(2) are a process's."""
-    code = ("import sys; sys.path.insert(0, sys.argv[1]); from pathlib import Path\n"
-            "from harness.sweep.folder import SweepFolder\n"
-            "with SweepFolder(Path(sys.argv[2]), 'x').only_driver(): print(flush=True); sys.stdin.read()")
-    with subprocess.Popen([sys.executable, "-c", code, ROOT, begun.path.parent], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        process.stdout.readline()
-        yield
-        process.communicate()
+    code = ("import sys; from pathlib import Path; from harness.sweep.folder import SweepFolder\n"
+            "with SweepFolder(Path(sys.argv[1]), 'x').only_driver(): print('ready', flush=True); sys.stdin.read()")
+    return started(sys.executable, "-c", code, str(folder.path.parent))
 
 
 def test_a_sweep_has_one_driver(begun: SweepFolder) -> None:
