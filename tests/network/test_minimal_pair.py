@@ -6,16 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.system.fastopen import set_fastopen
 from harness.system.netns import inside
 from tests.support.cable import joined_namespaces
 from tests.support.ran import ran
 
-PAIR = Path(__file__).resolve().parent.parent.parent / "tfo-test"
+PAIR = ROOT / "tfo-test"
 SERVER_ADDRESS = "10.9.0.2"
 LINE = re.compile(r"connection (\d+)(?: from \S+)?: SYN data accepted: (yes|no), first byte after (\d+\.\d+) ms")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.system.fastopen import (
     COUNTERS,
@@ -23,7 +24,7 @@ from tests.support.ran import ran
 NETSTAT = (Path(__file__).parent.parent / "data" / "netstat-6.18.txt").read_text()
 """Captured on Linux 6.18 in a fresh namespace after four TFO connections over loopback, the first without a cookie."""
 
-SCRIPTS = Path(__file__).resolve().parent.parent.parent / "tfo-test"
+SCRIPTS = ROOT / "tfo-test"
 ENABLE, DISABLE, STATUS = (SCRIPTS / f"{name}_tfo.sh" for name in ("enable", "disable", "status"))
 NOBODY = 65534
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.system.progress import Copied, Steps, note, run_log, uncopied
 from tests.support.ran import ran
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = """
 import sys, time
 from harness.system.progress import Steps

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.system.tcp_sockets import open_sockets, parse_ss, wait_for_close
 from tests.support.ran import ran
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 CASES = [json.loads(line) for line in (Path(__file__).parent / "sockets.jsonl").read_text().splitlines()]
 
 
