@@ -60,7 +60,7 @@ def main() -> int:
 def report(asked: SweepSettings, folder: SweepFolder) -> int:
     """Make the tables and the report of the results that a sweep has so far."""
     sites = [recorded(folder, page) for page in read_pages(asked.pages)]
-    units = [job.unit for job in planned(sites, asked.combinations, asked.versions)]
+    units = [unit for unit, _ in planned(sites, asked.combinations, asked.versions)]
     for path in write_outputs(folder, asked, sites, units):
         print(path)
     return 0
@@ -76,8 +76,8 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
 
     # Measurement: units go to workers, results come back into the folder; failures are rows, too.
     jobs = planned(sites, asked.combinations, asked.versions)
-    done = folder.statuses(job.unit.key for job in jobs)
-    missing = [job for job in jobs if folder.outcome(job.unit.key) is None]
+    done = folder.statuses(unit.key for unit, _ in jobs)
+    missing = [job for job in jobs if folder.outcome(job[0].key) is None]
     print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
     if missing:
         with connected(asked) as client, Steps(len(missing), "sites") as progress:

@@ -29,9 +29,8 @@ if __name__ == "__main__":
 from harness.files.pages import PageFiles
 from harness.files.result_names import CLIENT
 from harness.measure.experiment import known, measure_stages
-from harness.measure.folders import check_folders
+from harness.measure.folders import check_folders, open_results
 from harness.measure.laboratory import ReplayedWeb, running_hosts, running_laboratory
-from harness.measure.latency import links, thinking_rtts
 from harness.measure.preflight import (
     check_authority,
     check_browser,
@@ -40,8 +39,8 @@ from harness.measure.preflight import (
     check_room,
     check_transports,
 )
-from harness.measure.results_folder import open_results
-from harness.measure.stages import Plan
+from harness.measure.resume import Plan
+from harness.measure.rtts import links, thinking_rtts
 from harness.measure.trial import say_ready, try_pages
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs

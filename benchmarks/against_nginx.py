@@ -24,14 +24,13 @@ use_project_python()
 
 from experiments.nginx import serving_files
 from harness.errors import ExperimentError
-from harness.files.hack_dns import Remap
+from harness.files.hack_dns import Remap, resolver_rules
 from harness.files.pages import Page, PageFiles
-from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
-from harness.measure.rules import TIME
+from harness.measure.rules import TIME, alone
 from harness.measure.settings import Settings
 from harness.network.links import delays_by_netem
 from harness.network.star import LinkSpeeds
@@ -90,17 +89,18 @@ def nginx_in(lab: Laboratory, page: Page) -> Iterator[Laboratory]:
              host.address, "congctl", "cubic"], "choosing CUBIC")
     pems = open_authority().certified([name])
     with serving_files(host, lab.work_dir / "nginx", lab.web.page_set.files.mirror / name, pems, PORT):
-        yield replace(lab, remaps=[Remap(name, host.address, PORT + 1, "https")])
+        rules = resolver_rules([Remap(name, host.address, PORT + 1, "https")])
+        yield replace(lab, chrome=replace(lab.chrome, resolver_rules=rules))
 
 
 def plt_ms(lab: Laboratory, load: Load) -> float:
     """Load the page until nothing disturbed it; return the page load time. Raises ExperimentError after some tries."""
     for _ in range(1 + lab.settings.retries):
         record = record_of(lab, load)
-        why = [*record.errors, *(reason for reason in alone(record) if reason.kind in OF_TIME)]
+        why = [*record.errors, *(reason.text for reason in alone(record) if reason.kind in OF_TIME)]
         if record.plt_ms is not None and not why:
             return record.plt_ms
-        print(f"run {load.run}: {'; '.join(map(str, why)) or 'no load event'}", file=sys.stderr)
+        print(f"run {load.run}: {'; '.join(why) or 'no load event'}", file=sys.stderr)
     raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
 
 

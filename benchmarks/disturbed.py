@@ -30,13 +30,12 @@ from benchmarks.stalled_parts import PARTS
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
-from harness.measure.reason import texts
-from harness.measure.rules import RULES, TIME
+from harness.measure.rule import texts
+from harness.measure.rules import RULES, TIME, alone
 from harness.network.needs import kernel_has_netem
 from harness.network.star import LinkSpeeds
 from harness.system.contained import begin_experiment

@@ -28,13 +28,12 @@ from harness.errors import InputError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.files.result_names import CLIENT, FIGURES
 from harness.measure.command_line import add_patience
-from harness.measure.experiment import Experiment, found_in, known, summarise
-from harness.measure.folders import check_folders
+from harness.measure.experiment import found_in, known, measure, summarise
+from harness.measure.folders import check_folders, open_results, set_all_aside
 from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
-from harness.measure.results_folder import open_results, set_all_aside
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet
@@ -80,7 +79,7 @@ def main() -> int:
     web = ReplayedWeb(page_set=page_set, settings=settings if fastopen.is_real else replace(settings, tfo="0"))
     with only_experiment():
         set_all_aside(results_dir)
-        statuses = [measure(how, delay_ms, web, browser, (fastopen, why)) for delay_ms in settings.delays_ms]
+        statuses = [measure_at(how, delay_ms, web, browser, (fastopen, why)) for delay_ms in settings.delays_ms]
 
     # Analysis: the same as anywhere, of files alone.
     drawn = run_program(PLOT, "--clientdir", results_dir / CLIENT, "--outputdir", results_dir / FIGURES,
@@ -88,7 +87,7 @@ def main() -> int:
     return max(*statuses, drawn)
 
 
-def measure(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser: Browser,
+def measure_at(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser: Browser,
             tfo: tuple[FastOpen, str]) -> int:
     """Do all page loads at one delay (one way, ms), with and without what is `tfo` here; return 0 if all are valid."""
     fastopen, settings = tfo[0], web.settings
@@ -99,9 +98,8 @@ def measure(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser:
         with running_loopback(speeds, web, browser, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
                               patience_s=how.patience) as lab:
             said = of_loopback(known(web, browser, speeds, netem=False), *tfo)
-            experiment = Experiment(lab=lab, to_do=plan,
-                                    description={**said, **found_in(lab), "busy": busy})
-            return summarise(experiment.measure(Steps(len(plan))), None)
+            series = measure(lab, plan, {**said, **found_in(lab), "busy": busy}, Steps(len(plan)))
+            return summarise(series)
 
 
 def put_back_what_a_killed_run_left() -> None:

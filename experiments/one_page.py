@@ -20,11 +20,11 @@ use_project_python()
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import PageFiles
-from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load, plan_loads
 from harness.measure.preflight import check_browser, check_pages
+from harness.measure.rules import alone
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
@@ -82,7 +82,7 @@ def measure_valid_load(lab: Laboratory, load: Load) -> LoadRecord:
         problems = alone(record)
         if not problems:
             return record
-        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)
+        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0].text}", file=sys.stderr)
     raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
 
 

@@ -24,12 +24,11 @@ from harness.analysis.timeline import Timeline, read_timeline
 from harness.errors import ExperimentError, InputError, many, printable
 from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, read_results
-from harness.measure.experiment import Experiment, found_in, known
+from harness.measure.experiment import found_in, known, measure
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.plan import plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
-from harness.measure.reason import Blame
-from harness.measure.series import last_tries
+from harness.measure.rule import Blame
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
@@ -82,8 +81,8 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     with running_laboratory(speeds, web, browser, netem=netem, initiators=delay_ms > 0) as lab:
         plan = plan_loads(pages, settings.testruns, settings.tfos, settings.seed)
         said = {**known(web, browser, speeds, netem=netem), **found_in(lab)}
-        series = Experiment(lab=lab, to_do=plan, description=said).measure(Steps(len(plan)))
-        unusable = {(measured.load.page.name, measured.load.run) for measured in last_tries(series)
+        series = measure(lab, plan, said, Steps(len(plan)))
+        unusable = {(measured.load.page.name, measured.load.run) for measured in series.last()
                     if any(reason.blame is Blame.PAGE for reason in measured.why_not)}
         results = read_results(lab.client_dir)
         return each_usable(pages, lambda page: read_page(

@@ -27,8 +27,8 @@ use_project_python()
 
 from harness.errors import run_main
 from harness.system.delay_queue import DelayQueue, Packet, delay_packets
+from harness.system.lateness import shared_numbers
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Whole
-from harness.system.shared_numbers import shared_numbers
 
 SOURCE, HEAD_BYTES = slice(12, 16), 20
 """Where the sender's address stands in an IPv4 header (RFC 791, section 3.1), and its length."""

@@ -14,15 +14,14 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import run_main
-from harness.measure.loading import load_page
-from harness.measure.page_load import read_page_load
+from harness.measure.loading import load_page, read_page_load
 from harness.system.options import OptionParser
 
 
 def main() -> int:
     """Load the page; the exit status is 1 when the load failed."""
     parser = OptionParser(description=__doc__)
-    parser.add_argument("load", metavar="JSON", help="what to load, and how: harness/measure/page_load.py")
+    parser.add_argument("load", metavar="JSON", help="what to load, and how: harness/measure/loading.py")
     return load_page(read_page_load(parser.parse_args().load))
 
 

@@ -13,7 +13,7 @@ A load is hollow for one of two reasons:
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from math import inf
@@ -27,8 +27,7 @@ from harness.files.load_parts import ASKED, NOT_MISSED, Coverage, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.files.urls import is_asked_by_browser
-from harness.measure.reason import Blame
-from harness.measure.rule import Found
+from harness.measure.rule import Blame, Values
 from harness.mirror.answers import FAILED_RATIO, Recorded
 from harness.mirror.recording import Recording
 from harness.replay.match import OF_PREFLIGHTS
@@ -171,50 +170,53 @@ def at_any_time(load: LoadRecord, recorded: RecordedPage) -> LoadRecord:
     return replace(load, answers=replace(load.answers, each=each))
 
 
-def failed_or_lost(load: LoadRecord) -> Iterable[Found]:
-    """Find what is wrong with a load that is looked at alone."""
+def failed_requests(load: LoadRecord) -> Sequence[Values]:
+    """Find out whether too many of a load's requests got no answer."""
     if load.plt_ms is None or load.answers is None:     # it has a reason of its own, and may have been cut short
-        return
+        return []
     asked = [answer for answer in load.answers.each if answer.is_one_of(ASKED)]
     failed = [answer for answer in asked if answer.kind not in GOT]
     total = len(asked) + len(load.answers.from_cache)
-    if len(failed) > FAILED_RATIO * total:
-        blame = Blame.PAGE if {_word(answer) for answer in failed} <= OF_THE_RECORDING else Blame.ACCIDENT
-        yield Found(ReasonKind.FAILED_REQUESTS, {"failed": len(failed), "total": total, "why": _told(failed)}, blame)
-    cover = load.answers.coverage
-    if cover and cover.got < LEAST_RATIO * cover.recorded:
-        yield Found(ReasonKind.HALF_OF_RECORDING, _told_of(cover, cover.got, cover.recorded,
-                                                           "answers that the recording holds for this page"))
+    blame = Blame.PAGE if {_word(answer) for answer in failed} <= OF_THE_RECORDING else Blame.ACCIDENT
+    found = {"failed": len(failed), "total": total, "why": _told(failed), "blame": blame}
+    return [found] if len(failed) > FAILED_RATIO * total else []
 
 
-def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Found]]:
+def half_of_recording(load: LoadRecord) -> Sequence[Values]:
+    """Find out whether a load got less than any load of today's Chrome does."""
+    cover = load.answers.coverage if load.answers and load.plt_ms is not None else None
+    if cover is None or cover.got >= LEAST_RATIO * cover.recorded:
+        return []
+    return [_told_of(cover, cover.got, cover.recorded, "answers that the recording holds for this page")]
+
+
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Values]]:
     """Find for each load of a page what it lacks, compared with the page's best load.
 
     Only loads that `are_good` otherwise can be the best one. It may be the only one, if there is no other load.
     """
-    found = [load.answers.coverage if load.answers else None for load in loads]
-    known = [cover for cover, good in zip(found, are_good, strict=True) if cover and good]
-    if not known:
-        return [[] for _ in loads]
-    most = replace(known[0], got=max(cover.got for cover in known), got_bytes=max(cover.got_bytes for cover in known))
-    return [_too_little(cover, most) if cover and good else [] for cover, good in zip(found, are_good, strict=True)]
+    found = [load.answers.coverage if load.answers and good else None
+             for load, good in zip(loads, are_good, strict=True)]
+    most = max((cover.got for cover in found if cover), default=0)
+    most_bytes = max((cover.got_bytes for cover in found if cover), default=0)
+    return [_too_little(cover, most, most_bytes) if cover else {} for cover in found]
 
 
-def _too_little(cover: Coverage, best: Coverage) -> list[Found]:
-    """Return why a load got too little; `best` is the most of each that any good load of the page got."""
-    for got, held, most, unit in ((cover.got, cover.recorded, best.got, "answers"),
-                                  (cover.got_bytes, cover.recorded_bytes, best.got_bytes, "bytes")):
+def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[ReasonKind, Values]:
+    """Tell how a load got too little, beside the most of each that any good load of the page got."""
+    for got, held, most, unit in ((cover.got, cover.recorded, most_answers, "answers"),
+                                  (cover.got_bytes, cover.recorded_bytes, most_bytes, "bytes")):
         in_no_load = cover.of_a_load and most < WHOLE_RATIO * held
         wanted = held if in_no_load else min(held, most)
         if in_no_load or got < WHOLE_RATIO * wanted:
             whose = f"the recording holds, and no load got more than {most}" if in_no_load else \
                 "the recording holds" if most >= held else "the page's best load got"
-            return [Found(ReasonKind.TOO_LITTLE, _told_of(cover, got, wanted, f"{unit} that {whose}"),
-                          Blame.PAGE if in_no_load else Blame.ACCIDENT)]
-    return []
+            return {ReasonKind.TOO_LITTLE: {**_told_of(cover, got, wanted, f"{unit} that {whose}"),
+                                            "blame": Blame.PAGE if in_no_load else Blame.ACCIDENT}}
+    return {}
 
 
-def _told_of(cover: Coverage, got: int, wanted: int, what: str) -> dict[str, object]:
+def _told_of(cover: Coverage, got: int, wanted: int, what: str) -> Values:
     without = f", without {first_few(cover.lost)}" if cover.lost else ""
     return {"got": got, "wanted": wanted, "what": what, "without": without}
 

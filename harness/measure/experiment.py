@@ -1,9 +1,9 @@
 """One experiment at one delay, once its laboratory runs: all page loads in order, each written down at once."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
@@ -12,18 +12,18 @@ from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.adaptive import more_loads, most_left, outcome_lines
-from harness.measure.attempts import begin_try
-from harness.measure.goal import Goal
-from harness.measure.judge import alone
+from harness.measure.folders import begin_try
 from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb
-from harness.measure.latency import own_rtts
 from harness.measure.loads import cell_of, record_of, write_record
 from harness.measure.plan import Load
-from harness.measure.reason import Blame, Reason
-from harness.measure.resume import EMPTY, Earlier, recording_digest
-from harness.measure.series import Measured, Series, failed_by_accident, last_tries, next_load
-from harness.measure.stages import Stage
+from harness.measure.resume import EMPTY, Earlier, Stage, recording_digest
+from harness.measure.rtts import own_rtts
+from harness.measure.rule import Blame, Reason
+from harness.measure.rules import alone
+from harness.measure.series import (
+    Measured,
+    Series,
+)
 from harness.measure.version import program_digest
 from harness.mirror.live import live_left_out
 from harness.network.needs import real_time_allowed
@@ -33,96 +33,67 @@ from harness.system import environment
 from harness.system.progress import Steps
 
 
-@dataclass(frozen=True, kw_only=True)
-class Experiment:
-    """What is measured in `lab`: the loads `to_do` and, with a goal, more of them until the goal is reached.
+def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, Any], progress: Steps,  # noqa: PLR0917
+            earlier: Earlier = EMPTY, later: int = 0) -> Series:
+    """Do the page loads `to_do` in `lab` in order, and more for a goal; those that fail by accident again.
 
     `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads.
+    file says about all loads. `later` loads are planned at other RTTs after these, for the time left.
     """
-
-    lab: Laboratory
-    to_do: Sequence[Load]
-    description: Mapping[str, Any]
-    earlier: Earlier = EMPTY
-    later: int = 0
-    """How many loads are planned at other RTTs after these, for the time left."""
-
-    def measure(self, progress: Steps) -> list[Measured]:
-        """Do all page loads in order, those that fail by accident again; return every try with its verdict."""
-        write_experiment(self.lab.client_dir, self.lab.delaynet_ms, self.description)
-        series = Series(self.earlier.valid)
-        # Without the tries that failed, or where the run was interrupted between two files, they may be judged anew.
-        self._write_records([*self.earlier.valid], series.judged)
-        try:
-            with progress:
-                self._load_all(series, progress)
-        except BaseException:
-            with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
-                self._write_tables(series)
-            raise
-        self._write_tables(series)
-        return series.judged
-
-    def _load_all(self, series: Series, progress: Steps) -> None:
-        """Do all loads, and more for the goal."""
-        to_do, begun = [*self.to_do], len(series.done)
-        settings, pages = self.lab.settings, self.lab.web.page_set.pages
-        goal, retries = settings.goal, settings.retries
-        while to_do:
-            while load := next_load(to_do, series.judged, begun, retries):
-                before = series.judged
-                self._load(load, series)
-                done = {measured.load for measured in series.judged[begun:]}
-                left = sum(load not in done for load in to_do) + len(failed_by_accident(series.judged, retries))
-                if goal:
-                    left = max(left, most_left(series.judged, goal, pages))
-                _tell(before, series.judged, progress, left + self.later, is_most=goal is not None)
-            more = more_loads(series.judged, goal, settings.seed, pages) if goal else []
-            if not (goal and more):
-                return
-            to_do += more
-
-    def _load(self, load: Load, series: Series) -> None:
-        """Load a page once; write its record, and those of earlier loads whose verdict has changed by it.
-
-        Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
-        """
-        attempt = begin_try(cell_of(self.lab, load), load.page)
-        record = replace(record_of(self.lab, load), attempt=attempt)
-        why_not = alone(record)
-        ended: ExperimentError | None = None
-        try:
-            self.lab.check_companions()
-        except ExperimentError as error:
-            ended = error
-            why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
-        before = series.judged
-        series.add(Measured(load, record, why_not))
-        self._write_records(before, series.judged)
-        if ended:
-            raise ended
-
-    def _write_records(self, before: list[Measured], judged: list[Measured]) -> None:
-        """Write the last load's record, and the records of earlier loads whose verdict has changed."""
-        last = set(map(id, last_tries(judged)))
-        for number, measured in enumerate(judged):
-            if id(measured) in last and (number >= len(before) or before[number] != measured):
-                write_record(self.lab, measured.load, measured.record, measured.why_not)
-
-    def _write_tables(self, series: Series) -> None:
-        """Write the tables of all loads, which people read in other programs."""
-        if series.done:
-            write_load_tables(self.lab.client_dir)
+    write_experiment(lab.client_dir, lab.delaynet_ms, description)
+    series = Series(to_do, lab.settings, lab.web.page_set.pages, earlier.valid)
+    # Without the tries that failed, or where the run was interrupted between two files, they may be judged anew.
+    _write_records(lab, series, zip(earlier.valid, series.judged, strict=True))
+    try:
+        with progress:
+            while load := series.next():
+                changed = _load(lab, load, series)
+                progress.done(series.judged[-1].in_words(), series.left() + later,
+                              is_most=lab.settings.goal is not None)
+                for known, now in changed:
+                    if known and now.why_not and not known.why_not:
+                        progress.say(f"looked at again: {now.in_words()}")
+    except BaseException:
+        with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
+            _write_tables(lab, series)
+        raise
+    _write_tables(lab, series)
+    return series
 
 
-def _tell(before: Sequence[Measured], judged: Sequence[Measured], progress: Steps, left: int, *,
-          is_most: bool) -> None:
-    """Print the last load, and the earlier ones of which it showed that they are no good."""
-    progress.done(judged[-1].in_words(), left, is_most=is_most)
-    for known, now in zip(before, judged, strict=False):
-        if now.why_not and not known.why_not:
-            progress.say(f"looked at again: {now.in_words()}")
+def _load(lab: Laboratory, load: Load, series: Series) -> Sequence[tuple[Measured | None, Measured]]:
+    """Load a page once; write its record, and those of earlier loads whose verdict has changed by it. Return these.
+
+    Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
+    """
+    attempt = begin_try(cell_of(lab, load), load.page)
+    record = replace(record_of(lab, load), attempt=attempt)
+    why_not = alone(record)
+    ended: ExperimentError | None = None
+    try:
+        lab.check_companions()
+    except ExperimentError as error:
+        ended = error
+        why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
+    changed = series.add(Measured(load, record, why_not))
+    _write_records(lab, series, changed)
+    if ended:
+        raise ended
+    return changed
+
+
+def _write_records(lab: Laboratory, series: Series, changed: Iterable[tuple[Measured | None, Measured]]) -> None:
+    """Write the records of those loads whose verdict has changed, as far as they are the last tries."""
+    last = set(map(id, series.last()))
+    for known, now in changed:
+        if id(now) in last and known != now:
+            write_record(lab, now.load, now.record, now.why_not)
+
+
+def _write_tables(lab: Laboratory, series: Series) -> None:
+    """Write the tables of all loads, which people read in other programs."""
+    if series.judged:
+        write_load_tables(lab.client_dir)
 
 
 def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool) -> dict[str, Any]:
@@ -175,24 +146,22 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
         try:
             with hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s) as lab:
                 description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
-                at_this_rtt = Experiment(lab=lab, to_do=stage.to_do, earlier=earlier,
-                                         later=later, description=description)
-                status = max(status, summarise(at_this_rtt.measure(progress), lab.settings.goal))
+                status = max(status, summarise(measure(lab, stage.to_do, description, progress, earlier, later)))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
             status = 1
     return status
 
 
-def summarise(series: list[Measured], goal: Goal | None) -> int:
+def summarise(series: Series) -> int:
     """Say how well the goal was reached, what was measured again, and which loads are not valid; return the status."""
-    last = last_tries(series)
+    last = series.last()
     failed = [measured for measured in last if measured.why_not]
     for measured in failed:
         print(measured.in_words(), file=sys.stderr)
-    for line in outcome_lines(series, goal) if goal else ():
+    for line in series.outcome_lines() if series.settings.goal else ():
         print(line)
-    again = sum(bool(measured.why_not) for measured in series) - len(failed)
+    again = sum(bool(measured.why_not) for measured in series.judged) - len(failed)
     more = f"; it took {len(last) + again} loads, since {again} failed by accident and " \
            f"{'was' if again == 1 else 'were'} measured again" if again else ""
     print(f"{len(last) - len(failed)} of {len(last)} page loads are valid{more}", flush=True)

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from harness.browser.chrome import ChromeSettings
 from harness.browser.client_hello import find_groups
-from harness.browser.connection_limit import ConnectionLimit
 from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
-from harness.files.hack_dns import Remap, write_hack_dns
+from harness.files.hack_dns import Remap, origins, resolver_rules, write_hack_dns
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import Counters, NetworkKind
 from harness.files.middlebox import read_middlebox
@@ -24,7 +24,7 @@ from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.files.server_log import directory_name
 from harness.measure.coverage import RecordedPage, recorded_page
 from harness.measure.preflight import PageSet, check_connection_limit
-from harness.measure.proven_rtts import proven_rtts_of_star_ms
+from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delayed_links, home_drops
@@ -32,7 +32,7 @@ from harness.network.middlebox import StandingBox, standing
 from harness.network.rates import check_home_link
 from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
-from harness.replay.authority import AUTHORITY, Authority, open_authority
+from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen
 from harness.system.companions import Companion
 from harness.system.privileges import User, browsing_user, invoking_user
@@ -51,7 +51,7 @@ class ReplayedWeb:
     settings: Settings = field(default_factory=Settings)
     layout: Layout = EACH_ITS_OWN
     think_rtts_ms: Mapping[str, float] | None = None
-    """With --think: see harness.measure.latency.thinking_rtts."""
+    """With --think: see harness.measure.rtts.thinking_rtts."""
 
     @property
     def servers(self) -> dict[str, list[str]]:
@@ -68,20 +68,11 @@ class Laboratory:
     browser: Browser
     browsing_user: User
     work_dir: Path
-    remaps: Sequence[Remap]
-    """Which address stands for which site."""
-    shim: Path
+    chrome: ChromeSettings
+    """How Chrome is started for any load; what differs from load to load is in harness.measure.chrome_run."""
     client_dir: Path
     server_log_dir: Path
     measured_rtt_ms: dict[str, float]
-    initiators: bool = False
-    """Whether Chrome reports what caused each request, which takes time."""
-    trusted_key: str | None
-    """Fingerprint of the servers' certificate authority, see harness.replay.authority; None when all is plain http."""
-    key_shares: int | None
-    """Where Chrome's table of key exchange groups is, see harness.browser.client_hello; None to leave it as it is."""
-    connection_limit: ConnectionLimit | None
-    """How many connections Chrome opens to a host; None for its own six."""
     recorded: Mapping[str, RecordedPage]
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
     delay: Delay
@@ -187,29 +178,40 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, (
             standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
             star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir),
-            delays_ms=[speeds.delay_net_ms for speeds in links]) as fields:
-        yield Hosts(star=star, netem=netem, fields={**fields, "initiators": initiators, "middlebox": middlebox})
+            delays_ms=[speeds.delay_net_ms for speeds in links], initiators=initiators) as fields:
+        yield Hosts(star=star, netem=netem, fields={**fields, "middlebox": middlebox})
 
 
 @contextmanager
 def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, results_dir: Path, *,
-           delays_ms: Sequence[float], held_rtt_ms: float = 0.0,
-           authority: Path = AUTHORITY) -> Iterator[dict[str, Any]]:
+           delays_ms: Sequence[float], held_rtt_ms: float = 0.0, authority: Path = AUTHORITY,
+           initiators: bool = False) -> Iterator[dict[str, Any]]:
     """Run the servers of `web` on the hosts of `star` while this lasts.
 
     Gives those fields of a Laboratory that are the same at each of these one-way delays. With `held_rtt_ms` the servers
     hold their answers back for round trips of that length. `authority` is the folder of their certificate authority.
+    With `initiators` Chrome reports what caused each request, which takes time.
     """
     user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
-    remaps = remaps_to(star, web)
+    ports = {"http": settings.port, "https": settings.https_port}
+    remaps = [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
+              for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)]
     write_hack_dns(results_dir / HACK_DNS, remaps)        # for people, and for --on-user
-    with running_servers(star, web.page_set.files.mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
+    chrome = ChromeSettings(
+        work_dir, resolver_rules(remaps), _own_shim(work_dir), predict=settings.predict,
+        trusted_key=secure.fingerprint if secure else None, quic_origins=origins(remaps, "https"),
+        key_shares=small_client_hello(settings, browser) if secure else None,
+        connection_limit=check_connection_limit(browser, settings.connections_per_host), initiators=initiators)
+    recording, mirror = web.page_set.recording, web.page_set.files.mirror
+    with running_servers(star, mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
                          work_dir, logdir=server_log_dir, delays_ms=delays_ms, user=user, names=web.servers,
                          held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
-        yield {**fields_of_any(web, browser, secure, work_dir, results_dir), "star": star, "servers": servers,
-               "remaps": remaps}
+        yield {"web": web, "star": star, "browser": browser, "browsing_user": browsing_user(), "work_dir": work_dir,
+               "chrome": chrome, "client_dir": results_dir / CLIENT, "server_log_dir": server_log_dir,
+               "recorded": {page.name: recorded_page(recording, mirror, page.name) for page in web.page_set.pages},
+               "servers": servers}
 
 
 @contextmanager
@@ -219,28 +221,6 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *
     with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts, \
             hosts.at(speeds) as lab:
         yield lab
-
-
-def fields_of_any(web: ReplayedWeb, browser: Browser, authority: Authority | None, work_dir: Path,
-                  results_dir: Path) -> dict[str, Any]:
-    """Return those fields of a Laboratory that do not depend on its network."""
-    recorded = {page.name: recorded_page(web.page_set.recording, web.page_set.files.mirror, page.name)
-                for page in web.page_set.pages}
-    return {
-        "web": web, "browser": browser, "browsing_user": browsing_user(),
-        "work_dir": work_dir, "shim": _own_shim(work_dir), "recorded": recorded,
-        "client_dir": results_dir / CLIENT, "server_log_dir": results_dir / SERVER_LOGS,
-        "trusted_key": authority.fingerprint if authority else None,
-        "key_shares": small_client_hello(web.settings, browser) if authority else None,
-        "connection_limit": check_connection_limit(browser, web.settings.connections_per_host),
-    }
-
-
-def remaps_to(star: Star, web: ReplayedWeb) -> list[Remap]:
-    """Return what leads Chrome from each site's name to its server."""
-    ports = {"http": web.settings.port, "https": web.settings.https_port}
-    return [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
-            for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)]
 
 
 def _folder_for_nothing(work_dir: Path) -> Path:

@@ -1,4 +1,6 @@
-"""Loads one page in headless Chrome and writes down what happened: tfo-test/load_page.py, without its command line.
+"""One page load: of what, and how. tfo-test/load_page.py gets it as JSON, its one argument.
+
+Loads one page in headless Chrome and writes down what happened: tfo-test/load_page.py, without its command line.
 
 The process that does so gives up root first, so that Chrome runs unprivileged in its own sandbox. In the directory that
 it is given, which is empty, it leaves:
@@ -12,22 +14,25 @@ import json
 import os
 import sys
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from selenium import webdriver
 from selenium.common.exceptions import InvalidSessionIdException, TimeoutException, WebDriverException
 
 from harness.browser import chrome, page
+from harness.browser.chrome import ChromeSettings
 from harness.browser.completion import Idle, network_silent
 from harness.browser.initiators import read_initiators
-from harness.browser.program import CLOCK_SHIFT_MS
+from harness.browser.program import CLOCK_SHIFT_MS, Browser
 from harness.browser.warm_pair import forget_all_but_tickets, wait_for_watcher
-from harness.errors import ExperimentError, printable
+from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
-from harness.measure.page_load import PageLoad
+from harness.measure.settings import Settings
 from harness.system.atomic import write_atomically
-from harness.system.privileges import become
+from harness.system.privileges import User, become
 from harness.system.processes import terminate_as_interrupt
 
 LOOK_S = 0.02
@@ -54,6 +59,37 @@ return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGI
         fcp_ms: painted?.startTime ?? null, lcp_ms: entries('largest-contentful-paint').pop()?.startTime ?? null,
         now_ms: performance.now(), document_uri: own('documentURI'), title: own('title')}};
 """
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageLoad:
+    """The page at `url`, loaded by `user` in `browser`, which is started as `chrome` says, in an empty folder.
+
+    The load ends when nothing moves any more on the network interface `interface`.
+    """
+
+    url: str
+    interface: str
+    user: User
+    browser: Browser
+    chrome: ChromeSettings
+    settings: Settings = field(default_factory=Settings)
+    asked_as: str = ""
+    """Where to go, if the recording's Chrome made another URL of the page's by itself (HSTS)."""
+    nice: int = 0
+    """Other programs go before Chrome by nice(1), which servers on its own machine need."""
+
+    def to_json(self) -> str:
+        """Return it as one line of JSON."""
+        return msgspec.json.encode(self, enc_hook=str).decode()
+
+
+def read_page_load(text: str) -> PageLoad:
+    """Read JSON. Raises InputError."""
+    try:
+        return msgspec.json.decode(text, type=PageLoad, dec_hook=lambda kind, value: kind(value))
+    except (msgspec.DecodeError, ValueError) as error:
+        raise InputError(f"load_page.py: not a load: {error}; see harness/measure/loading.py") from None
 
 
 def _load(wanted: PageLoad) -> dict[str, Any]:

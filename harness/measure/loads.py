@@ -18,11 +18,11 @@ from harness.measure.chrome_run import run_chrome
 from harness.measure.evidence import Evidence
 from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
-from harness.measure.reason import Reason, texts
 from harness.measure.record import record
+from harness.measure.rule import Reason, texts
 from harness.network.cookies import cookies_for_a_load
 from harness.system import environment, fastopen
-from harness.system.open_connections import open_sockets, wait_for_close
+from harness.system.tcp_sockets import open_sockets, wait_for_close
 from harness.system.ticker import ticking
 from harness.system.untrusted import UnreadableFileError
 

@@ -12,7 +12,7 @@ from harness.browser.program import Browser
 from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, NetworkKind
 from harness.measure.laboratory import Laboratory, ReplayedWeb, served
-from harness.measure.proven_rtts import RttsMs, measured_in_words, proven_rtts_ms
+from harness.measure.rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
 from harness.network.links import no_delay
 from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
@@ -119,7 +119,7 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
 
 
 def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:
-    """Measure the RTT that each server simulates, in ms (harness.measure.proven_rtts); nothing where there is none."""
+    """Measure the RTT that each server simulates, in ms (harness.measure.rtts); nothing where there is none."""
     if not wanted_ms:
         return dict.fromkeys(star.servers, 0.0)
     ports = (web.settings.port, web.settings.https_port)

@@ -1,6 +1,10 @@
-"""Going on with an experiment that was interrupted or partly failed: what is there counts, the rest is measured."""
+"""What is to be measured at each RTT of an experiment, one after the other in one network.
+
+Of an experiment that was interrupted or partly failed what is there counts, and the rest is measured.
+"""
 
 import hashlib
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -8,19 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.errors import InputError
+from harness.errors import InputError, many
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import Page, PageFiles
 from harness.files.results import has_loads, read_results
-from harness.measure.adaptive import more_loads
-from harness.measure.goal import Goal
-from harness.measure.plan import Load, draw_flips, pages_of, plan_run
-from harness.measure.series import Measured, judge_together
+from harness.measure.plan import Load, draw_flips, pages_of, plan_loads, plan_run
+from harness.measure.series import Measured, Series
+from harness.measure.settings import Settings
 from harness.mirror.paths import list_files
+from harness.network.star import LinkSpeeds
 from harness.system.untrusted import ANY_SIZE, UnreadableFileError, open_untrusted
 
 LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""
+
+LOAD_S, LOAD_OF_PAPER_S, PAIR_S = 7, 10, 13
+"""What a load of a page like the paper's takes, in s; over the paper's own network, where nytimes' takes 9 s; with a
+visit before."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +71,7 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
                    [*map(str, busy)] if isinstance(busy, list) else [])
 
 
-def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed: int,
-                warm: Collection[Page] = ()) -> list[Load]:
+def loads_to_do(plan: Sequence[Load], earlier: Earlier, settings: Settings, warm: Collection[Page] = ()) -> list[Load]:
     """Return the loads that are missing, in the order of the plan, with a warm-up for each of their pages.
 
     The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet; but not for pages
@@ -72,14 +79,12 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, goal: Goal | None, seed:
     counts beside those that are left: it is measured again at the end of the first run.
     """
     done = {measured.load for measured in earlier.valid}
-    begun = _begun_beyond(plan, done, seed) if goal else []
-    missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done]
-    judged = judge_together(earlier.valid)
-    if not missing and goal:
-        missing = more_loads(judged, goal, seed, pages_of(plan))
+    series = Series(plan, settings, pages_of(plan), earlier.valid)
+    begun = _begun_beyond(plan, done, settings.seed) if settings.goal else []
+    missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done] or series.more()
     pages = {load.page for load in missing}
     if missing:
-        pages |= {measured.load.page for measured in judged if measured.why_not}
+        pages |= {measured.load.page for measured in series.judged if measured.why_not}
     warm_ups = [load for load in plan if load.run == 0 and load.page in pages and load.page not in warm]
     return [*warm_ups, *missing]
 
@@ -104,3 +109,63 @@ def recording_digest(files: PageFiles) -> str:
                 if size <= LARGEST_HASHED:
                     digest.update(file.read())
     return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One RTT of an experiment: its links, what the experiment's file says of it, what was measured, and what is left.
+
+    `earlier` is EMPTY but for an experiment that is resumed.
+    """
+
+    speeds: LinkSpeeds
+    known: Mapping[str, Any]
+    earlier: Earlier
+    to_do: Sequence[Load]
+
+    def says_it_is_done(self) -> bool:
+        """Tell whether nothing is left to measure, and print so."""
+        if not self.to_do:
+            print(f"{self.speeds.rtt_ms:g} ms: all {len(self.earlier.valid)} page loads are there already", flush=True)
+        return not self.to_do
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is loaded at each RTT: all pages, run by run, the first of which warms up, and more for a goal."""
+
+    pages: Sequence[Page]
+    settings: Settings
+
+    def stages(self, links: Sequence[LinkSpeeds], known: Sequence[Mapping[str, Any]],
+               clientdir: Path | None = None) -> list[Stage]:
+        """Return what is to be measured over each of `links`, of which the experiments' files say what is `known`.
+
+        A page is warmed up once, before its first measured load in the network: its TFO cookies stay when the delay
+        changes. What is in `clientdir` already is not measured again. Raises InputError when that was measured with
+        other settings.
+        """
+        chosen = self.settings
+        plan = plan_loads(self.pages, chosen.testruns, chosen.transports, chosen.seed, chosen.warm_ups)
+        warm: set[Page] = set()
+        stages = []
+        for speeds, said in zip(links, known, strict=True):
+            earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, said) if clientdir else EMPTY
+            to_do = loads_to_do(plan, earlier, chosen, warm)
+            warm |= {load.page for load in to_do}
+            stages.append(Stage(speeds, said, earlier, to_do))
+        return stages
+
+    def in_words(self, stages: Sequence[Stage], *, resume: bool) -> str:
+        """Return how many loads there are, and how long pages like the paper's take."""
+        transports, goal, warm_ups = self.settings.transports, self.settings.goal, len(self.settings.warm_ups)
+        sides = "TFO off and on" if transports == [0, 1] else " and ".join(each.words for each in transports)
+        runs = (goal.max_runs if goal else self.settings.testruns - 1)
+        loads = len(self.pages) * (warm_ups + len(transports) * len(stages) * runs)
+        left = sum(len(stage.to_do) for stage in stages) if resume else loads
+        load_s = PAIR_S if self.settings.warm_pairs else LOAD_OF_PAPER_S if self.settings.paper else LOAD_S
+        minutes = math.ceil(left * load_s / 60)
+        most, still = "at most " if goal else "", f", of which {left} are left" if resume else ""
+        return f"{most}{many(len(self.pages), 'page')} x ({many(warm_ups, 'warm-up')} + {many(len(stages), 'delay')} " \
+               f"x {many(runs, 'run')} x {sides}) = {loads} page loads{still}; about {many(minutes, 'minute')} for " \
+               "pages like the paper's"

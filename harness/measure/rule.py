@@ -1,30 +1,44 @@
 """What a rule is: when a load does not count, with the threshold, where that comes from, and the words."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from harness.files.load_parts import Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.reason import Blame, Reason
+
+TRIES = 2
+"""So many loads are made before a page is said to be unfit: what it asks for may be chance."""
 
 
-class Section(Enum):
-    """What a rule is about, as docs/method.md has it in one table each."""
+class Blame(Enum):
+    """Who is to blame for a load that does not count."""
 
-    CONTENT = "The load is the whole page"
-    NETWORK = "Nothing was lost, and TFO did what it should"
-    TIME = "Time was kept"
+    ACCIDENT = "accident"
+    """Something happened to this load: the machine, a lost packet, a race. Measured again it may well be valid."""
+    PAGE = "page"
+    """The recording or the page itself: every further load would meet the same."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """A broken rule of this kind: what its words tell, and who is to blame, if not whom the rule blames."""
+class Reason:
+    """One reason against one load. `text` is what people read, in the terminal, the report and the load's JSON."""
 
     kind: ReasonKind
-    values: Mapping[str, object] = field(default_factory=dict)
-    blame: Blame | None = None
+    blame: Blame
+    text: str
+
+
+Verdict = list[Reason]
+"""All reasons against a load; none if it counts."""
+Values = Mapping[str, Any]
+"""What a rule's words tell of a load, by name; as "blame" who is to blame, if not whom the rule blames."""
+Check = Callable[[LoadRecord], bool | Sequence[Values]]
+"""Tells whether a load breaks a rule or, for each time that it does, what the words tell besides the load itself."""
+Compare = Callable[[Sequence[LoadRecord], Sequence[bool]], Sequence[Mapping[ReasonKind, Values]]]
+Times = Callable[[Timekeeping], Mapping[str, float | None]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,23 +63,17 @@ class Limit:
         return f"{of_rtt}{self.ms:g} ms{of_plt}{at_most}"
 
 
-Check = Callable[[LoadRecord], Iterable[Found]]
-Times = Callable[[Timekeeping], Mapping[str, float | None]]
-Compare = Callable[[Sequence[LoadRecord], Sequence[bool]], Sequence[Iterable[Found]]]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """A row of harness/measure/rules.py.
 
-    `check` looks at one load, `compare` at one page's loads, of which it is told which are good otherwise. Either may
-    find rules of several kinds broken: a row takes what is of its own. What one of the kinds `unless` says better is
-    not said again. `forgives_warm_ups`: see harness.measure.judge.together. `measured` says what breaks
-    it, or what is counted or timed against `threshold`; `source` says where that comes from.
+    `check` looks at one load, `compare` at one page's loads, of which it is told which are good otherwise: it finds for
+    each load which rules are broken. What one of the kinds `unless` says better is not said again. `forgives_warm_ups`:
+    see harness.measure.rules.together. `measured` says what breaks it, or what is counted or timed against `threshold`;
+    `source` says where that comes from. The `words` may name the `load`, and the values that were found.
     """
 
     kind: ReasonKind
-    section: Section = Section.CONTENT
     measured: str
     words: str
     blame: Blame = Blame.ACCIDENT
@@ -76,16 +84,38 @@ class Rule:
     unless: frozenset[ReasonKind] = frozenset()
     forgives_warm_ups: bool = False
 
-    def reason(self, found: Found) -> Reason:
-        """Return the reason in words."""
-        return Reason(self.kind, found.blame or self.blame, self.words.format(**found.values))
+    def reasons(self, load: LoadRecord, found: bool | Sequence[Values]) -> Verdict:
+        """Return the reasons against a load in words."""
+        each = ([{}] if found else []) if isinstance(found, bool) else found
+        return [Reason(self.kind, values.get("blame", self.blame), self.words.format(load=load, **values))
+                for values in each]
 
 
-def too_long(kind: ReasonKind, limit: Limit, measured: Times) -> Check:
+def too_long(limit: Limit, measured: Times) -> Check:
     """Return a check of times in ms, by names that the words may tell: none may be over `limit`."""
-    def check(load: LoadRecord) -> Iterable[Found]:
-        if load.timekeeping and load.plt_ms:
-            for name, ms in measured(load.timekeeping).items():
-                if (ms or 0.0) > limit.of(load.rtt_ms, load.plt_ms):
-                    yield Found(kind, {"name": name, "ms": ms})
-    return check
+    return lambda load: [{"name": name, "ms": ms} for name, ms in measured(load.timekeeping).items()
+                         if ms and ms > limit.of(load.rtt_ms, load.plt_ms)] \
+        if load.timekeeping and load.plt_ms else []
+
+
+def worth_another_try(reasons: Iterable[Reason]) -> bool:
+    """Tell whether a load with these reasons should be measured again: there are some, and all are accidents."""
+    return {reason.blame for reason in reasons} == {Blame.ACCIDENT}
+
+
+def verdict_on_the_page(tries: Iterable[Verdict]) -> Verdict:
+    """Return what loads of a page say of it: nothing if one is good, else the first verdict that blames the page.
+
+    If none does, the last one. `tries` gives the verdict on each load; none is made after a good one.
+    """
+    verdicts: list[Verdict] = []
+    for verdict in tries:
+        if not verdict:
+            return []
+        verdicts.append(verdict)
+    return next((verdict for verdict in verdicts if not worth_another_try(verdict)), verdicts[-1])
+
+
+def texts(reasons: Iterable[Reason]) -> list[str]:
+    """Return the sentences, as they stand under "why_not" in a load's JSON."""
+    return [reason.text for reason in reasons]

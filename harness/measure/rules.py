@@ -1,20 +1,24 @@
-"""RULES: all that can speak against a load, in the order in which it is said. docs/method.md prints this table.
+"""RULES: all that can speak against a load, in the order in which it is said, and how loads are judged by it.
+
+The verdict on a load is the reasons against it, none if it counts. Nothing but records goes in: a load that was
+measured long ago is judged like one that was measured just now. docs/method.md prints the table.
 
 A rule of time is worth its row as long as an injected disturbance is missed without it: benchmarks/disturbed.py shows
 that with --without.
 """
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.analysis.answers import WHOLE_RATIO
+from harness.files.exchange import Fate
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure import coverage, sameness, validity
-from harness.measure.reason import Blame
-from harness.measure.rule import Found, Limit, Rule, Section, Times, too_long
+from harness.measure.rule import Blame, Limit, Rule, Times, Verdict, too_long
 from harness.measure.timekeeping import LATE
-from harness.mirror.answers import FAILED_RATIO
+from harness.measure.validity import document_status, some
+from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
 from harness.netlog import moved_on
 
 OFTEN_UNSAID = frozenset((ReasonKind.BROWSER, ReasonKind.LED_ON, ReasonKind.CLOCK_SET_BACK))
@@ -26,103 +30,101 @@ CLOCK = Limit(ms=50.0)
 WAITED, OTHERS_BUSY = Limit(ms=150.0, plt_ratio=0.40), Limit(ms=150.0, plt_ratio=0.25)
 
 
-def clock_set_back(load: LoadRecord) -> Iterable[Found]:
-    """Find out whether the clock was set back while Chrome started: then all requests seem to come later."""
-    if load.clock_set_ms > CLOCK.ms:
-        yield Found(ReasonKind.CLOCK_SET_BACK, {"ms": load.clock_set_ms})
-
-
-def waited(load: LoadRecord) -> Iterable[Found]:
-    """Find out whether the page waited for a processor while programs that are not of the experiment had one."""
-    kept, plt_ms = load.timekeeping, load.plt_ms
-    if kept and plt_ms and (kept.others_busy_ms or 0.0) > OTHERS_BUSY.of(load.rtt_ms, plt_ms) \
-            and (kept.page_waited_ms or 0.0) > WAITED.of(load.rtt_ms, plt_ms):
-        yield Found(ReasonKind.WAITED, {"ms": kept.page_waited_ms})
-
-
-of_network = partial(Rule, section=Section.NETWORK)
-
-
 def of_time(kind: ReasonKind, limit: Limit, times: Times, *, words: str, measured: str, source: str = "") -> Rule:
     """Return a rule of what the machine did: each of the times in ms that `times` returns, by name, may be `limit`."""
-    return Rule(kind=kind, section=Section.TIME, threshold=limit, check=too_long(kind, limit, times), words=words,
+    return Rule(kind=kind, threshold=limit, check=too_long(limit, times), words=words,
                 measured=measured, source=source)
 
 
+def waited(load: LoadRecord) -> bool:
+    """Tell whether the page waited for a processor while programs that are not of the experiment had one."""
+    kept, plt_ms = load.timekeeping, load.plt_ms
+    if kept is None or not plt_ms:
+        return False
+    return (kept.others_busy_ms or 0.0) > OTHERS_BUSY.of(load.rtt_ms, plt_ms) \
+        and (kept.page_waited_ms or 0.0) > WAITED.of(load.rtt_ms, plt_ms)
+
+
 CONTENT: tuple[Rule, ...] = (
-    Rule(kind=ReasonKind.BROWSER, check=validity.browser, words="{error}",
+    Rule(kind=ReasonKind.BROWSER, check=lambda load: [{"error": error} for error in load.errors], words="{error}",
          measured="Chrome or its network process ended before the load did"),
-    Rule(kind=ReasonKind.LED_ON, check=validity.browser, blame=Blame.PAGE,
-         words=moved_on.in_words("{url}"),
+    Rule(kind=ReasonKind.LED_ON, check=lambda load: bool(load.moved_on_to), blame=Blame.PAGE,
+         words=moved_on.in_words("{load.moved_on_to}"),
          measured="a script or a Refresh led on to another page; a page that loads itself again is no other page"),
-    Rule(kind=ReasonKind.CLOCK_SET_BACK, check=clock_set_back, threshold=CLOCK,
-         words="the machine's clock was set back by {ms:.0f} ms while Chrome started",
+    Rule(kind=ReasonKind.CLOCK_SET_BACK, check=lambda load: load.clock_set_ms > CLOCK.ms, threshold=CLOCK,
+         words="the machine's clock was set back by {load.clock_set_ms:.0f} ms while Chrome started",
          measured="the wall clock was set back while Chrome started, by the page's times and those of the net-log",
          source="3 ms at most otherwise"),
-    Rule(kind=ReasonKind.NO_LOAD_EVENT, check=validity.load_event, unless=OFTEN_UNSAID,
+    Rule(kind=ReasonKind.NO_LOAD_EVENT, check=validity.no_load_event, unless=OFTEN_UNSAID,
          words="no load event{within}", measured="there was no load event"),
-    Rule(kind=ReasonKind.NEVER_ENDED, check=validity.load_event, unless=LED_ON,
+    Rule(kind=ReasonKind.NEVER_ENDED, check=validity.never_ended, unless=LED_ON,
          words="requests that never ended: {count}",
          measured="a request before the load event got no answer, and it did not hang when it was recorded"),
-    Rule(kind=ReasonKind.NO_DOCUMENT, check=validity.document, unless=NOTHING_CAME,
+    Rule(kind=ReasonKind.NO_DOCUMENT, check=lambda load: document_status(load) is None, unless=NOTHING_CAME,
          words="the document never answered", measured="the document got no answer"),
-    Rule(kind=ReasonKind.DOCUMENT_STATUS, check=validity.document, blame=Blame.PAGE,
-         words="the document answered {status}", measured="the document's status is not 200", unless=LED_ON),
-    Rule(kind=ReasonKind.DOCUMENT_BYTES, check=validity.document, blame=Blame.PAGE,
-         words="the document had {bytes} bytes, the recorded one has {sizes}", unless=LED_ON,
+    Rule(kind=ReasonKind.DOCUMENT_STATUS, blame=Blame.PAGE, unless=LED_ON,
+         check=lambda load: document_status(load) not in (None, *DOCUMENT_IS_GOOD),
+         words="the document answered {load.document.status}", measured="the document's status is not 200"),
+    Rule(kind=ReasonKind.DOCUMENT_BYTES, check=validity.document_bytes, blame=Blame.PAGE,
+         words="the document had {load.document.bytes} bytes, the recorded one has {sizes}", unless=LED_ON,
          measured="the document is not as large as recorded; of a page that loads itself again, as any of its recorded "
                   "documents"),
-    Rule(kind=ReasonKind.UNKNOWN_ANSWERS, check=validity.load_event, unless=LED_ON,
+    Rule(kind=ReasonKind.UNKNOWN_ANSWERS, unless=LED_ON,
+         check=lambda load: load.plt_ms is not None and load.answers is None,
          words="what it got is not known: its HAR cannot be read", measured="its HAR cannot be read"),
-    Rule(kind=ReasonKind.FAILED_REQUESTS, check=coverage.failed_or_lost, blame=Blame.PAGE,
+    Rule(kind=ReasonKind.FAILED_REQUESTS, check=coverage.failed_requests, blame=Blame.PAGE,
          words="{failed} of {total} requests failed: {why}", unless=LED_ON,
          threshold=f"over {FAILED_RATIO:.0%} of those before the load event",
          measured="requests failed, or the recording lacks their answers (an accident where servers refused or broke "
                   "off)"),
-    Rule(kind=ReasonKind.HALF_OF_RECORDING, check=coverage.failed_or_lost, blame=Blame.PAGE,
+    Rule(kind=ReasonKind.HALF_OF_RECORDING, check=coverage.half_of_recording, blame=Blame.PAGE,
          words="got only {got} of the {wanted} {what}{without}", unless=LED_ON,
          threshold=f"under {coverage.LEAST_RATIO:.0%} of what the recording holds",
          measured="recorded answers that the load received, by number",
          source="recordings of 2013 hold more than today's Chrome asks for, but not that much more"),
 )
 NETWORK: tuple[Rule, ...] = (
-    of_network(kind=ReasonKind.SYN_AGAIN, check=validity.network,
+    Rule(kind=ReasonKind.SYN_AGAIN, check=validity.syn_again,
          words="SYN retransmitted by {where}: {count}",
          measured="a SYN was sent again that no full buffer of user's narrow link had lost",
          source="after 1 s, RFC 6298, section 2.1"),
-    of_network(kind=ReasonKind.FULL_QUEUE, check=validity.network,
+    Rule(kind=ReasonKind.FULL_QUEUE, check=validity.full_queue,
          words="{name} at {where}: {count}", measured="the queue of a listening socket, or of UDP, was full"),
-    of_network(kind=ReasonKind.DROPPED_PACKETS, check=validity.network,
+    Rule(kind=ReasonKind.DROPPED_PACKETS, check=lambda load: some(load.delay_line_drops or 0),
          words="packets dropped by the delay line: {count}", measured="the delay line dropped a packet"),
-    of_network(kind=ReasonKind.DATA_WITHOUT_TFO, check=validity.fastopen,
+    Rule(kind=ReasonKind.DATA_WITHOUT_TFO, check=validity.data_without_tfo,
          words="TFO is off, but {count} connections carried data in the SYN",
          measured="with TFO off, a SYN carried data"),
-    of_network(kind=ReasonKind.NO_COOKIE, check=validity.fastopen,
-         words="--cookies {mode}: only {first} of {visited} {givers} gave a cookie{lost}",
+    Rule(kind=ReasonKind.NO_COOKIE, check=validity.no_cookie,
+         words="--cookies {load.cookies.mode}: only {load.cookies.first} of {load.cookies.visited} {givers} gave a "
+         "cookie{lost}",
          measured="with `--cookies cold` or `domain`, a server (site) that Chrome used gave no cookie"),
-    of_network(kind=ReasonKind.NO_DATA_WITH_TFO, check=validity.fastopen,
-         words="TFO is on, but only {in_syn} of {carried} connections carried their request in the SYN{asked}",
+    Rule(kind=ReasonKind.NO_DATA_WITH_TFO, check=validity.no_data_with_tfo,
+         words="TFO is on, but only {load.syn_data_connections} of {load.connections_with_request} connections carried "
+         "their request in the SYN{asked}",
          threshold=f"under {validity.SYN_DATA_SHARE:.0%}",
          measured="with TFO on, connections that carried their request in the SYN, or for a known reason did not: they "
          "asked for a cookie, a `--middlebox` touched their SYN, or a `--balancer` led to a server with another key"),
-    of_network(kind=ReasonKind.BOX_PASSED, check=validity.fastopen,
-         words="{count} requests came in the SYN to servers behind the middlebox ({box})",
+    Rule(kind=ReasonKind.BOX_PASSED, check=validity.box_passed,
+         words="{count} requests came in the SYN to servers behind the middlebox ({load.middlebox.box.value})",
          measured="a request in the SYN reached a server behind the `--middlebox`"),
-    of_network(kind=ReasonKind.EARLY_UNASKED, check=validity.early_data,
+    Rule(kind=ReasonKind.EARLY_UNASKED, check=validity.early_unasked,
          words="early data is off, but {count} connections brought their request in it",
          measured="without early data, a connection's first request came before the TLS handshake was over"),
-    of_network(kind=ReasonKind.LITTLE_EARLY, check=validity.early_data,
-         words="early data is on, but only {sent} of {possible} connections brought their request in it, not {others}",
+    Rule(kind=ReasonKind.LITTLE_EARLY, check=validity.little_early,
+         words="early data is on, but only {load.early_data.sent} of {possible} connections brought their "
+         "request in it, not {others}",
          threshold=f"under {validity.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
                    "handshake was over",
          measured="with early data, connections that brought their request in it"),
-    of_network(kind=ReasonKind.EARLY_DISPUTED, check=validity.early_data,
-         words="servers got early data on {servers} connections, and Chrome says that it was accepted on {chrome}",
+    Rule(kind=ReasonKind.EARLY_DISPUTED, check=validity.early_disputed,
+         words="servers got early data on {load.early_data.sent} connections, and Chrome says that it was accepted "
+         "on {load.early_data.accepted}",
          measured="the servers' logs and Chrome's net-log differ in the number of connections with early data"),
-    of_network(kind=ReasonKind.TCP_BESIDE_QUIC, check=validity.early_data,
+    Rule(kind=ReasonKind.TCP_BESIDE_QUIC, check=validity.tcp_beside_quic,
          words="it is to go over QUIC, but {count} TCP connections carried requests of https",
          measured="with `--http h3`, a TCP connection carried a request of https; WebSockets (wss) may use TCP"),
-    of_network(kind=ReasonKind.NOT_LOGGED, check=validity.server_logs, unless=NOTHING_CAME,
+    Rule(kind=ReasonKind.NOT_LOGGED, check=validity.not_logged, unless=NOTHING_CAME,
          words="the servers' logs know of {logged} of the {used} connections over which answers came",
          measured="the servers' logs lack a connection over which Chrome got something"),
 )
@@ -138,7 +140,7 @@ TIME: tuple[Rule, ...] = (
             words="packets were late by up to {ms:.0f} ms: the delay line could not run, another program kept the "
             "processor", measured="the delay line let a packet go late",
             source="of thousands, a few were up to 13.5 ms late on an idle virtual machine, and no answer for that"),
-    Rule(kind=ReasonKind.LATE_ANSWER, section=Section.TIME, check=validity.late_answers, threshold=LATE,
+    Rule(kind=ReasonKind.LATE_ANSWER, check=validity.late_answers, threshold=LATE,
          words="an answer of {host} was late by {ms:.0f} ms, and the page waited for it: its server or the network "
          "could not run in time", unless=frozenset((ReasonKind.LATE_PACKETS,)),
          measured="an answer on the critical path came late, see below",
@@ -146,8 +148,9 @@ TIME: tuple[Rule, ...] = (
     of_time(ReasonKind.GAP, Limit(ms=60.0), times=lambda kept: {"": kept.gap_ms},
             words="the machine stood still for {ms:.0f} ms: another program, or its host, kept the processor",
             measured="a thread that sleeps 10 ms, with real-time priority where it may have it, woke late"),
-    Rule(kind=ReasonKind.WAITED, section=Section.TIME, check=waited,
-         words="the page waited for a processor for {ms:.0f} ms of its load: other programs kept them busy",
+    Rule(kind=ReasonKind.WAITED, check=waited,
+         words="the page waited for a processor for {load.timekeeping.page_waited_ms:.0f} ms of its load: other "
+         "programs kept them busy",
          threshold=f"over {WAITED}, if programs that are not of the experiment worked for over {OTHERS_BUSY}",
          measured="the main thread of Chrome's renderers could have run and got no processor (`/proc/PID/schedstat`)",
          source="on two idle cores Chrome's processes wait for each other for 7% to 30%; with one core kept busy pages "
@@ -180,3 +183,57 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          "its cache counts; the same body for the same request counts once)"),
 )
 RULES: tuple[Rule, ...] = (*CONTENT, *NETWORK, *TIME, *BESIDE_OTHERS)
+
+
+def judge(loads: Sequence[LoadRecord], rules: Sequence[Rule] = RULES) -> list[Verdict]:
+    """Return the verdict on each load of a page, all tries of all runs at one RTT in the order in which they were made.
+
+    What only other loads can tell is said at once, also of earlier ones.
+    """
+    return together(loads, [alone(load, rules) for load in loads], rules)
+
+
+def alone(load: LoadRecord, rules: Sequence[Rule] = RULES) -> Verdict:
+    """Return the verdict on a load by those rules that need no other load.
+
+    Of a load that broke off only a part came: whatever is wrong with that part is an accident, not the page's fault.
+    """
+    found: Verdict = []
+    for rule in rules:
+        if rule.check and not any(reason.kind in rule.unless for reason in found):
+            found += rule.reasons(load, rule.check(load))
+    if _broke_off(load) and not any(reason.kind is ReasonKind.LED_ON for reason in found):
+        return [replace(reason, blame=Blame.ACCIDENT) for reason in found]
+    return found
+
+
+def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict],
+             rules: Sequence[Rule] = RULES) -> list[Verdict]:
+    """Return `verdicts`, and what else is wrong with the good loads of a page beside each other.
+
+    Once there is a good measured load, the last try of a warm-up may have got other answers than the page's other
+    loads: it is never counted, and without cookies and caches a page may take another turn.
+    """
+    are_good = [not verdict for verdict in verdicts]
+    last = {(load.run, load.transport): place for place, load in enumerate(loads)}
+    is_measured = any(load.run > 0 and good for load, good in zip(loads, are_good, strict=True))
+    forgiven = {place for (run, _), place in last.items() if is_measured and run == 0}
+    found = {compare: compare(loads, are_good) for compare in {rule.compare for rule in rules} if compare}
+    judged = [[*verdict] for verdict in verdicts]
+    for rule in rules:
+        for place, load in enumerate(loads):
+            broken = found[rule.compare][place] if rule.compare else {}
+            if rule.kind in broken and not (rule.forgives_warm_ups and place in forgiven):
+                judged[place] += rule.reasons(load, [broken[rule.kind]])
+    return judged
+
+
+def _broke_off(load: LoadRecord) -> bool:
+    """Tell whether the load, or its document's answer, ended before its time, or never began.
+
+    A page may ask for its document's URL again, later, or take that back: this says nothing of the first answer.
+    """
+    document, each = load.document, load.answers.each if load.answers else ()
+    return (load.plt_ms is None or document is None or not document.status
+            or any(answer.error and answer.url == document.url and not answer.late
+                   and answer.fate is not Fate.CANCELLED for answer in each))

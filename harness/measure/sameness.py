@@ -30,7 +30,7 @@ from harness.files.exchange import UNFINISHED
 from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.rule import Found
+from harness.measure.rule import Values
 from harness.mirror.alike import mask_target
 
 REST_RATIO = 0.05
@@ -51,7 +51,7 @@ FROM_CACHE = ReceivedAnswer(url="", kind="exact", error=UNFINISHED)
 """As one that was cut: it is not compared."""
 
 
-def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list[Found]]:
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Values]]:
     """Compare each of one page's loads with what most of them got; find for each load how it differs.
 
     Only good loads are compared, and only they decide what the page is; `are_good` says which loads have no other
@@ -61,11 +61,11 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[list
     all_got = [_by_identity(load) for load in loads]
     counted = [got for got, good in zip(all_got, are_good, strict=True) if got and good]
     if not counted:
-        return [[] for _ in loads]
+        return [{} for _ in loads]
     usual = _usual(counted)
     times = Counter(key for got in counted for key in got)
     common = {key for key, seen in times.items() if 2 * seen >= len(counted) > 1}
-    return [_compare(got, usual, common) if good else [] for got, good in zip(all_got, are_good, strict=True)]
+    return [_compare(got, usual, common) if good else {} for got, good in zip(all_got, are_good, strict=True)]
 
 
 def _by_identity(load: LoadRecord) -> dict[str, ReceivedAnswer]:
@@ -140,11 +140,11 @@ def _rank(answer: ReceivedAnswer) -> tuple[bool, bool, int]:
 
 
 def _compare(got: Mapping[str, ReceivedAnswer], usual: Mapping[str, ReceivedAnswer],
-             common: Collection[str]) -> list[Found]:
+             common: Collection[str]) -> dict[ReasonKind, Values]:
     """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time."""
     late = [answer for key, answer in usual.items() if key in got and got[key].late]
     if len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
-        return [Found(ReasonKind.EARLY_LOAD_EVENT, {"late": len(late), "usual": len(usual), "one": _short(late[0])})]
+        return {ReasonKind.EARLY_LOAD_EVENT: {"late": len(late), "usual": len(usual), "one": _short(late[0])}}
     alike, usually = (set(map(_alike, answers.values())) for answers in (got, usual))
     missing = [answer for key, answer in usual.items() if key not in got and _alike(answer) not in alike]
     other = [(answer, usual[key]) for key, answer in got.items()
@@ -155,10 +155,10 @@ def _compare(got: Mapping[str, ReceivedAnswer], usual: Mapping[str, ReceivedAnsw
             *((_told(answer, wanted), _is_needed(wanted)) for answer, wanted in other),
             *((f"also {_short(answer)}", False) for answer in more)]
     if not any(needed for _, needed in told) and len(told) <= max(REST_LEAST, REST_RATIO * len(usual)):
-        return []
+        return {}
     example, _ = max(told, key=itemgetter(1))       # the first that the page needs
-    return [Found(ReasonKind.OTHER_ANSWERS, {"missing": len(missing), "other": len(other), "more": len(more),
-                                             "one": example})]
+    return {ReasonKind.OTHER_ANSWERS: {"missing": len(missing), "other": len(other), "more": len(more),
+                                       "one": example}}
 
 
 _masked = lru_cache(MOST_MASKED)(mask_target)

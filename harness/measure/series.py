@@ -1,15 +1,22 @@
-"""The page loads of an experiment that are done: each with its record and the verdict on it, judged together."""
+"""The page loads of an experiment that are done, each with the verdict on it, judged together; and how many are enough.
+
+With a goal, pairs of TFO off and on are added until a page's improvement is known well enough. Looking at the interval
+after every run, and stopping as soon as it is narrow, makes it a little too narrow: runs that happen to agree end a
+cell early. harness.measure.plan.MINIMUM_PAIRS bounds that.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from harness.analysis.intervals import improvement_interval
 from harness.errors import printable
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
-from harness.measure.judge import together
-from harness.measure.plan import Load
-from harness.measure.reason import Reason, texts, worth_another_try
+from harness.measure.plan import Load, draw_flips, pages_of, plan_run
+from harness.measure.rule import Reason, texts, worth_another_try
+from harness.measure.rules import together
+from harness.measure.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -44,20 +51,6 @@ def _early(record: LoadRecord) -> str:
     return f", {counts.sent} of {counts.possible} early{late}" if counts else ""
 
 
-class Series:
-    """The loads of an experiment in the order in which they were done, and what they are like beside each other."""
-
-    def __init__(self, done: Iterable[Measured]) -> None:
-        """Begin with what was `done` before."""
-        self.done: list[Measured] = [*done]
-        self.judged: list[Measured] = judge_together(self.done)
-
-    def add(self, measured: Measured) -> None:
-        """Add a load, and judge it and the page's other loads again."""
-        self.done.append(measured)
-        self.judged = judge_together(self.done, self.judged)
-
-
 def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) -> list[Measured]:
     """Return `series`, with a reason added to each load that got other or fewer answers than the page's other loads.
 
@@ -75,44 +68,116 @@ def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) 
     return judged
 
 
-def last_tries(series: Sequence[Measured]) -> list[Measured]:
-    """Return the last try of each load, in the order in which the loads were first done."""
-    return list({measured.load: measured for measured in series}.values())
+class Series:
+    """The loads of an experiment at one RTT: those to do, and those done in their order, with the verdict on each."""
 
+    def __init__(self, to_do: Iterable[Load], settings: Settings, pages: Sequence[Page],
+                 done: Iterable[Measured] = ()) -> None:
+        """Begin with what was `done` before."""
+        self.to_do, self.settings, self.pages = [*to_do], settings, pages
+        self._done = [*done]
+        self._begun = len(self._done)
+        self.judged = judge_together(self._done)
 
-def failed_by_accident(judged: Sequence[Measured], retries: int) -> list[Measured]:
-    """Return the loads whose last try failed by accident, and which were tried again fewer than `retries` times.
+    def add(self, measured: Measured) -> list[tuple[Measured | None, Measured]]:
+        """Add a load, and judge it and the page's other loads again.
 
-    A warm-up that was valid before the experiment was resumed, and is made anew, has not been tried yet.
-    """
-    tries = Counter(measured.load for measured in judged if measured.why_not or measured.load.run > 0)
-    return [measured for measured in last_tries(judged)
-            if worth_another_try(measured.why_not) and tries[measured.load] <= retries]
+        Return those whose verdict is another now, as they were before and as they are; None before for the new one.
+        """
+        before = self.judged
+        self._done.append(measured)
+        self.judged = judge_together(self._done, before)
+        return [(known, now) for known, now in zip([*before, None], self.judged, strict=True) if known != now]
 
+    def next(self) -> Load | None:
+        """Return which load comes next: those to do in order but, at the end of a run, first what failed by accident.
 
-def next_load(to_do: Sequence[Load], judged: Sequence[Measured], begun: int, retries: int) -> Load | None:
-    """Return which load comes next: those `to_do` in order but, at the end of a run, first what failed by accident.
+        Of several that failed the one that was tried least comes first. With a goal there are more as long as it is not
+        reached. None when nothing is left.
+        """
+        done = self._done_now()
+        missing = next((load for load in self.to_do if load not in done), None)
+        failed = self.failed()
+        if failed and (missing is None or (done and missing.run > self.judged[-1].load.run)):
+            return min(failed, key=lambda measured: measured.attempt).load
+        if missing is None and (more := self.more()):
+            self.to_do += more
+            return more[0]
+        return missing
 
-    `judged` are all loads so far, `begun` of which were done before. Of several that failed the one that was tried
-    least comes first. None when nothing is left.
-    """
-    done = {measured.load for measured in judged[begun:]}
-    missing = next((load for load in to_do if load not in done), None)
-    failed = failed_by_accident(judged, retries)
-    if failed and (missing is None or (done and missing.run > judged[-1].load.run)):
-        return min(failed, key=lambda measured: measured.attempt).load
-    return missing
+    def _done_now(self) -> set[Load]:
+        return {measured.load for measured in self.judged[self._begun:]}
 
+    def last(self) -> list[Measured]:
+        """Return the last try of each load, in the order in which the loads were first done."""
+        return list({measured.load: measured for measured in self.judged}.values())
 
-def valid_pairs_ms(judged: Sequence[Measured], page: Page) -> tuple[list[float], list[float]]:
-    """Return the page load times (ms) without and with TFO, of those measured runs of `page` that are valid in both.
+    def failed(self) -> list[Measured]:
+        """Return the loads whose last try failed by accident, and which are to be tried again.
 
-    As in the table only a load's last try counts.
-    """
-    plts_ms: dict[int, dict[int, float]] = {0: {}, 1: {}}
-    for measured in last_tries(judged):
-        load, plt_ms = measured.load, measured.record.plt_ms
-        if load.page == page and load.run > 0 and not measured.why_not and plt_ms is not None:
-            plts_ms[load.tfo][load.run] = plt_ms
-    runs = sorted(plts_ms[0].keys() & plts_ms[1].keys())
-    return [plts_ms[0][run] for run in runs], [plts_ms[1][run] for run in runs]
+        A warm-up that was valid before the experiment was resumed, and is made anew, has not been tried yet.
+        """
+        tries = Counter(measured.load for measured in self.judged if measured.why_not or measured.load.run > 0)
+        return [measured for measured in self.last()
+                if worth_another_try(measured.why_not) and tries[measured.load] <= self.settings.retries]
+
+    def left(self) -> int:
+        """Return how many loads are left; with a goal how many there may be at most."""
+        done, goal = self._done_now(), self.settings.goal
+        left = sum(load not in done for load in self.to_do) + len(self.failed())
+        ever = {measured.load for measured in self.judged}
+        return max(left, sum(2 * (1 + goal.max_runs) - sum(load.page == page for load in ever)
+                             for page in self.pages if not self.is_precise(page))) if goal else left
+
+    def more(self) -> list[Load]:
+        """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as planned.
+
+        In an experiment that was resumed the first load of each page that counts may be in another order than `pages`.
+        A failed load makes no pair, but its run counts towards the goal's most: so the loads of a page that always
+        fails come to an end.
+        """
+        goal, done = self.settings.goal, {measured.load.page for measured in self.judged}
+        unfinished = [page for page in self.pages if goal and page in done and self.runs(page) < goal.max_runs
+                      and not self.is_precise(page)]
+        if not unfinished:
+            return []
+        run = max(measured.load.run for measured in self.judged) + 1
+        return plan_run(run, unfinished, (0, 1), draw_flips(self.pages, self.settings.seed))
+
+    def runs(self, page: Page) -> int:
+        """Return the number of the page's last run."""
+        return max(measured.load.run for measured in self.judged if measured.load.page == page)
+
+    def pairs_ms(self, page: Page) -> tuple[list[float], list[float]]:
+        """Return the page load times (ms) without and with TFO, of those measured runs that are valid in both.
+
+        As in the table only a load's last try counts.
+        """
+        plts_ms: dict[int, dict[int, float]] = {0: {}, 1: {}}
+        for measured in self.last():
+            load, plt_ms = measured.load, measured.record.plt_ms
+            if load.page == page and load.run > 0 and not measured.why_not and plt_ms is not None:
+                plts_ms[load.tfo][load.run] = plt_ms
+        runs = sorted(plts_ms[0].keys() & plts_ms[1].keys())
+        return [plts_ms[0][run] for run in runs], [plts_ms[1][run] for run in runs]
+
+    def _precision(self, page: Page) -> tuple[int, float | None]:
+        """Return the number of pairs and the half-width of the interval in percentage points, None without one."""
+        off_ms, on_ms = self.pairs_ms(page)
+        interval = improvement_interval(off_ms, on_ms)
+        return len(off_ms), interval.half_width_points if interval else None
+
+    def is_precise(self, page: Page) -> bool:
+        """Tell whether the improvement of `page` is known as well as the goal says."""
+        goal, (pairs, half_width) = self.settings.goal, self._precision(page)
+        return goal is not None and pairs >= goal.min_pairs and half_width is not None and half_width < goal.points
+
+    def outcome_lines(self) -> Iterator[str]:
+        """Say for each page how well its improvement is known now, in one line."""
+        for page in pages_of([measured.load for measured in self.judged]):
+            pairs, half_width = self._precision(page)
+            known = "no interval of the improvement" if half_width is None else \
+                f"improvement known to +-{half_width:.1f} points (95% interval of {pairs} pairs)"
+            short = "" if self.is_precise(page) else \
+                f": --max-runs reached before --until-ci {self.settings.until_ci or 0.0:g}"
+            yield f"{page.url}: {known} after {self.runs(page)} measured runs{short}"

@@ -22,7 +22,7 @@ from harness.files.load_parts import CookieMode
 from harness.files.middlebox import middlebox_in_words
 from harness.files.pages import BUNDLED
 from harness.files.transport import Transport
-from harness.measure.goal import MINIMUM_PAIRS, MOST_RUNS, Goal
+from harness.measure.plan import MINIMUM_PAIRS, MOST_RUNS, Goal
 from harness.system.options import (
     DELAY_MS,
     RATE_MBIT,

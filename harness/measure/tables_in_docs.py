@@ -6,23 +6,19 @@ Where each threshold comes from stands in harness/measure/rules.py.
 import textwrap
 
 from harness.bootstrap import ROOT
-from harness.measure.rule import Limit, Rule, Section
-from harness.measure.rules import RULES
+from harness.measure.rule import Limit, Rule
+from harness.measure.rules import BESIDE_OTHERS, CONTENT, NETWORK, TIME
 
 METHOD = ROOT / "docs" / "method.md"
 
 
 def with_rules(text: str) -> str:
-    """Return the page's text with each section's rules, between their marks, made anew."""
-    for section in Section:
-        begin, end = f"<!-- rules: {section.name} -->\n", "\n<!-- end of rules -->"
+    """Return the page's text with the rules of each kind, between their marks, made anew."""
+    for name, rules in (("CONTENT", (*CONTENT, *BESIDE_OTHERS)), ("NETWORK", NETWORK), ("TIME", TIME)):
+        begin, end = f"<!-- rules: {name} -->\n", "\n<!-- end of rules -->"
         before, _, rest = text.partition(begin)
-        text = before + begin + "\n".join(map(_line, _of(section))) + end + rest.partition(end)[2]
+        text = before + begin + "\n".join(map(_line, rules)) + end + rest.partition(end)[2]
     return text
-
-
-def _of(section: Section) -> list[Rule]:
-    return [rule for rule in RULES if rule.section is section]
 
 
 def _line(rule: Rule) -> str:

@@ -17,7 +17,6 @@ The rules that judge it are in harness.measure.rules.
 """
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -66,17 +65,24 @@ def late_answers(quiet: Iterable[Silence], answered: Sequence[Answered], allowed
     the server itself took for that answer. `path` is the load's critical path, `layout` says which server each host is
     on.
     """
-    late, by_server = [], defaultdict[str, list[Answered]](list)
-    for answer in answered:
-        by_server[answer.server].append(answer)
+    found = []
     for silence in quiet:
-        own_ms = _own_ms(silence, by_server[silence.server])
+        own_ms = max((answer.own_ms for answer in answered if answer.server == silence.server
+                      and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
         late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - own_ms
-        if late_ms > 0:
-            since_ms = silence.end_ms - late_ms
-            critical = any(step.kind in WAITS and layout.server_of(urlsplit(step.url).hostname or "") == silence.server
-                           and step.start_ms < silence.end_ms and step.end_ms > since_ms for step in path)
-            late.append(LateAnswer(silence.server, silence.start_ms, late_ms, critical))
+        found.append((silence.server, silence.start_ms, late_ms, silence.end_ms - late_ms))
+    return _late(found, path, layout)
+
+
+def _late(found: Iterable[tuple[str, float, float, float]], path: Sequence[Step],
+          layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
+    """Return the late ones of what was `found`, the latest first; each has a server, a start, how late it was (ms), and
+    since when.
+    """
+    late = [LateAnswer(server, start_ms, late_ms, any(
+        step.kind in WAITS and layout.server_of(urlsplit(step.url).hostname or "") == server
+        and step.start_ms < since_ms + late_ms and step.end_ms > since_ms for step in path))
+        for server, start_ms, late_ms, since_ms in found if late_ms > 0]
     return sorted(late, key=lambda answer: -answer.late_ms)
 
 
@@ -96,14 +102,9 @@ def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: flo
     In the logs of such servers the server's own time is this delay: an answer is due at its request's `time_s` (in s
     since the epoch, as the load's `start_s`). Answers that are due after the load event at `plt_ms` are left out.
     """
-    late = []
-    for request in requests:
-        due_ms = (request.time_s - start_s) * 1000
-        if request.own_ms and due_ms <= plt_ms:
-            critical = any(step.kind in WAITS and urlsplit(step.url).hostname == request.host
-                           and step.start_ms <= due_ms + request.own_ms and step.end_ms >= due_ms for step in path)
-            late.append(LateAnswer(request.host, due_ms, request.own_ms, critical))
-    return sorted(late, key=lambda answer: -answer.late_ms)
+    due_ms = [((request.time_s - start_s) * 1000, request) for request in requests]
+    return _late([(request.host, at_ms, request.own_ms or 0.0, at_ms) for at_ms, request in due_ms if at_ms <= plt_ms],
+                 path)
 
 
 def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> list[Silence]:
@@ -118,12 +119,6 @@ def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> l
         return [silence]
     points_ms = [silence.start_ms, *inside]
     return [replace(silence, start_ms=earlier, end_ms=later) for earlier, later in pairwise(points_ms)]
-
-
-def _own_ms(silence: Silence, answered: Iterable[Answered]) -> float:
-    """Return the longest that the server took for an answer which it began in the silence; `answered` are its own."""
-    return max((answer.own_ms for answer in answered
-                if silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
 
 
 def silence_ms(rtt_ms: float, bw_mbit: float) -> float:

@@ -18,15 +18,13 @@ from harness.files.load_parts import Coverage
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure.coverage import RecordedPage, at_any_time
-from harness.measure.judge import Verdict, judged_alone
 from harness.measure.laboratory import Laboratory, ReplayedWeb
 from harness.measure.loads import record_of
 from harness.measure.loopback import running_loopback
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet, document_bytes
-from harness.measure.reason import TRIES, Blame, texts, verdict_on_the_page
-from harness.measure.rule import Section
-from harness.measure.rules import RULES
+from harness.measure.rule import TRIES, Blame, Verdict, texts, verdict_on_the_page
+from harness.measure.rules import BESIDE_OTHERS, CONTENT, judge
 from harness.measure.settings import Settings
 from harness.mirror.recording import read_whole
 from harness.network.star import LinkSpeeds
@@ -34,7 +32,7 @@ from harness.system.scratch import temporary_directory
 
 QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 """What comes after the load event counts for nothing here."""
-OF_THE_CONTENT = [rule for rule in RULES if rule.section is Section.CONTENT]
+OF_THE_CONTENT = (*CONTENT, *BESIDE_OTHERS)
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def trial_of(loads: Iterator[tuple[LoadRecord, Verdict]]) -> Trial:
 def _try(lab: Laboratory, page: Page) -> Trial:
     loads = (_load(lab, page, run) for run in range(TRIES))
     try:
-        return trial_of((load, judged_alone(load, OF_THE_CONTENT)) for load in loads)
+        return trial_of((load, judge([load], OF_THE_CONTENT)[0]) for load in loads)
     except ExperimentError as error:
         return Trial(failed=str(error))
 

@@ -1,6 +1,6 @@
 """A mirror and its logs while they are recorded: hidden beside their place, and put there when they are complete.
 
-    .NAME.recording-1a2b3c4d/    lock             held while the recorder lives (harness.system.locked_folder)
+    .NAME.recording-1a2b3c4d/    lock             held while the recorder lives (harness.system.scratch)
                                  mirror fetchlog  what is recorded
                                  old-mirror old-fetchlog     what was in their place, for the moment of the exchange
 
@@ -29,8 +29,8 @@ from harness.mirror.manifest import MANIFEST, read_manifest
 from harness.mirror.paths import md5_name, mirror_file, write_file
 from harness.mirror.recording import read_whole
 from harness.system.atomic import move
-from harness.system.locked_folder import left_behind, locked, remove
 from harness.system.privileges import User, give
+from harness.system.scratch import left_behind, locked, remove
 from harness.system.signals import ENDING_SIGNALS
 
 HIDDEN = re.compile(r"\.(.+)\.recording-[0-9a-f]{8}", re.ASCII)

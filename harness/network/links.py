@@ -18,9 +18,8 @@ from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_qdisc
 from harness.system.commands import run
 from harness.system.companions import Companion, running
-from harness.system.lateness import SLOTS, latest_ms
+from harness.system.lateness import SLOTS, latest_ms, sharing
 from harness.system.netns import inside
-from harness.system.shared_numbers import sharing
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}

@@ -13,7 +13,7 @@ from harness.bootstrap import ROOT
 from harness.files.middlebox import Middlebox
 from harness.network.star import Star
 from harness.system.companions import Companion, running
-from harness.system.shared_numbers import sharing
+from harness.system.lateness import sharing
 
 PROGRAM = ROOT / "tfo-test" / "middlebox.py"
 

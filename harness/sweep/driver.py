@@ -16,8 +16,7 @@ from typing import Any
 from harness.errors import ExperimentError
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Contents, NotMeasuredError, Patience, measure
-from harness.sweep.outcome import UnitOutcome, of_unit
-from harness.sweep.plan import in_words
+from harness.sweep.plan import UnitOutcome, in_words, of_unit
 from harness.sweep.recordings import Job
 from harness.system.progress import Steps
 
@@ -95,15 +94,15 @@ class Driver:
         Dask blames all units of a worker that dies, also one that only waits there for its turn.
         """
         while self._waiting and len(self._running) < workers:
-            job = self._waiting.popleft()
+            unit, site = self._waiting.popleft()
             try:
-                files = job.site.files()
+                files = site.files()
             except ExperimentError as error:
-                self._finished(of_unit(job.unit, "failed", f"its recording: {error}"), {})
+                self._finished(of_unit(unit, "failed", f"its recording: {error}"), {})
                 continue
-            future = self._client.submit(measure, job.unit, files, self._patience, key=job.unit.key, pure=False,
+            future = self._client.submit(measure, unit, files, self._patience, key=unit.key, pure=False,
                                          retries=RETRIES)
-            self._running[future] = job
+            self._running[future] = unit, site
 
     def _ended(self) -> list[Any]:
         """Return the futures that have ended, at once when one does."""
@@ -128,7 +127,7 @@ class Driver:
         if isinstance(error, NotMeasuredError):
             result = error.args[0]
         elif isinstance(error, Exception) and not isinstance(error, CancelledError):
-            result = of_unit(job.unit, "failed", f"the machine: {error!r}"), {}
+            result = of_unit(job[0], "failed", f"the machine: {error!r}"), {}
         if result and result[0].status != "unfit":
             self._finished(*result)
             return

@@ -25,7 +25,7 @@ from typing import Any
 
 from harness.errors import InputError
 from harness.sweep.measuring import Contents, write_files
-from harness.sweep.outcome import FILE, UnitOutcome, read_outcome
+from harness.sweep.plan import FILE, UnitOutcome, read_outcome
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted, read_untrusted_json
 

@@ -21,8 +21,7 @@ from harness.files.pages import PageFiles
 from harness.files.result_names import CLIENT, SERVER_LOGS
 from harness.files.results import has_loads, read_results
 from harness.mirror.paths import list_files
-from harness.sweep.outcome import Status, UnitOutcome, of_unit
-from harness.sweep.plan import Unit, Versions, own_versions
+from harness.sweep.plan import Status, Unit, UnitOutcome, Versions, of_unit, own_versions
 from harness.system.options import plain
 from harness.system.privileges import act_as, as_root, invoking_user, require_root
 from harness.system.processes import stop

@@ -1,7 +1,8 @@
-"""What a sweep measures: units, each of which is a site's recording under one combination of settings.
+"""What a sweep measures, units, and what came of each: ``site.json`` beside its loads.
 
-A unit's key is the SHA-256 of its recording, its settings and the versions of the programs that measure it. The same
-key means the same experiment. If one of these changes, that is another unit, with a results folder of its own.
+A unit is a site's recording under one combination of settings. Its key is the SHA-256 of its recording, its settings
+and the versions of the programs that measure it. The same key means the same experiment. If one of these changes, that
+is another unit, with a results folder of its own.
 """
 
 import hashlib
@@ -11,20 +12,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
 from harness.files import layout
+from harness.files.load_record import converted, of_this_tool
 from harness.measure.command_line import parse_arguments
 from harness.measure.settings import SWEPT
 from harness.measure.version import program_digest
+from harness.system.untrusted import parse_json
 
 FORMAT = 3
 """The version of a unit's description; another one makes other keys."""
 MOST_COMBINATIONS = 1000
 """How many the values of a --grid file may give."""
 _OPTION = re.compile(r"--([a-z-]+)(?:=(.*))?", re.DOTALL)
+
+FILE_FORMAT = 3
+FILE = "site.json"
+Status = Literal["measured", "partly", "failed", "unfit"]
+LONGEST_WHY = 1000
+"""Characters of a reason."""
 
 
 @dataclass(frozen=True)
@@ -110,3 +119,39 @@ def _word(name: str, value: object) -> str:
 def own_versions() -> Versions:
     """Return the versions of this program and of the Chrome on this machine."""
     return Versions(program_digest(), version_of(find_browser()))
+
+
+@dataclass(frozen=True)
+class UnitOutcome:
+    """The outcome of one unit. `why` says in words what went wrong.
+
+    `status` is "measured" when every load counts, "partly" when some loads count and give an improvement, "failed" when
+    no improvement is known; "unfit" when the machine can measure no page, which is kept nowhere. `machine` is its host
+    name, and `worker` its address in Dask. `took_s`: from the first to the last load, in s.
+    """
+
+    key: str
+    url: str
+    status: Status
+    why: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    machine: str = ""
+    worker: str = ""
+    took_s: float = 0.0
+
+    def to_json(self) -> str:
+        """Return it as it stands in its file."""
+        return json.dumps({"format": FILE_FORMAT, **asdict(self)}, indent=1) + "\n"
+
+
+def of_unit(unit: Unit, status: Status, *why: str) -> UnitOutcome:
+    """Return the outcome of `unit`."""
+    return UnitOutcome(unit.key, unit.url, status, tuple(text[:LONGEST_WHY] for text in why), unit.options)
+
+
+def read_outcome(text: str | bytes) -> UnitOutcome:
+    """Return what a site.json says. Raises ValueError for anything else."""
+    found = of_this_tool(parse_json(text.decode() if isinstance(text, bytes) else text))
+    if found["format"] > FILE_FORMAT:
+        raise ValueError(f"format {found['format']} is newer than the {FILE_FORMAT} known here; update TFO Lab")
+    return converted(found, UnitOutcome)

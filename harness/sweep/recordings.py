@@ -55,12 +55,8 @@ class SiteRecording:
         return read_files(self.folder, PARTS)
 
 
-@dataclass(frozen=True)
-class Job:
-    """A unit, and the recording that it is about."""
-
-    unit: Unit
-    site: SiteRecording
+Job = tuple[Unit, SiteRecording]
+"""A unit, and the recording that it is about."""
 
 
 def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]:
@@ -205,5 +201,5 @@ def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[st
 
 def planned(sites: Sequence[SiteRecording], combinations: Sequence[tuple[str, ...]], versions: Versions) -> list[Job]:
     """Return the units: each recorded site under each combination of options."""
-    return [Job(Unit(site.page.url, site.digest, options, versions), site)
+    return [(Unit(site.page.url, site.digest, options, versions), site)
             for options in combinations for site in sites if not site.why_not]

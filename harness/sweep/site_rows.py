@@ -13,8 +13,7 @@ from harness.files.result_names import CLIENT
 from harness.files.results import has_loads, read_results
 from harness.show.export import export_rows
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import LONGEST_WHY, UnitOutcome, of_unit
-from harness.sweep.plan import Unit
+from harness.sweep.plan import LONGEST_WHY, Unit, UnitOutcome, of_unit
 from harness.sweep.recordings import SiteRecording
 
 

@@ -20,7 +20,7 @@ from typing import NoReturn
 from harness.system.libc import call
 from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
 from harness.system.privileges import act_as, invoking_user, passable_temp_root, require_root
-from harness.system.processes import PR_SET_PDEATHSIG
+from harness.system.processes import PR_SET_PDEATHSIG, stat_of
 from harness.system.scratch import sweep
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -82,8 +82,7 @@ def started_as() -> int:
 
 def started_by() -> int:
     """Return the number, in the machine's /proc, of the process that started this program; another if that ended."""
-    stat = (machines_proc() / str(started_as()) / "stat").read_text(errors="replace")
-    return int(stat.rpartition(")")[2].split()[1])
+    return int(stat_of(started_as(), machines_proc())[1])
 
 
 def _wait_for(keeper: int, status: int) -> NoReturn:
@@ -138,8 +137,7 @@ def _keep(program: int, alive: int, status: int) -> NoReturn:
 
 def _show_title() -> None:
     """Have ps(1) show TITLE: written over our command line, which lies where proc(5) says (arg_start, arg_end)."""
-    fields = Path("/proc/self/stat").read_text(errors="replace").rpartition(")")[2].split()
-    start, end = int(fields[45]), int(fields[46])
+    start, end = map(int, stat_of("self")[45:47])
     with suppress(OSError), Path("/proc/self/mem").open("r+b", buffering=0) as memory:
         memory.seek(start)
         memory.write(TITLE[:end - start - 1].ljust(end - start, b"\0"))

@@ -14,7 +14,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
 from harness.errors import ExperimentError
 from harness.system.commands import run
@@ -49,16 +49,6 @@ class Packet(Protocol):
 
     def drop(self) -> None:
         """Lose it."""
-
-
-class KernelQueue(Protocol):
-    """What of netfilterqueue's NetfilterQueue is used while packets pass."""
-
-    def get_fd(self) -> int:
-        """Return the descriptor that is readable when packets wait."""
-
-    def run(self, *, block: bool) -> None:
-        """Read what waits and give each packet to the function that was bound."""
 
 
 class DelayQueue:
@@ -130,7 +120,7 @@ class Alarm:
             self._mean_s += (late_s - self._mean_s) / 8
 
 
-def forward(kernel_queue: KernelQueue, held: DelayQueue) -> None:
+def forward(kernel_queue: Any, held: DelayQueue) -> None:
     """Hold and release packets until interrupted."""
     descriptor, alarm = kernel_queue.get_fd(), Alarm()
     with arrivals_stamped():

@@ -1,14 +1,45 @@
 """How late a delay queue let its packets go: noted by itself in shared memory, read by whoever measures a load.
 
-Time is cut into slots, and of each slot only the latest packet is kept, in a pair of numbers (harness.system.
-shared_numbers): which slot it is, counted since 1970, and how late that packet was in ms.
+Numbers that one process writes and others read lie in memory that they share: nothing has to be asked or locked.
+
+    with sharing(2) as (descriptor, numbers):      # the process that writes inherits the descriptor
+        ...                                         # shared_numbers(descriptor)[0] += 1
+        numbers.tolist()
+
+Lateness cuts time into slots, and of each slot only the latest packet is kept, in a pair of numbers: which slot it is,
+counted since 1970, and how late that packet was in ms.
 """
 
+import mmap
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+EACH_BYTES = 8
 
 SLOT_S = 0.1
 SLOTS = 2**17
 """So many pairs there are, for 3.6 hours; no load takes that long."""
+
+
+def shared_numbers(descriptor: int) -> "memoryview[float]":
+    """Return the numbers in the memory behind a descriptor, as floating-point numbers."""
+    return memoryview(mmap.mmap(descriptor, 0)).cast("d")
+
+
+@contextmanager
+def sharing(count: int) -> Iterator[tuple[int, "memoryview[float]"]]:
+    """Give fresh memory for so many numbers, all 0, while this lasts: its descriptor, for who writes, and the numbers.
+
+    It has no name in any folder (memfd_create(2)).
+    """
+    descriptor = os.memfd_create("tfo-lab-numbers")
+    try:
+        os.ftruncate(descriptor, EACH_BYTES * count)
+        yield descriptor, shared_numbers(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def note_lateness(pairs: "memoryview[float]", late_s: float) -> None:

@@ -15,8 +15,8 @@ HIGHEST_PRIORITY = -20
 """nice(2); only root may take it."""
 KILLED_S = 3.0
 """At least so long a process that was sent SIGKILL may take to be gone: on a busy machine it has to wait for that."""
-STAT_BYTES = 512
-"""More than /proc/PID/stat has up to the number of the parent (proc(5))."""
+STAT_BYTES = 1024
+"""More than /proc/PID/stat has (proc(5))."""
 PROC = Path("/proc")
 
 
@@ -61,12 +61,23 @@ def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: f
             stream.close()
 
 
+def stat_of(pid: int | str, proc: Path = PROC) -> list[bytes]:
+    """Return what /proc/PID/stat says behind the name, which may hold anything (proc(5)); [] of one that has ended."""
+    try:        # without pathlib, which takes three times as long: this is done several times in each load
+        file = os.open(f"{proc}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return []
+    try:
+        return os.read(file, STAT_BYTES).rpartition(b")")[2].split()
+    except OSError:
+        return []
+    finally:
+        os.close(file)
+
+
 def is_running(pid: int) -> bool:
     """Tell whether a process is there and has not ended; a zombie has."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in ("Z", "X")
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    return stat_of(pid)[:1] not in ([], [b"Z"], [b"X"])
 
 
 def children_by_parent(proc: Path = PROC) -> dict[int, list[int]]:
@@ -74,18 +85,9 @@ def children_by_parent(proc: Path = PROC) -> dict[int, list[int]]:
     tree: dict[int, list[int]] = {}
     with os.scandir(proc) as entries:
         pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
-    for pid in pids:        # without pathlib, which takes three times as long: this is done several times in each load
-        try:
-            file = os.open(f"{proc}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            continue
-        try:
-            parent = int(os.read(file, STAT_BYTES).rpartition(b")")[2].split(None, 2)[1])
-        except OSError:
-            continue
-        finally:
-            os.close(file)
-        tree.setdefault(parent, []).append(pid)
+    for pid in pids:
+        if stat := stat_of(pid, proc):
+            tree.setdefault(int(stat[1]), []).append(pid)
     return tree
 
 

@@ -1,10 +1,8 @@
 """load_page.py against a server on this host: what it leaves when a program dies under it, and that nothing stays."""
 
-import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,74 +19,33 @@ from harness.browser.chrome import ChromeSettings
 from harness.browser.program import Browser, find_browser, require_shim
 from harness.files.hack_dns import Remap, resolver_rules
 from harness.files.text_log import read_log
-from harness.measure.page_load import PageLoad
+from harness.measure.loading import PageLoad
 from harness.measure.settings import Settings
 from harness.system.privileges import browsing_user, passable_temp_root
-from harness.system.processes import children_by_parent, descendants
+from harness.system.processes import children_by_parent, descendants, is_running
 from tests.support.faults import command_of
 from tests.support.ran import ran
+from tests.support.small_web import serving
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.chrome
 LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 URL, PAGE = "http://www.a.test/", "httpwww.a.test"
-DOCUMENT = b"<!doctype html><link rel=icon href=data:,><title>a</title><img src=never.png>"
-
-
-class Server(threading.Thread):
-    """Answers with `documents`, and never to anything else; `asked` is set when that was asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.asked = threading.Event()
-        self.open: list[socket.socket] = []
-        self.threads: list[threading.Thread] = []
-        self.documents = {"/": DOCUMENT}
-
-    def run(self) -> None:
-        with contextlib.suppress(OSError):          # shutdown() ends accept(), close() would not
-            while True:
-                connection, _ = self.listener.accept()
-                self.open.append(connection)
-                self.threads.append(threading.Thread(target=self.answer, args=(connection,), daemon=True))
-                self.threads[-1].start()
-
-    def answer(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            request = connection.recv(65536)
-            document = self.documents.get(request.decode("latin-1").split(" ")[1] if request else "")
-            if document:
-                connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n" + document)
-                connection.close()
-            elif request:
-                self.asked.set()
-
-    def stop(self) -> None:
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.join()
-        self.listener.close()
-        for connection in self.open:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        for thread in self.threads:
-            thread.join()
-        for connection in self.open:
-            connection.close()
+DOCUMENT = "<!doctype html><link rel=icon href=data:,><title>a</title><img src=never.png>"
 
 
 @dataclass
 class Load:
-    """A load that runs."""
+    """A load that runs; `asked` is set when the page asks for what is never answered."""
 
     work_dir: Path
-    server: Server
+    asked: threading.Event
     process: "subprocess.Popen[str]"
     all_pids: set[int] = field(default_factory=set)
 
     def chromedriver(self) -> int:
         """Wait until the page is half loaded; return chromedriver's pid."""
-        assert self.server.asked.wait(), self.process.communicate()
+        assert self.asked.wait(), self.process.communicate()
         self.all_pids = descendants(self.process.pid)
         driver, = children_by_parent()[self.process.pid]
         return driver
@@ -99,7 +56,7 @@ class Load:
 
     def wait_for_the_end(self) -> None:
         """Wait until none of the load's processes runs any more."""
-        wait_until(lambda: not any(map(runs, self.all_pids)))
+        wait_until(lambda: not any(map(is_running, self.all_pids)))
 
 
 def network_process(load: Load) -> int:
@@ -108,32 +65,34 @@ def network_process(load: Load) -> int:
                 if "network.mojom.NetworkService" in " ".join(command_of(pid)))
 
 
-def runs(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 @pytest.fixture
 def start() -> Iterator[Callable[..., Load]]:
-    """Start a load of a page that is never complete."""
-    user, server, loads = browsing_user(), Server(), []
-    server.start()
-    with tempfile.TemporaryDirectory(dir=passable_temp_root(), ignore_cleanup_errors=True) as name:
+    """Start a load of a page that is never complete, unless it has other `documents`."""
+    user, loads, asked, over, documents = browsing_user(), list[Load](), threading.Event(), threading.Event(), {
+        "/": DOCUMENT}
+
+    def answer(path: str) -> tuple[str, str]:
+        if path not in documents:
+            asked.set()
+            over.wait()
+        return "text/html", documents.get(path, "")
+
+    with serving(answer) as web, tempfile.TemporaryDirectory(
+            dir=passable_temp_root(), ignore_cleanup_errors=True) as name:
         work_dir = Path(name) / "work"
         work_dir.mkdir()
         Path(name).chmod(0o755)
         if os.geteuid() == 0:
             os.chown(work_dir, user.uid, user.gid)
-        def starter(**documents: bytes) -> Load:
-            server.documents.update({f"/{name.removeprefix('index')}": body for name, body in documents.items()})
-            rules = resolver_rules([Remap("www.a.test", "127.0.0.1", server.listener.getsockname()[1])])
+
+        def starter(**others: str) -> Load:
+            documents.update({f"/{name.removeprefix('index')}": body for name, body in others.items()})
+            rules = resolver_rules([Remap("www.a.test", "127.0.0.1", int(web.rpartition(":")[2]))])
             wanted = PageLoad(url=URL, interface="lo", user=user, browser=find_browser(),
                               chrome=ChromeSettings(work_dir, rules, require_shim()),
                               settings=Settings(timeout_s=300))
             process = subprocess.Popen([sys.executable, LOAD_PAGE, wanted.to_json()], stderr=subprocess.PIPE, text=True)
-            loads.append(Load(work_dir, server, process))
+            loads.append(Load(work_dir, asked, process))
             return loads[-1]
 
         try:
@@ -143,7 +102,7 @@ def start() -> Iterator[Callable[..., Load]]:
                 with load.process:
                     load.process.kill()
                 load.wait_for_the_end()
-            server.stop()
+            over.set()
 
 
 def test_the_end_of_chromedriver_loses_neither_log_nor_har(start: Callable[..., Load]) -> None:
@@ -193,18 +152,18 @@ def test_whatever_ends_load_page_leaves_no_chrome(start: Callable[..., Load], nu
     load.wait_for_the_end()
 
 
-ICON = b"<!doctype html><link rel=icon href=data:,>"
+ICON = "<!doctype html><link rel=icon href=data:,>"
 
 
 def test_a_page_that_a_script_leaves_is_another_page(start: Callable[..., Load]) -> None:
-    load = start(index=ICON + b"<script>location.replace('/next')</script>", next=ICON + b"<p>next")
+    load = start(index=ICON + "<script>location.replace('/next')</script>", next=ICON + "<p>next")
     load.process.communicate()
     assert load.report()["moved_on_to"] == "http://www.a.test/next"
 
 
 def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(start: Callable[..., Load]) -> None:
-    load = start(index=ICON + b"<script>if (!sessionStorage.again) { sessionStorage.again = 1; location.reload(); }"
-                              b"else history.pushState({}, '', '/shown');</script>")
+    load = start(index=ICON + "<script>if (!sessionStorage.again) { sessionStorage.again = 1; location.reload(); }"
+                              "else history.pushState({}, '', '/shown');</script>")
     load.process.communicate()
     assert load.report()["errors"] == []
     assert load.report()["document_uri"] == "http://www.a.test/shown"
@@ -212,8 +171,8 @@ def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(
     assert load.report()["time_origin_ms"] > 1_600_000_000_000, "the real one, for placing the load in the net-log"
 
 
-@pytest.mark.parametrize(("content", "is_painted"), [(b"<p>some text", True), (b"", False)])
-def test_paints_are_told_where_chrome_painted_something(start: Callable[..., Load], content: bytes, *,
+@pytest.mark.parametrize(("content", "is_painted"), [("<p>some text", True), ("", False)])
+def test_paints_are_told_where_chrome_painted_something(start: Callable[..., Load], content: str, *,
                                                         is_painted: bool) -> None:
     load = start(index=ICON + content)
     load.process.communicate()

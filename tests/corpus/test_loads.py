@@ -16,8 +16,7 @@ import pytest
 
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.judge import judge
-from harness.measure.rules import RULES
+from harness.measure.rules import RULES, judge
 
 DOCUMENT = {"url": "http://a.org/", "status": 200, "bytes": 5, "recorded_bytes": [5]}
 USUAL = {"kind": "exact", "status": 200, "bytes": 100, "critical": False, "purpose": "image"}

@@ -8,16 +8,16 @@ import pytest
 
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
-from harness.measure.adaptive import is_precise, more_loads, most_left, outcome_lines
-from harness.measure.goal import MINIMUM_PAIRS, Goal
-from harness.measure.plan import Load, plan_loads
-from harness.measure.series import Measured, judge_together, valid_pairs_ms
+from harness.measure.plan import MINIMUM_PAIRS, Load, plan_loads
+from harness.measure.series import Measured, Series, judge_together
+from harness.measure.settings import Settings
 from tests.support.made_reason import accident
 from tests.support.made_record import made_answers, made_record
 
 STEADY, NOISY, BROKEN = (Page(f"http://{name}.test", f"http{name}.test") for name in ("steady", "noisy", "broken"))
 SEED = 1
-GOAL = Goal(points=3, max_runs=20)
+MOST = 20
+GOAL = Settings(until_ci=3, max_runs=MOST, retries=0, seed=SEED)
 
 
 def measured(load: Load, plt_ms: float | None) -> Measured:
@@ -35,55 +35,49 @@ def plt_ms(load: Load) -> float | None:
     return (800 if load.tfo else 1000) * (1 + noise)
 
 
-def experiment(pages: Sequence[Page], goal: Goal,
-               load_page: Callable[[Load], float | None] = plt_ms) -> list[list[Measured]]:
-    """Do what tfo.py does; return the series as it was at the end of each round."""
-    loads = plan_loads(pages, 4, (0, 1), SEED)
-    series: list[Measured] = []
-    rounds: list[list[Measured]] = []
-    while loads:
-        series += [measured(load, load_page(load)) for load in loads]
-        rounds.append(list(series))
-        loads = more_loads(judge_together(series), goal, SEED, pages)
-        assert len(rounds) <= goal.max_runs + 1, "it does not end"
-    return rounds
+def series_of(done: Sequence[Measured], settings: Settings = GOAL, pages: Sequence[Page] = ()) -> Series:
+    return Series((), settings, pages, done)
 
 
-def runs(series: Sequence[Measured], page: Page) -> int:
-    return max(done.load.run for done in series if done.load.page == page)
+def experiment(pages: Sequence[Page], settings: Settings = GOAL,
+               load_page: Callable[[Load], float | None] = plt_ms) -> list[Series]:
+    """Do what tfo.py does; return the series as it was at the end of each run."""
+    series = Series(plan_loads(pages, 4, (0, 1), SEED), settings, pages)
+    rounds: dict[int, list[Measured]] = {}
+    while load := series.next():
+        series.add(measured(load, load_page(load)))
+        rounds[load.run] = series.judged
+        assert load.run <= (settings.max_runs or 0), "it does not end"
+    return [series_of(done, settings, pages) for done in rounds.values()]
 
 
 def test_each_page_gets_what_it_needs_and_no_more() -> None:
-    series = experiment([STEADY, NOISY, BROKEN], GOAL)[-1]
-    assert runs(series, STEADY) == MINIMUM_PAIRS
-    assert MINIMUM_PAIRS < runs(series, NOISY) <= GOAL.max_runs
-    assert runs(series, BROKEN) == GOAL.max_runs
-    assert is_precise(series, STEADY, GOAL)
-    assert not is_precise(series, BROKEN, GOAL)
+    series = experiment([STEADY, NOISY, BROKEN])[-1]
+    assert series.runs(STEADY) == MINIMUM_PAIRS
+    assert MINIMUM_PAIRS < series.runs(NOISY) <= MOST
+    assert series.runs(BROKEN) == MOST
+    assert [series.is_precise(page) for page in (STEADY, BROKEN)] == [True, False]
 
 
 def test_a_page_ends_with_the_first_interval_that_is_narrow_enough() -> None:
-    goal = Goal(points=4.5, max_runs=20)
-    rounds = experiment([NOISY], goal)
-    widths = []
-    for series in rounds:
-        interval = improvement_interval(*valid_pairs_ms(series, NOISY))
+    rounds, enough = experiment([NOISY], replace(GOAL, until_ci=4.5)), []
+    for series in rounds[3:]:
+        interval = improvement_interval(*series.pairs_ms(NOISY))
         assert interval
-        widths.append((interval.pairs, interval.half_width_points < goal.points))
-    enough = [pairs >= MINIMUM_PAIRS and narrow for pairs, narrow in widths]
-    assert enough == [False] * (len(rounds) - 1) + [True]
-    assert len(rounds) > 5, "it took several looks"
+        enough.append(interval.pairs >= MINIMUM_PAIRS and interval.half_width_points < 4.5)
+    assert enough == [False] * (len(enough) - 1) + [True]
+    assert len(enough) > 5, "it took several looks"
 
 
 def test_a_failed_load_is_no_pair() -> None:
     def fails_in_run_2(load: Load) -> float | None:
         return None if (load.run, load.tfo) == (2, 1) else plt_ms(load)
 
-    series = experiment([STEADY], GOAL, load_page=fails_in_run_2)[-1]
-    off_ms, on_ms = valid_pairs_ms(series, STEADY)
+    series = experiment([STEADY], load_page=fails_in_run_2)[-1]
+    off_ms, on_ms = series.pairs_ms(STEADY)
     assert len(off_ms) == len(on_ms) == MINIMUM_PAIRS
-    assert runs(series, STEADY) == MINIMUM_PAIRS + 1
-    by_run = {(measured.load.run, measured.load.tfo): measured.record.plt_ms for measured in series}
+    assert series.runs(STEADY) == MINIMUM_PAIRS + 1
+    by_run = {(measured.load.run, measured.load.tfo): measured.record.plt_ms for measured in series.judged}
     assert by_run[2, 0] not in off_ms
     assert list(zip(off_ms, on_ms, strict=True)) == [(by_run[run, 0], by_run[run, 1]) for run in (1, 3, 4, 5, 6, 7)]
 
@@ -92,13 +86,13 @@ def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
     """As in the table: a try that was set aside may look valid again once the others have shown what the page is."""
     off, on = (Load(STEADY, 1, tfo) for tfo in (0, 1))
     failed = replace(measured(off, 1000), why_not=[accident("the machine stood still")])
-    assert valid_pairs_ms([measured(off, 2000), measured(on, 900), failed], STEADY) == ([], [])
-    assert valid_pairs_ms([failed, measured(on, 900), measured(off, 1000)], STEADY) == ([1000], [900])
+    assert series_of([measured(off, 2000), measured(on, 900), failed]).pairs_ms(STEADY) == ([], [])
+    assert series_of([failed, measured(on, 900), measured(off, 1000)]).pairs_ms(STEADY) == ([1000], [900])
 
 
 def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load() -> None:
     """nytimes' page at 20 ms takes one of two turns; a warm-up that took the other one made the run exit with 1."""
-    loads = [load for load in experiment([STEADY], GOAL)[-1] if load.load.run < 3]
+    loads = [load for load in experiment([STEADY])[-1].judged if load.load.run < 3]
     assert [load.load.run for load in loads[:3]] == [0, 0, 1]
     other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
     tries = [replace(loads[0], record=replace(loads[0].record, answers=other.answers, attempt=attempt))
@@ -111,8 +105,8 @@ def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load
 
 
 def test_what_is_said_at_the_end() -> None:
-    series = experiment([STEADY, NOISY, BROKEN], Goal(3, 7))[-1]
-    steady, noisy, broken = outcome_lines(series, Goal(3, 7))
+    series = experiment([STEADY, NOISY, BROKEN], replace(GOAL, max_runs=7))[-1]
+    steady, noisy, broken = series.outcome_lines()
     assert steady.startswith("http://steady.test: improvement known to +-0.")
     assert steady.endswith("points (95% interval of 6 pairs) after 6 measured runs")
     assert "of 7 pairs) after 7 measured runs: --max-runs reached before --until-ci 3" in noisy
@@ -121,19 +115,18 @@ def test_what_is_said_at_the_end() -> None:
 
 
 def test_how_many_loads_there_may_be_at_most() -> None:
-    pages = [STEADY, NOISY, BROKEN]
-    rounds = experiment(pages, GOAL)
-    most = [most_left(series, GOAL, pages) for series in rounds]
-    assert most[0] == 2 * 3 * (GOAL.max_runs - 3)
-    assert all(len(rounds[-1]) <= len(series) + left for series, left in zip(rounds, most, strict=True))
-    assert most[-1] == 0
+    rounds = experiment([STEADY, NOISY, BROKEN])
+    left = [series.left() for series in rounds]
+    assert left[3] == 2 * 3 * (MOST - 3)
+    assert all(len(rounds[-1].judged) <= len(series.judged) + most for series, most in zip(rounds, left, strict=True))
+    assert left[-1] == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("minimum_holds", [True, False])
 def test_coverage_of_an_interval_that_ended_a_cell(minimum_holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopping early flatters: with MINIMUM_PAIRS a little, without it so much that no student should see it."""
-    goal = GOAL if minimum_holds else replace(GOAL, min_pairs=3)
+    goal = replace(GOAL, min_pairs=None if minimum_holds else 3)
     monkeypatch.setattr("harness.analysis.intervals.improvement_interval.__kwdefaults__",
                         {"confidence": 0.95, "seed": 1, "resamples": 299})
     held, experiments = 0, 150
@@ -141,7 +134,7 @@ def test_coverage_of_an_interval_that_ended_a_cell(minimum_holds: bool, monkeypa
         noise = random.Random(number)
         series = experiment([STEADY], goal, load_page=lambda load, noise=noise: (  # type: ignore[misc]
             (800 if load.tfo else 1000) * (1 + noise.gauss(0, 0.03))))[-1]
-        interval = improvement_interval(*valid_pairs_ms(series, STEADY))
+        interval = improvement_interval(*series.pairs_ms(STEADY))
         assert interval
         held += interval.low_percent <= 20 <= interval.high_percent
     assert (held >= 0.88 * experiments) if minimum_holds else (held <= 0.84 * experiments)

@@ -1,18 +1,24 @@
-"""The loop over an experiment's loads: what fails by accident is measured again, kept and told. No root needed."""
+"""The order of an experiment's loads, and the loop over them: what fails by accident is measured again."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
+from harness.files.pages import Page
 from harness.files.results import read_results
 from harness.measure.experiment import summarise
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, plan_loads
-from harness.measure.reason import Reason
-from harness.measure.series import Measured, last_tries
+from harness.measure.rule import Reason
+from harness.measure.series import Measured
 from tests.support.bench import FIRST, LOST, SECOND, WRONG, Bench
+
+PAGES = [Page(f"http://{index}.org", f"http{index}.org") for index in range(6)]
 
 
 @pytest.fixture
@@ -27,7 +33,7 @@ def test_an_accident_is_measured_again_at_the_end_of_its_run(
     series = bench.run(monkeypatch)
     assert len(bench.done) == 13
     assert bench.done[8] == lost, "after the other 3 loads of run 1, before those of run 2"
-    assert summarise(series, None) == 0
+    assert summarise(series) == 0
     assert capsys.readouterr().out.endswith(
         "12 of 12 page loads are valid; it took 13 loads, since 1 failed by accident and was measured again\n")
     cell = cell_of(bench, lost)      # type: ignore[arg-type]
@@ -44,7 +50,7 @@ def test_an_accident_is_measured_again_at_the_end_of_its_run(
 def test_what_another_try_would_not_help_is_left(reasons: list[Reason], retries: int, bench: Bench,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     bench.failures = {Load(FIRST, 1, 1): [reasons] * 9}
-    assert summarise(bench.run(monkeypatch, retries), None) == 1
+    assert summarise(bench.run(monkeypatch, retries)) == 1
     assert len(bench.done) == 12
 
 
@@ -59,7 +65,7 @@ def test_a_load_that_differs_from_the_pages_others_is_known_at_once(
     steps = [line for line in said if line.startswith("[") and first.page.url in line]
     assert said[said.index(steps[1]) + 1].startswith(f"looked at again: {first.page.url} 20 ms run 0")
     assert sum("looked at again" in line for line in said) == 1
-    assert not any(measured.why_not for measured in last_tries(series))
+    assert not any(measured.why_not for measured in series.last())
     results = read_results(bench.client_dir)
     assert all(load.valid for load in results.loads)
     assert any("got other answers than the page's other loads" in why for load in results.again for why in load.why_not)
@@ -74,7 +80,7 @@ def test_a_load_that_another_ones_new_try_has_shown_to_be_good_counts(
     bench.failures = {second: [[], [LOST], [LOST], [LOST]]}
     series = bench.run(monkeypatch)
     assert (bench.done.count(first), bench.done.count(second)) == (2, 1)
-    assert summarise(series, None) == 0
+    assert summarise(series) == 0
     assert capsys.readouterr().out.endswith("it took 13 loads, since 1 failed by accident and was measured again\n")
     assert [load.record.attempt for load in read_results(bench.client_dir).again if load.record] == [1]
 
@@ -92,3 +98,26 @@ def test_a_companion_that_died_ends_the_experiment(bench: Bench, monkeypatch: py
 def test_words_of_a_try() -> None:
     record = LoadRecord(url=FIRST.url, page=FIRST.name, delaynet_ms=10, rtt_ms=20, tfo=0, run=1, attempt=2)
     assert "run 1 TFO off try 2  FAILED: SYN" in Measured(Load(FIRST, 1, 0), record, [LOST]).in_words()
+
+
+@settings(max_examples=100)
+@given(count=st.integers(0, len(PAGES)), testruns=st.integers(1, 7), tfos=st.sampled_from([[0, 1], [0], [1]]),
+       seed=st.integers(0, 2**32))
+def test_a_plan(count: int, testruns: int, tfos: list[int], seed: int) -> None:
+    """Every load once, run by run, in each the pages in their order; off and on side by side, and first in turns."""
+    pages = PAGES[:count]
+    loads = plan_loads(pages, testruns, tfos, seed)
+    assert loads == plan_loads(pages, testruns, tfos, seed)
+    groups = [loads[place:place + len(tfos)] for place in range(0, len(loads), len(tfos))]
+    assert [(group[0].run, group[0].page) for group in groups] == [(run, page) for run in range(testruns)
+                                                                   for page in pages]
+    assert all({*group} == {Load(group[0].page, group[0].run, tfo) for tfo in tfos} for group in groups)
+    for page in pages if len(tfos) == 2 else []:
+        first = [group[0].tfo for group in groups if group[0].page == page]
+        assert all(earlier != later for earlier, later in pairwise(first))
+
+
+def test_the_seed_decides_who_goes_first_and_over_seeds_neither_is_favoured() -> None:
+    page = Page("http://a.org", "httpa.org")
+    first = [plan_loads([page], 1, [0, 1], seed)[0].tfo for seed in range(400)]
+    assert 160 <= sum(first) <= 240  # fixed seeds, so no luck in it; 4 sigma of a fair coin

@@ -7,8 +7,8 @@ import pytest
 from harness.analysis.critical_path import Step
 from harness.files.load_parts import LateAnswer
 from harness.files.server_log import FoundAs, ServerRequest
+from harness.measure.folders import set_all_aside
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback
-from harness.measure.results_folder import set_all_aside
 from harness.measure.timekeeping import held_too_long
 from harness.network.loopback import loopback_addresses, loopback_star
 

@@ -11,6 +11,7 @@ import tempfile
 import types
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -195,50 +196,40 @@ def test_a_driver_that_chromes_user_can_start(called: str, monkeypatch: pytest.M
         assert find_browser().driver == f"{pwd.getpwuid(user.uid).pw_dir}/of-{user.uid}-true"
 
 
-CHROME, OTHER, SILENT = "Chromium 156.0.8078.108", "ChromeDriver 114.0.5735.90 (x)", ""
+DRIVERS = [json.loads(line) for line in (Path(__file__).parent / "drivers.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(("chrome", "on_path", "of_package", "of_manager", "found"), [
-    (CHROME, [OTHER, "ChromeDriver 156.0.1.2 (y)"], "", "", "1/chromedriver"),
-    (CHROME, [OTHER], "ChromeDriver 156.0.9.9", "", "package"),
-    (CHROME, [OTHER], "ChromeDriver 159.0.1.1", "ChromeDriver 156.0.8078.1", "manager"),
-    (CHROME, [], "ChromeDriver 159.0.1.1", "ChromeDriver 156.0.8078.1", "manager"),
-    (CHROME, [SILENT, "ChromeDriver 156.0.1.2"], "", "", "0/chromedriver"),
-    (SILENT, [OTHER], "", "", "0/chromedriver"),
-    (CHROME, [OTHER], "ChromeDriver 159.0.1.1", "", None),
-    (CHROME, [OTHER, OTHER], "", OTHER, None),
-    (CHROME, [], "", "", None)])
-def test_a_driver_of_chromes_version(chrome: str, on_path: list[str], of_package: str, of_manager: str,  # noqa: PLR0917
-                                     found: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("case", DRIVERS)
+def test_a_driver_of_chromes_version(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of its major version, wherever it is; one that does not say its version is taken as it was."""
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         here = Path(name)
         here.chmod(0o755)
 
-        def says(path: Path, version: str) -> Path:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(f"#!/bin/sh\necho '{version}'\n")
-            path.chmod(0o755)
-            return path
+        def says(path: str, version: str) -> str:
+            (here / path).parent.mkdir(exist_ok=True)
+            (here / path).write_text(f"#!/bin/sh\necho '{version}'\n")
+            (here / path).chmod(0o755)
+            return str(here / path)
 
-        drivers = [says(here / str(number) / "chromedriver", version) for number, version in enumerate(on_path)]
-        monkeypatch.setenv("PATH", ":".join(str(driver.parent) for driver in drivers) or str(here / "none"))
-        monkeypatch.setenv("TFO_LAB_CHROME", str(says(here / "chrome", chrome)))
-        package = types.ModuleType("chromedriver_binary")
-        if of_package:
+        drivers = [says(f"{place}/chromedriver", version) for place, version in enumerate(case["on_path"])]
+        monkeypatch.setenv("PATH", ":".join(str(Path(driver).parent) for driver in drivers) or str(here / "none"))
+        monkeypatch.setenv("TFO_LAB_CHROME", says("chrome", case["chrome"]))
+        if case["package"]:
+            package = types.ModuleType("chromedriver_binary")
             package.__spec__ = importlib.machinery.ModuleSpec("chromedriver_binary", None)
-            vars(package)["chromedriver_filename"] = str(says(here / "package", of_package))
+            vars(package)["chromedriver_filename"] = says("package", case["package"])
             monkeypatch.setitem(sys.modules, "chromedriver_binary", package)
-        given = json.dumps({"logs": [], "result": {"code": 0, "driver_path": str(
-            says(here / "manager", of_manager)) if of_manager else ""}})
-        monkeypatch.setenv("SE_MANAGER_PATH", str(says(here / "selenium-manager", given)))
-        if found:
-            assert find_browser().driver == str(here / found)
+        given = json.dumps({"logs": [], "result": {
+            "code": 0, "driver_path": case["manager"] and says("manager", case["manager"])}})
+        monkeypatch.setenv("SE_MANAGER_PATH", says("selenium-manager", given))
+        if case["found"]:
+            assert find_browser().driver == str(here / case["found"])
             return
         with pytest.raises(InputError, match=r"^no chromedriver [^\n]*$") as refused:
             find_browser()
-        assert ("chromedriver-binary==156.*" in str(refused.value)) == bool(on_path)
+        assert ("chromedriver-binary==156.*" in str(refused.value)) == bool(drivers)
 
 
 @pytest.mark.root

@@ -1,18 +1,26 @@
-"""What was noted around a load: which cookies the servers gave, and which answers came late."""
+"""Which requests and which files a load leaves, and what is taken over: Chrome's side may be a hostile page."""
 
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.browser.program import CLOCK_SHIFT_MS
+from harness.errors import ExperimentError
 from harness.files.layout import EACH_ITS_OWN
-from harness.files.load_parts import LateAnswer
+from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.files.load_record import LoadRecord
+from harness.files.pages import Page
+from harness.measure import loads
 from harness.measure.evidence import Evidence
 from harness.measure.laboratory import Laboratory
+from harness.measure.plan import Load
 from harness.measure.record import (
     MOST_LATE,
     PAGE_PROCESS,
+    _reported,
     timekeeping_of,
     waited_for_others_ms,
 )
@@ -28,9 +36,35 @@ IDLE = Ticks()
 IDLE.note(0.0, 0, busy=0.0, steal=0.0, suspended=0.0)
 NAMES = ("www.a.test", "cdn.a.test", "b.test")
 
+KNOWN: dict[str, Any] = {
+    "url": "http://a.org", "page": "httpa.org", "delaynet_ms": 10, "rtt_ms": 20, "tfo": 1, "run": 2, "experiment": "x",
+    "connections_with_request": 3, "syn_data_connections": 3, "counters": {"user": {}, "servers": {}},
+    "delay_line_drops": 0, "began_s": 5.0,
+    "environment": {"kernel": "6.18", "versions": {"chrome": "156"}, "argv": ["chrome"], "load_average": 0.5}}
+values = st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
+                      lambda inner: st.lists(inner, max_size=2)
+                      | st.dictionaries(st.text(max_size=3), inner, max_size=2))
+names = st.sampled_from([*LoadRecord.__dataclass_fields__, "valid", "format"]) | st.text(max_size=4)
+
+LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
+
 
 class MadeLab(SimpleNamespace):
     queues_at_home = Laboratory.queues_at_home
+
+
+def kept_of(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Timekeeping:
+    """Return how well time was kept in a load of 2 s over a star with these links, which began 1e9 s after 1970."""
+    servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
+    lab = MadeLab(
+        star=SimpleNamespace(servers=servers), recorded={}, speeds=speeds, settings=Settings(), network="star",
+        measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
+        delay=Delay(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
+    evidence = SimpleNamespace(environment={}, report=report, requests=[], lab=lab, arrivals=arrivals, ticks=IDLE)
+    record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
+    kept = timekeeping_of(cast(Evidence, evidence), record, ())
+    assert kept is not None
+    return kept
 
 
 def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,16 +72,8 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
     monkeypatch.setattr("harness.measure.record.late_answers", lambda *_: [*others, waited_for])
-    lab = MadeLab(star=SimpleNamespace(servers={}), recorded={}, speeds=LinkSpeeds(), delay=Delay(),
-                  settings=Settings(), network="star", measured_rtt_ms={}, web=SimpleNamespace(layout=EACH_ITS_OWN))
-    evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab,
-                               ticks=IDLE,
-                            arrivals=Arrivals(lost=True))
-    record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12)
-    kept = timekeeping_of(cast(Evidence, evidence), record, ())
-    assert kept is not None
+    kept = kept_of(LinkSpeeds(), Arrivals(lost=True))
     assert len(kept.late) == MOST_LATE
-    assert waited_for in kept.late
     assert [answer for answer in kept.late if is_too_late(answer, 100, 2000)] == [waited_for]
 
 
@@ -55,20 +81,10 @@ def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypat
 def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_clients_link(home_mbit: float,
                                                                                        is_late: bool) -> None:
     """They may fill that link, and whoever seems silent waits for it."""
-    servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
-    lab = MadeLab(
-        star=SimpleNamespace(servers=servers), recorded={}, speeds=LinkSpeeds(bw_home_mbit=home_mbit),
-        settings=Settings(),
-        network="star", measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
-        delay=Delay(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
     arrivals = Arrivals()
     arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
-    evidence = SimpleNamespace(environment={}, report={}, requests=[], lab=lab, arrivals=arrivals,
-                               ticks=IDLE)
-    evidence.report = {"silences": [{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]}
-    record = made_record(plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
-    kept = timekeeping_of(cast(Evidence, evidence), record, ())
-    assert kept is not None
+    silence = {"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}
+    kept = kept_of(LinkSpeeds(bw_home_mbit=home_mbit), arrivals, silences=[silence])
     assert any(answer.late_ms > 100 for answer in kept.late) == is_late
 
 
@@ -83,3 +99,50 @@ def test_a_page_waited_for_others_no_longer_than_they_worked(servers_ms: float, 
         ticks.note(now_s, 1, worked=600.0 * now_s, waited=300.0 * now_s)
         ticks.note(now_s, 2, worked=50 + servers_ms * now_s)
     assert waited_for_others_ms(ticks, 0.0, 1.0) == waited_ms
+
+
+@given(report=st.dictionaries(names, values))
+def test_any_report_gives_a_record_that_says_what_is_known_here(report: dict[str, Any]) -> None:
+    record = _reported(report, KNOWN)
+    for name, value in KNOWN.items():
+        if name != "environment":
+            assert getattr(record, name) == value
+    assert (record.attempt, record.answers, record.timekeeping, record.why_not) == (1, None, None, ())
+    assert LoadRecord.from_json({**record.to_json(), "valid": True}) == record
+
+
+def test_what_chrome_painted_when_is_in_the_record() -> None:
+    """FCP and LCP were told by Chrome, and not taken over: no record had them."""
+    record = _reported({"fcp_ms": 12.5, "lcp_ms": 40.0, "plt_ms": 100.0}, KNOWN)
+    assert (record.fcp_ms, record.lcp_ms) == (12.5, 40.0)
+
+
+def test_a_report_that_is_none_is_an_error_of_the_load() -> None:
+    record = _reported({"plt_ms": "fast", "errors": []}, KNOWN)
+    assert record.errors == ("the report of load_page.py is not one: plt_ms: expected float or null, got str",)
+    assert record.plt_ms is None
+    assert record.environment is not None
+    assert (record.environment.kernel, record.environment.argv) == ("6.18", None)
+
+
+class WithoutLoadPage:
+    """A laboratory whose load_page.py is killed when a load begins."""
+
+    killed = False
+
+    def check_companions(self) -> None:
+        if self.killed:
+            raise ExperimentError("load_page.py ended (killed by SIGKILL): it did not say why")
+
+
+def test_the_end_of_a_companion_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was a traceback: the socket to it is closed."""
+    lab = WithoutLoadPage()
+
+    def measure(_lab: Laboratory, _load: Load) -> LoadRecord:
+        lab.killed = True
+        raise BrokenPipeError
+
+    monkeypatch.setattr(loads, "measure_load", measure)
+    with pytest.raises(ExperimentError, match=r"^load_page\.py ended \(killed by SIGKILL\)"):
+        loads.record_of(cast("Laboratory", lab), LOAD)

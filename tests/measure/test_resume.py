@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,17 +11,21 @@ from harness.files.experiment import experiment_file
 from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import PageFiles
 from harness.files.results import read_results
-from harness.measure.goal import Goal
+from harness.measure.folders import set_aside
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
-from harness.measure.results_folder import set_aside
-from harness.measure.resume import Earlier, loads_to_do, read_earlier, recording_digest
-from harness.measure.series import last_tries
+from harness.measure.resume import Earlier, Plan, loads_to_do, read_earlier, recording_digest
+from harness.measure.settings import Settings
+from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, LOST, SECOND, Bench
 from tests.support.made_reason import accident
 
 PLAN = plan_loads([FIRST, SECOND], 3, (0, 1), 1)
 SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}
+
+LINKS = [LinkSpeeds(delay_net_ms=10), LinkSpeeds(delay_net_ms=50)]
+KNOWN: list[dict[str, Any]] = [{}, {}]
+WHOLE_PLAN = Plan(pages=[FIRST, SECOND], settings=Settings(testruns=3))
 
 
 def earlier_of(bench: Bench, **changed: object) -> Earlier:
@@ -33,16 +38,16 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
     first = Bench(tmp_path, failures={lost: [[LOST]] * 3})
     first.run(monkeypatch)
     earlier = earlier_of(first)
-    to_do = loads_to_do(PLAN, earlier, None, 1)
+    to_do = loads_to_do(PLAN, earlier, Settings())
     assert to_do == [load for load in PLAN if load == lost or (load.page == FIRST and load.run == 0)]
 
     second = Bench(tmp_path)
     series = second.run(monkeypatch, to_do=to_do, earlier=earlier)
     assert second.done == to_do
-    assert {done.load for done in last_tries(series)} == {*PLAN}
-    assert not any(measured.why_not for measured in last_tries(series))
+    assert {done.load for done in series.last()} == {*PLAN}
+    assert not any(measured.why_not for measured in series.last())
     whole = earlier_of(second)
-    assert loads_to_do(PLAN, whole, None, 1) == []
+    assert loads_to_do(PLAN, whole, Settings()) == []
     assert next(done for done in whole.valid if done.load == lost).attempt == 4
 
 
@@ -65,7 +70,7 @@ def test_what_an_interrupted_try_left_does_not_stand_beside_another_ones_record(
     with pytest.raises(KeyboardInterrupt):
         first.run(monkeypatch)
     earlier = earlier_of(first)
-    Bench(tmp_path).run(monkeypatch, to_do=loads_to_do(PLAN, earlier, None, 1), earlier=earlier)
+    Bench(tmp_path).run(monkeypatch, to_do=loads_to_do(PLAN, earlier, Settings()), earlier=earlier)
     cell = cell_of(first, lost)         # type: ignore[arg-type]
     failed = cell / "attempt-1"
     assert read_load_record(failed / f"{FIRST.name}.json").why_not == (LOST.text,)
@@ -85,8 +90,8 @@ def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(
     assert {done.load.run for done in earlier.valid if done.load.page == FIRST} == {0, 1}
 
     second = Bench(tmp_path, requests=lambda *_: got[0])
-    series = second.run(monkeypatch, retries=0, to_do=loads_to_do(PLAN, earlier, None, 1), earlier=earlier)
-    judged_good = {(done.load.page.name, done.load.run, done.load.tfo) for done in last_tries(series)
+    series = second.run(monkeypatch, retries=0, to_do=loads_to_do(PLAN, earlier, Settings()), earlier=earlier)
+    judged_good = {(done.load.page.name, done.load.run, done.load.tfo) for done in series.last()
                    if not done.why_not}
     counted = {(load.page, load.run, load.tfo) for load in read_results(second.client_dir).loads if load.valid}
     assert counted == judged_good
@@ -103,7 +108,7 @@ def test_a_page_of_which_a_load_no_longer_counts_gets_a_warm_up(tmp_path: Path,
     first.run(monkeypatch, to_do=plan)
     earlier = earlier_of(first)
     assert {measured.load for measured in earlier.valid} == {*plan} - {lost}
-    assert loads_to_do(plan, earlier, None, 1) == [*(load for load in plan if load.run == 0), lost]
+    assert loads_to_do(plan, earlier, Settings()) == [*(load for load in plan if load.run == 0), lost]
 
 
 def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
@@ -113,7 +118,7 @@ def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
     third, fourth = (plan_run(run, [FIRST, SECOND], (0, 1), flips) for run in (3, 4))
     bench = Bench(tmp_path, failures={third[1]: [[LOST]] * 3})
     bench.run(monkeypatch, to_do=[*PLAN, *third, fourth[0]])
-    to_do = loads_to_do(PLAN, earlier_of(bench), Goal(points=1.0, max_runs=8), 1)
+    to_do = loads_to_do(PLAN, earlier_of(bench), Settings(until_ci=1.0, max_runs=8))
     assert to_do == [load for load in (*PLAN, third[1], fourth[1]) if load.page == FIRST and load.run in {0, 3, 4}]
 
 
@@ -125,8 +130,8 @@ def test_further_runs_of_a_resumed_run_are_in_the_order_of_the_seed(tmp_path: Pa
     assert flips[FIRST] != flips[SECOND]
     Bench(tmp_path, failures={lost: [[LOST]] * 3}).run(monkeypatch)
     bench = Bench(tmp_path)
-    bench.run(monkeypatch, to_do=loads_to_do(PLAN, earlier_of(bench), None, seed), earlier=earlier_of(bench))
-    to_do = loads_to_do(PLAN, earlier_of(bench), Goal(points=1.0, max_runs=8), seed)
+    bench.run(monkeypatch, to_do=loads_to_do(PLAN, earlier_of(bench), Settings(seed=seed)), earlier=earlier_of(bench))
+    to_do = loads_to_do(PLAN, earlier_of(bench), Settings(until_ci=1.0, max_runs=8, seed=seed))
     assert to_do[4:] == plan_run(3, pages, (0, 1), flips)
 
 
@@ -184,3 +189,14 @@ def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: P
     assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
     assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
     assert set_aside(tmp_path, [10]) is None
+
+
+def test_the_first_rtt_that_lacks_loads_warms_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All is there at 20 ms, nothing at 100 ms: on a new network cookies are missing there."""
+    bench = Bench(tmp_path)
+    bench.run(monkeypatch)
+    first, second = WHOLE_PLAN.stages(LINKS, KNOWN, bench.client_dir)
+    assert [*first.to_do] == []
+    assert [load.run for load in second.to_do] == [0] * 4 + [1] * 4 + [2] * 4
+    assert first.says_it_is_done()
+    assert not second.says_it_is_done()

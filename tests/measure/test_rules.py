@@ -1,8 +1,27 @@
-"""The table of rules: each kind has one row, and the page prints the table."""
+"""What judges a load: the table of rules, and what the corpora (tests/corpus/test_loads.py) leave open."""
 
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.files.load_parts import LateAnswer
+from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
+from harness.files.server_log import FoundAs, ServerRequest
+from harness.measure.coverage import (
+    RecordedPage,
+    at_any_time,
+    failed_requests,
+)
 from harness.measure.rules import RULES
+from harness.measure.sameness import compared
 from harness.measure.tables_in_docs import METHOD, with_rules
+from harness.measure.timekeeping import LATE, OWN_MS, is_too_late, own_time_ms, silence_ms
+from tests.support.made_record import made_answers, made_record
+
+NAMES = ("page", "script", "picture", "beacon")
 
 
 def test_each_kind_of_reason_has_one_rule_that_looks_at_a_load_or_compares_loads() -> None:
@@ -20,3 +39,56 @@ def test_what_a_rule_leaves_to_another_stands_before_it() -> None:
 def test_the_page_prints_what_the_program_says() -> None:
     text = METHOD.read_text()
     assert with_rules(text) == text
+
+
+def test_the_thresholds_are_those_of_the_method() -> None:
+    assert [LATE.of(*load) for load in ((20, 200), (100, 2000.0), (200, 1000), (200, 60_000))] == [5, 40, 23, 50]
+
+
+@pytest.mark.parametrize(("rtt_ms", "valid"), [(None, True), (270, True), (1000, True), (10, False)])
+def test_an_answer_is_judged_by_its_own_servers_rtt(rtt_ms: float | None, valid: bool) -> None:
+    """30 ms late: within 3 ms and a tenth of 300 ms, or of 1000, just that of 270, and more than that of 10."""
+    assert is_too_late(LateAnswer("a.test", 0, 30, critical=True, rtt_ms=rtt_ms), 300, 500) != valid
+
+
+@pytest.mark.parametrize(("method", "thinks", "late_ms"), [
+    ("GET", False, 300 - OWN_MS), ("GET", True, 0), ("POST", False, 0)])
+def test_a_server_that_stood_still_before_its_answer_was_late(method: str, thinks: bool, late_ms: float) -> None:
+    """Stopped between a request's head and the answer, it had 300 ms as its own time, and the load counted."""
+    request = ServerRequest("a.test", 1000.0, 1, 1, method, "/", 200, 1, FoundAs.PLAIN, syn_data=False, own_ms=300.0)
+    assert own_time_ms(request, thinks=thinks) == 300 - late_ms
+
+
+def test_a_silence_may_last_for_a_round_trip_and_a_packet_each_way() -> None:
+    assert silence_ms(100, 4) == pytest.approx(106.056)
+
+
+@given(st.lists(st.sets(st.sampled_from(NAMES)), max_size=6))
+def test_every_load_gets_a_verdict_and_loads_that_got_the_same_are_one_page(lacking: list[set[str]]) -> None:
+    urls = [[f"http://a.test/{name}" for name in NAMES if name not in lacks] for lacks in lacking]
+    loads = [made_record(plt_ms=1000, answers=made_answers(*each, purpose="script")) for each in urls]
+    found = compared(loads, [True] * len(loads))
+    assert len(found) == len(loads)
+    if all(each == urls[0] for each in urls):
+        assert not any(found)
+
+
+def answer(name: str, **known: Any) -> dict[str, Any]:
+    return {"url": f"http://a.test/{name}", "kind": "exact", "identity": name, "status": 200, "bytes": 10, **known}
+
+
+def load_of(*answers: dict[str, Any]) -> LoadRecord:
+    return made_record(plt_ms=900, answers={"exact": 0, "stand_in": 0, "missing": 0, "failed": 0, "each": [*answers]})
+
+
+@pytest.mark.parametrize(("host", "counts"), [("b.test", True), ("c.test", False)])
+def test_what_a_trial_loses_counts_at_any_time(host: str, counts: bool) -> None:
+    """Without delay it came after the load event, with some before it: then no load of the experiment was valid."""
+    held = RecordedPage(dict.fromkeys("012345678x", 9), urls={"x": "http://b.test/id-1/x"})
+    tries = [answer(f"try {number}", url=f"http://{host}/id-{number}/x", identity="", kind="missing", status=404,
+                    late=True) for number in range(3)]
+    trial = load_of(*map(answer, "012345678"), *tries)
+    assert not failed_requests(trial)
+    assert bool(failed_requests(at_any_time(trial, held))) == counts
+    found = load_of(*map(answer, "012345678"), answer("x", late=True), *tries)
+    assert not failed_requests(at_any_time(found, held)), "nothing was lost"

@@ -10,7 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.mirror.store import Store, sweep
-from harness.system.locked_folder import LOCK
+from harness.system.scratch import LOCK
 
 RECORDER = """import os, signal, sys
 from pathlib import Path

@@ -13,6 +13,7 @@ import pytest
 from harness.errors import ExperimentError
 from harness.network.links import Delay, delay_line_drops, delayed_links
 from harness.network.needs import kernel_has_netem
+from harness.network.rtt import measure_rtts
 from harness.network.star import LinkSpeeds, Star, running_star
 from harness.system.netns import inside
 
@@ -129,10 +130,13 @@ def stopped(pid: int, seconds: float, meanwhile: Callable[[], object] = lambda: 
 
 
 @pytest.mark.root
-def test_that_it_was_killed_is_said() -> None:
-    with delay_line(delay_ms=5) as (_, delay, line):
-        delay.check()
+def test_packets_are_dropped_when_the_delay_line_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An experiment without its delay must fail, not look fast."""
+    monkeypatch.setattr("harness.network.rtt.TIMEOUT_S", 1.0)
+    with delay_line(delay_ms=10) as (star, delay, line):
         line.kill()
         line.wait()
+        with pytest.raises(ExperimentError, match="did not answer"):
+            measure_rtts(star, 8000, samples=1)
         with pytest.raises(ExperimentError, match=r"^the delay line ended \(killed by SIGKILL\)"):
             delay.check()

@@ -8,32 +8,20 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
-from harness.network.rtt import check_rtts, connect_times_ms, measure_rtts, rtt_tolerance_ms
+from harness.network.rtt import check_rtts, connect_times_ms, measure_rtts
 from harness.network.star import Star
 
 
-@pytest.mark.parametrize(("nominal_ms", "measured_ms", "right"), [
-    (20, 20, True), (20, 21.4, True), (20, 18.6, True), (20, 21.41, False), (20, 18.59, False),
-    (200, 205, True), (200, 195, True), (200, 205.01, False), (200, 194.99, False), (200, 100, False), (200, 0, False),
-    (2, 2.79, True), (2, 2.81, False), (2, 1.21, True), (2, 1.19, False), (2, 1, False), (2, 3, False),
-    (5, 6.1, True), (5, 6.11, False), (1, 1.4, True), (1, 1.41, False),
-    (0, 0.05, True), (0, 1, True), (0, 1.01, False), (20, float("inf"), False)])
-def test_two_percent_and_a_millisecond(nominal_ms: float, measured_ms: float, right: bool) -> None:
-    problem = ""
-    try:
+@pytest.mark.parametrize(("nominal_ms", "off_ms"), [(20, 1.4), (200, 5), (2, 0.8), (5, 1.1), (1, 0.4), (0, 1)])
+def test_two_percent_and_a_millisecond(nominal_ms: float, off_ms: float) -> None:
+    """But of a short RTT no more than 40%."""
+    for measured_ms in (nominal_ms, nominal_ms + 0.99 * off_ms, nominal_ms - 0.99 * off_ms):
         check_rtts({"a.org": measured_ms}, nominal_ms)
-    except ExperimentError as error:
-        problem = str(error)
-    assert (problem == "") == right
-
-
-@given(nominal_ms=st.floats(0, 1000), share=st.floats(-1, 1))
-def test_whatever_is_well_within_the_tolerance_passes(nominal_ms: float, share: float) -> None:
-    check_rtts({"a.org": nominal_ms + 0.999 * share * rtt_tolerance_ms(nominal_ms)}, nominal_ms)
+    for measured_ms in (nominal_ms + 1.01 * off_ms, nominal_ms - 1.01 * off_ms, nominal_ms + 1000, float("inf")):
+        with pytest.raises(ExperimentError):
+            check_rtts({"a.org": measured_ms}, nominal_ms)
 
 
 def test_what_came_late_for_a_moment_is_not_the_rtt(monkeypatch: pytest.MonkeyPatch) -> None:

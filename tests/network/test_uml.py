@@ -10,7 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.networks import KERNEL, NO_BOOT
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 
 UML = ROOT / "scripts" / "uml.sh"
 # Root, since then conftest.py looks for what is left behind; the script itself works without.
@@ -85,10 +85,9 @@ def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> No
 
 def test_a_kernel_that_dies_is_said_in_a_line() -> None:
     done = run_uml("sh", "-c", "echo c >/proc/sysrq-trigger; sleep 9")
-    assert done.returncode == 125
+    assert_refused(done, 125)
     assert done.stderr.startswith("uml.sh: User-mode Linux ended before the command did: ")
     assert "Kernel panic" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(("arguments", "problem"), [
@@ -97,9 +96,8 @@ def test_a_kernel_that_dies_is_said_in_a_line() -> None:
     (["--memory", "999999", "true"], "no room for 999999 MB in /dev/shm")])
 def test_bad_use(arguments: list[str], problem: str) -> None:
     done = run_uml(*arguments)
-    assert done.returncode == 2
+    assert_refused(done)
     assert done.stderr.startswith(f"uml.sh: {problem}")
-    assert done.stderr.count("\n") == 1
 
 
 def test_a_missing_kernel_is_said_with_what_installs_it(tmp_path: Path) -> None:

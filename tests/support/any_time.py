@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SPOILT = {
-    "harness/measure/rules.py": "\n\nRULES = tuple(rule for rule in RULES if rule.section is not Section.TIME)\n",
+    "harness/measure/rule.py": "\n\nLimit.of = lambda *_: float('inf')\n",
     "harness/network/rtt.py": "\n\nTOLERANCE_RATIO = TOLERANCE_LIMIT_RATIO = 10.0\nTOLERANCE_MS = 1000.0\n",
     "connie/lab/warm_up.py": "\n\nTOLERANCE_RATIO, TOLERANCE_MS = 10.0, 1000.0\n",
 }

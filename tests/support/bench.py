@@ -13,12 +13,11 @@ from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import experiment as module
-from harness.measure.experiment import Experiment
 from harness.measure.loads import cell_of
 from harness.measure.plan import Load, plan_loads
-from harness.measure.reason import Reason
 from harness.measure.resume import EMPTY, Earlier
-from harness.measure.series import Measured
+from harness.measure.rule import Reason
+from harness.measure.series import Series
 from harness.measure.settings import Settings
 from harness.system.privileges import User
 from harness.system.progress import Steps
@@ -68,12 +67,11 @@ class Bench:
         return list(failures[tries - 1]) if tries <= len(failures) else []
 
     def run(self, monkeypatch: pytest.MonkeyPatch, retries: int = 2, *, to_do: list[Load] | None = None,
-            earlier: Earlier = EMPTY) -> list[Measured]:
+            earlier: Earlier = EMPTY) -> Series:
         monkeypatch.setattr(module, "record_of", self.measure_load)
         monkeypatch.setattr(module, "alone", self.reasons)
         description: dict[str, Any] = {"id": "this", "pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both",
                                        "http": "1.0", "server": "threaded"}
         to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
         self.settings = replace(self.settings, retries=retries)
-        return Experiment(lab=self, earlier=earlier, to_do=to_do,  # type: ignore[arg-type]
-                          description=description).measure(Steps(len(to_do)))
+        return module.measure(self, to_do, description, Steps(len(to_do)), earlier)     # type: ignore[arg-type]

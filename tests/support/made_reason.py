@@ -1,7 +1,7 @@
 """Reasons against loads, made by code."""
 
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.reason import Blame, Reason
+from harness.measure.rule import Blame, Reason
 
 
 def accident(text: str, kind: ReasonKind = ReasonKind.OTHER) -> Reason:

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from harness.sweep.outcome import Status, UnitOutcome, of_unit
-from harness.sweep.plan import Unit, Versions
+from harness.sweep.plan import Status, Unit, UnitOutcome, Versions, of_unit
 
 VERSIONS = Versions("this program", "this Chrome")
 

@@ -11,14 +11,15 @@ from harness.system.privileges import browsing_user, give, passable_temp_root
 from tests.support.ran import ran
 
 PREAMBLE = """
-import json, sys
+import json, shutil, sys
 from pathlib import Path
 from harness.browser.chrome import ChromeSettings, deterministic_script, end, start
-from harness.browser.program import find_browser
+from harness.browser.program import find_browser, require_shim
 from harness.system.privileges import User, become
 work_dir, uid, gid, *words = sys.argv[1:]
 browser = find_browser()
-deterministic_script()  # read as root: the project may lie where nobody else can look
+deterministic_script()  # read as root, as the shim is: the project may lie where nobody else can look
+shim = Path(shutil.copy(require_shim(), work_dir))
 become(User("", int(uid), int(gid)))
 """
 

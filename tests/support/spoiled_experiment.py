@@ -29,10 +29,10 @@ sys.path.insert(0, str(ROOT))
 import tfo
 from harness.files.load_record import LoadRecord
 from harness.measure import experiment, laboratory
-from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
+from harness.measure.rules import alone
 from harness.network.links import delayed_links
 from harness.network.star import Host, LinkSpeeds, running_star
 from harness.replay.authority import open_authority

@@ -12,17 +12,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 import tfo
-from harness.system import pressure
+from harness.system import busy
 from harness.system.signals import run_interruptible
 
 SUSPEND_MS = 5000.0
 
 
 class Suspended:
-    """What harness.system.pressure.suspended_ms returns here."""
+    """What harness.system.busy.suspended_ms returns here."""
 
     def __init__(self) -> None:
-        self.real, self.ahead_ms = pressure.suspended_ms, 0.0
+        self.real, self.ahead_ms = busy.suspended_ms, 0.0
 
     def __call__(self) -> float:
         return self.real() + self.ahead_ms
@@ -39,6 +39,6 @@ def do_not_wait(_patience_s: float) -> list[str]:
 if __name__ == "__main__":
     suspended = Suspended()
     signal.signal(signal.SIGUSR1, suspended.once_more)
-    vars(pressure)["suspended_ms"] = suspended
+    vars(busy)["suspended_ms"] = suspended
     vars(tfo)["wait_for_quiet"] = do_not_wait
     run_interruptible(tfo.main)

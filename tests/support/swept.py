@@ -28,8 +28,7 @@ from harness.sweep.cluster import SETTINGS
 from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Contents, NotMeasuredError, Patience, _own_address
-from harness.sweep.outcome import UnitOutcome, of_unit
-from harness.sweep.plan import Unit
+from harness.sweep.plan import Unit, UnitOutcome, of_unit
 from harness.sweep.recordings import Job, SiteRecording
 from harness.system.progress import Steps
 from tests.support.made_units import unit
@@ -98,14 +97,14 @@ def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
     folder = SweepFolder(base, task)
     folder.make()
     vars(driver)["measure"] = globals()[task]
-    jobs = [Job(made, MarkedRecording(Page(made.url, "p"), folder.path)) for made in map(unit, range(count))]
+    jobs: list[Job] = [(made, MarkedRecording(Page(made.url, "p"), folder.path)) for made in map(unit, range(count))]
     counts: Counter[str] = Counter()
     try:
         Driver(client, folder, Patience(0, 0), Steps(count, console=Console(file=sys.stderr)), counts).run(jobs)
     except ExperimentError as error:
         print(error, file=sys.stderr)
         return type(error).__name__
-    assert counts == folder.statuses(job.unit.key for job in jobs)
+    assert counts == folder.statuses(unit.key for unit, _ in jobs)
     return dict(counts)
 
 

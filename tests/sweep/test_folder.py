@@ -1,13 +1,23 @@
-"""sweep-NAME/: a unit's results appear in one step, never change, and nothing that comes from elsewhere leads out."""
+"""sweep-NAME/ and who may change it: results appear in one step and never change; a sweep has one driver."""
 
+import os
+import re
+import sys
+from argparse import Namespace
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
+from harness.errors import ExperimentError, InputError
+from harness.files.pages import read_pages
+from harness.sweep import commands, recordings
 from harness.sweep.folder import SweepFolder
-from harness.sweep.outcome import FILE
+from harness.sweep.plan import FILE
+from harness.sweep.recordings import record_missing
 from harness.system.untrusted import UnreadableFileError
 from tests.support.made_units import outcome, unit
+from tests.support.started import started
 
 
 @pytest.fixture
@@ -56,3 +66,57 @@ def test_what_cannot_be_read_is_said(folder: SweepFolder, content: bytes) -> Non
     (folder.results(unit().key) / FILE).write_bytes(content)
     with pytest.raises(UnreadableFileError):
         folder.outcome(unit().key)
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> SweepFolder:
+    """Give a sweep of two pages, of which none has been tried yet."""
+    (tmp_path / "list.pages").write_text("http://one.test/\nhttp://two.test/\n")
+    made = SweepFolder(tmp_path, "x")
+    made.make()
+    made.write("sweep.json", {})
+    return made
+
+
+def test_status_says_how_far_the_recordings_are(begun: SweepFolder, monkeypatch: pytest.MonkeyPatch,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    pages = read_pages(begun.path.parent / "list.pages")
+    options = Namespace(dir=begun.path.parent, status="x")
+
+    def fetch(_: Path) -> str:
+        assert commands.status(options) == 1
+        return "it is gone"
+    monkeypatch.setattr(recordings, "fetch", fetch)
+    record_missing(begun, pages, {}, lambda _: None)
+    begun.write("progress.json", {"sites": 3, "done": 2, "failed": 1, "partly": 0})
+    assert commands.status(options) == 1
+    said = capsys.readouterr().out
+    assert [[int(number) for number in re.findall(r"\d+", line)] for line in said.splitlines()] == [
+        [0, 2], [1, 2], [2, 3, 1, 0]]
+    begun.write("progress.json", {"sites": 3, "done": 3, "failed": 1})
+    assert commands.status(options) == 0
+
+
+def another_drives(folder: SweepFolder) -> AbstractContextManager[object]:
+    """Have another process hold the sweep: locks of fcntl(2) are a process's."""
+    code = ("import sys; from pathlib import Path; from harness.sweep.folder import SweepFolder\n"
+            "with SweepFolder(Path(sys.argv[1]), 'x').only_driver(): print('ready', flush=True); sys.stdin.read()")
+    return started(sys.executable, "-c", code, str(folder.path.parent))
+
+
+def test_a_sweep_has_one_driver(begun: SweepFolder) -> None:
+    for _ in range(2):
+        with another_drives(begun):
+            assert begun.driver()
+            with pytest.raises(InputError), begun.only_driver():
+                pass
+        assert begun.driver() is None
+    with begun.only_driver():
+        pass
+
+
+def test_a_sweep_that_does_not_end_is_not_called_stopped(begun: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "ENDING_S", 0.1)
+    monkeypatch.setattr(os, "kill", lambda *_: None)
+    with another_drives(begun), pytest.raises(ExperimentError):
+        commands.halt(Namespace(dir=begun.path.parent, stop="x"))

@@ -10,7 +10,7 @@ import pytest
 from harness.errors import ExitStatus, InputError
 from harness.sweep import measuring
 from harness.sweep.measuring import PARTS, SITE, Contents, NotMeasuredError, Patience, judge, measure, read_files
-from harness.sweep.outcome import UnitOutcome
+from harness.sweep.plan import UnitOutcome
 from harness.system.privileges import give, invoking_user
 from tests.support.client_folder import make_client
 from tests.support.made_units import VERSIONS, unit

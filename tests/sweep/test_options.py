@@ -1,6 +1,9 @@
-"""Which sweep the command line asks for, and with which a sweep that was begun goes on."""
+"""Which sweep the command line asks for: its options, its units, and with which a sweep that was begun goes on."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +12,10 @@ from harness.errors import InputError
 from harness.sweep import options
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings, asked_for, parse_arguments
-from tests.support.made_units import VERSIONS
+from harness.sweep.plan import Versions, check_options, grid
+from tests.support.made_units import VERSIONS, unit
+
+CASES = [json.loads(line) for line in (Path(__file__).parent / "options.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture
@@ -76,3 +82,36 @@ def test_a_spoiled_file_is_one_line(pages: Path, content: dict[str, object]) -> 
     folder.write("sweep.json", content)
     with pytest.raises(InputError, match=r"sweep\.json:1"):
         resumed(pages)
+
+
+def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
+    first = unit()
+    assert first.key == unit().key
+    others = [replace(first, url="http://other.test/"), replace(first, recording="another"),
+              replace(first, options=()),
+              replace(first, versions=Versions("a later program", first.versions.browser)),
+              replace(first, versions=Versions(first.versions.tfo_lab, "a later Chrome"))]
+    assert len({first.key, *(other.key for other in others)}) == 1 + len(others)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case["words"]))
+def test_each_command_line_means_the_options_beside_it_or_is_refused(case: dict[str, Any]) -> None:
+    """In the order of their names, so that they mean one unit. What is refused would run a command or write elsewhere,
+    as root, on every worker, or would fail there (as tfo.py refuses it, with a line and exit status 2).
+    """
+    if "refused" not in case:
+        assert check_options(case["words"]) == tuple(case["options"])
+        return
+    with pytest.raises((InputError, SystemExit)) as refused:
+        check_options(case["words"])
+    assert case["refused"] in str(refused.value) or refused.value.args == (2,)
+
+
+def test_a_grid_is_all_combinations() -> None:
+    assert grid({"http": ["1.0", "1.1"], "predict": [False, True], "seed": 2}, "grid.toml") == [
+        ("--http=1.0", "--seed=2"), ("--http=1.0", "--predict", "--seed=2"),
+        ("--http=1.1", "--seed=2"), ("--http=1.1", "--predict", "--seed=2")]
+    with pytest.raises(InputError, match=r"grid.toml: http: write a value or a list"):
+        grid({"http": {"a": 1}}, "grid.toml")
+    with pytest.raises(InputError, match=r"more than 1000 combinations"):
+        grid({"seed": list(range(40)), "retries": list(range(40))}, "grid.toml")

@@ -70,11 +70,11 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     first, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
-    [job, _] = planned([first, first], [()], VERSIONS)
+    [(made, site), _] = planned([first, first], [()], VERSIONS)
     elsewhere = tmp_path / "elsewhere"
-    write_files(elsewhere, job.site.files())
+    write_files(elsewhere, site.files())
     assert (elsewhere / f"{SITE}.rtts").is_file()
-    assert recording_digest(PageFiles(elsewhere, SITE)) == job.unit.recording
+    assert recording_digest(PageFiles(elsewhere, SITE)) == made.recording
 
 
 def test_the_lists_own_recording_comes_first_and_real_pages_before_synthetic_ones(tmp_path: Path) -> None:

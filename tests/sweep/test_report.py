@@ -14,7 +14,7 @@ from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.outcome import FILE, UnitOutcome
+from harness.sweep.plan import FILE, UnitOutcome
 from harness.sweep.recordings import SiteRecording, recorded
 from harness.sweep.report import write_outputs
 from harness.sweep.site_rows import read_rows
@@ -42,6 +42,19 @@ class Sweep:
         self.sites = [SiteRecording(Page(made.url, f"p{place}"), path, "digest") for place, made in enumerate(units)]
         self.sites.append(SiteRecording(gone, path, why_not="cannot be recorded: <i>gone</i>"))
 
+    def written(self) -> str:
+        """Write all that comes out; return the report."""
+        write_outputs(self.folder, self.asked, self.sites, self.units)
+        return (self.folder.path / "report.html").read_text()
+
+    def rows(self) -> dict[str, list[dict[str, str]]]:
+        """Return the rows of sites.csv by their URLs."""
+        found: dict[str, list[dict[str, str]]] = {}
+        with (self.folder.path / "sites.csv").open(newline="", encoding="utf-8") as table:
+            for row in csv.DictReader(table):
+                found.setdefault(row["url"], []).append(row)
+        return found
+
     def add(self, of: UnitOutcome, url: str) -> None:
         folder = self.folder.results(of.key)
         folder.mkdir()
@@ -58,11 +71,6 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     return made
 
 
-def rows_of(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as table:
-        return list(csv.DictReader(table))
-
-
 def test_every_load_is_in_the_table(sweep: Sweep) -> None:
     columns = pyarrow.parquet.read_table(sweep.folder.path / "loads.parquet").to_pydict()
     assert len(columns["plt_ms"]) == 7 * 16, "seven measurements of 2 delays, 4 runs, without and with TFO"
@@ -73,9 +81,7 @@ def test_every_load_is_in_the_table(sweep: Sweep) -> None:
 
 
 def test_every_site_is_a_row_for_each_rtt_with_its_reason(sweep: Sweep) -> None:
-    found: dict[str, list[dict[str, str]]] = {}
-    for row in rows_of(sweep.folder.path / "sites.csv"):
-        found.setdefault(row["url"], []).append(row)
+    found = sweep.rows()
     assert {url: [row["status"] for row in rows] for url, rows in found.items()} == {
         **{made.url: ["measured"] * 2 for made in sweep.units[:6]}, sweep.units[6].url: ["partly"] * 2,
         sweep.units[7].url: ["failed"], EVIL: ["failed"]}
@@ -105,8 +111,7 @@ def test_only_what_was_measured_counts_as_measured(tmp_path: Path) -> None:
                              [made.units[number].url])
         for path in client.glob("*-tfo-*/*.json"):
             path.write_text(json.dumps({**json.loads(path.read_text()), "valid": False, "why_not": ["SYN lost"]}))
-    write_outputs(made.folder, made.asked, made.sites, made.units)
-    html = (made.folder.path / "report.html").read_text()
+    html = made.written()
     for said in ("TCP Fast Open over 6 sites: x", "6 of the measured sites are synthetic", "lab1 (6 sites)"):
         assert said in html
 
@@ -140,12 +145,11 @@ def test_what_an_unfinished_sweep_has_not_come_to_is_a_row_too(tmp_path: Path) -
     pages = [*(site.page.url for site in made.sites), later.url, "http://last.test/"]
     waiting = [SiteRecording(Page(later.url, "p8"), tmp_path, "digest"),
                recorded(made.folder, Page("http://last.test/", "last"))]
-    write_outputs(made.folder, made.asked, [*made.sites, *waiting], [*made.units, later])
-    rows = {row["url"]: row for row in rows_of(made.folder.path / "sites.csv")}
+    made.sites, made.units = [*made.sites, *waiting], [*made.units, later]
+    html, rows = made.written(), made.rows()
     assert set(rows) == set(pages)
-    assert [(rows[url]["status"], rows[url]["why"], rows[url]["key"]) for url in pages[-2:]] == [
+    assert [(row["status"], row["why"], row["key"]) for url in pages[-2:] for row in rows[url]] == [
         ("not measured yet", "", later.key), ("not measured yet", "not recorded yet", "")]
-    html = (made.folder.path / "report.html").read_text()
     assert "The list List.pages has 11 pages, 9 of which have a recording." in html
     assert html.count("<td>not measured yet</td>") == 2
 
@@ -161,9 +165,9 @@ def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
         made.add(outcome(of, "partly" if of is units[2] else "measured", by="lab1"), "")
         make_client(made.folder.results(of.key) / "client", (rtt_ms / 2,), [of.url])
     made.add(outcome(units[3], "failed", "it hangs", by="lab1"), "")
-    sites = [SiteRecording(Page(of.url, f"p{place}"), tmp_path, "digest") for place, of in enumerate(units[:2])]
-    write_outputs(made.folder, SweepSettings(tmp_path / "L.pages", both, VERSIONS), sites, units)
-    html = (made.folder.path / "report.html").read_text()
+    made.sites = [SiteRecording(Page(of.url, f"p{place}"), tmp_path, "digest") for place, of in enumerate(units[:2])]
+    made.units, made.asked = units, SweepSettings(tmp_path / "L.pages", both, VERSIONS)
+    html = made.written()
     for said in ("TCP Fast Open over 2 sites: grid", "2 of the measured sites are synthetic", "lab1 (2 sites)",
                  *(f'<a href="waterfalls/{of.key}.html">{of.url}</a>' for of in units[:3])):
         assert said in html
@@ -208,10 +212,9 @@ def test_one_sites_spoiled_loads_leave_the_other_sites_their_report(tmp_path: Pa
     made = Sweep(tmp_path)
     spoiled = made.units[1]
     spoil(made.folder.results(spoiled.key) / "client", how)
-    write_outputs(made.folder, made.asked, made.sites, made.units)
-    row = {row["url"]: row for row in rows_of(made.folder.path / "sites.csv")}[spoiled.url]
+    html = made.written()
+    row = made.rows()[spoiled.url][0]
     assert (row["status"] == "measured", not row["why"]) == (counts, counts)
-    html = (made.folder.path / "report.html").read_text()
     assert f"TCP Fast Open over {7 if counts else 6} sites: x" in html
     assert (spoiled.url in html[html.index("Not measured, or in part"):]) != counts
     tables = pyarrow.parquet.read_table(made.folder.path / "loads.parquet")

@@ -1,12 +1,20 @@
-"""Programs beside the experiment: waited for, never for ever, quoted when they fail, and ended with it."""
+"""Programs beside the experiment and calls in a process of their own: waited for, never for ever, and ended with it."""
 
+import json
+import os
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from harness.errors import ExperimentError, InputError
 from harness.system.companions import running
+from harness.system.forked import call_forked
+from harness.system.processes import children_by_parent
+from tests.support.namespaces import own_namespace
 from tests.support.waiting import wait_until
 
 
@@ -36,16 +44,12 @@ def test_many_complaints_do_not_stop_it(tmp_path: Path) -> None:
 
 @pytest.mark.root
 def test_it_runs_in_the_namespace_and_we_do_not(tmp_path: Path) -> None:
-    with subprocess.Popen(["unshare", "--net", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
-                          text=True) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "ready\n"
+    with own_namespace() as other:
         own = Path("/proc/self/ns/net").readlink()
         code = f"readlink /proc/self/ns/net >{tmp_path}/seen; echo ready; exec sleep 60"
-        with running(shell(code), "ready", "the program", other.pid):
+        with running(shell(code), "ready", "the program", other):
             assert Path("/proc/self/ns/net").readlink() == own
-        assert (tmp_path / "seen").read_text().strip() == str(Path(f"/proc/{other.pid}/ns/net").readlink()) != str(own)
-        other.kill()
+        assert (tmp_path / "seen").read_text().strip() == str(Path(f"/proc/{other}/ns/net").readlink()) != str(own)
 
 
 def test_one_that_ended_is_said_with_its_last_words() -> None:
@@ -59,3 +63,48 @@ def test_one_that_ended_is_said_with_its_last_words() -> None:
         program.process.wait()
         with pytest.raises(ExperimentError, match=r"^the program ended \(killed by SIGKILL\): it did not say why$"):
             program.check()
+
+
+def tell() -> int:
+    own = Path("/proc/self")
+    files = {str(each.readlink()) for each in (own / "fd").iterdir() if each.exists()}
+    print("nobody reads this")
+    print(json.dumps({"session": os.getsid(0) == os.getpid(), "in": os.read(0, 1).decode(), "files": sorted(files),
+                      "name": (own / "comm").read_text().strip()}), file=sys.stderr)
+    return 7
+
+
+def refuse() -> int:
+    raise InputError("no")
+
+
+def fail() -> int:
+    raise ZeroDivisionError("divided")
+
+
+@pytest.mark.parametrize(("function", "status", "said"), [
+    (tell, 7, '"name": "told"'), (refuse, 2, "no\n"), (fail, 1, "ZeroDivisionError: divided")])
+def test_it_ends_as_a_program_does(function: Callable[[], int], status: int, said: str, tmp_path: Path) -> None:
+    with (tmp_path / "errors").open("w+b") as errors:
+        assert call_forked(function, "told", errors, 10) == status
+        assert said in (tmp_path / "errors").read_text()
+
+
+def test_a_call_has_nothing_of_ours(tmp_path: Path) -> None:
+    """Neither our terminal, where Ctrl-C is typed, nor our files."""
+    with (tmp_path / "errors").open("w+b") as errors:
+        call_forked(tell, "told", errors, 10)
+        said = json.loads((tmp_path / "errors").read_text())
+    assert (said["session"], said["in"]) == (True, "")
+    assert said["files"] == sorted([os.devnull, str(tmp_path / "errors")])
+
+
+def test_a_call_that_takes_too_long_is_ended_and_all_that_it_started(tmp_path: Path) -> None:
+    def hang() -> int:
+        subprocess.Popen(["sleep", "60"])
+        time.sleep(60)
+        return 0
+
+    with (tmp_path / "errors").open("w+b") as errors, pytest.raises(subprocess.TimeoutExpired):
+        call_forked(hang, "hangs", errors, 0.5)
+    assert os.getpid() not in children_by_parent()

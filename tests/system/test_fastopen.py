@@ -1,32 +1,32 @@
-"""The kernel on TCP Fast Open: its counters, from a real /proc/net/netstat, and its switch in each namespace."""
+"""The kernel on TCP Fast Open: its counters, its switch in each namespace, and the scripts that show and set it."""
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.system.fastopen import (
     COUNTERS,
-    KEPT,
     OF_ESTABLISHED,
     OFF,
     ON,
     SYSCTL,
-    difference,
     parse_netstat,
     set_fastopen,
-    total,
 )
+from tests.support.namespaces import own_namespace
 from tests.support.ran import ran
 
 NETSTAT = (Path(__file__).parent.parent / "data" / "netstat-6.18.txt").read_text()
 """Captured on Linux 6.18 in a fresh namespace after four TFO connections over loopback, the first without a cookie."""
 
-counter_values = st.fixed_dictionaries({name: st.integers(0, 2**63) for name in KEPT})
+SCRIPTS = ROOT / "tfo-test"
+ENABLE, DISABLE, STATUS = (SCRIPTS / f"{name}_tfo.sh" for name in ("enable", "disable", "status"))
+NOBODY = 65534
 
 
 def column(name: str) -> int:
@@ -48,27 +48,10 @@ def test_unknown_columns_do_not_shift_the_others() -> None:
     assert parse_netstat(text) == {"FromTheFuture": 7, "TCPSynRetrans": 1, "Another": 8, "TCPTimeouts": 2}
 
 
-@settings(max_examples=40)
-@given(before=counter_values, growth=counter_values)
-def test_difference_is_the_growth(before: dict[str, int], growth: dict[str, int]) -> None:
-    assert difference({name: before[name] + growth[name] for name in KEPT}, before) == growth
-
-
-@settings(max_examples=40)
-@given(hosts=st.lists(counter_values, max_size=5))
-def test_total_adds_host_by_host(hosts: list[dict[str, int]]) -> None:
-    assert total(hosts) == {name: sum(host[name] for host in hosts) for name in KEPT}
-
-
 @pytest.fixture
 def namespace() -> Iterator[int]:
-    """Give the pid of a process in a fresh network namespace."""
-    with subprocess.Popen(["unshare", "--net", "sh", "-c", "echo ready; exec sleep 60"], stdout=subprocess.PIPE,
-                          text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        yield process.pid
-        process.kill()
+    with own_namespace() as holder:
+        yield holder
 
 
 @pytest.mark.root
@@ -93,3 +76,44 @@ def test_a_switch_that_does_not_take_is_an_error(namespace: int, tmp_path: Path,
     monkeypatch.setattr("harness.system.fastopen.SYSCTL", Stubborn())
     with pytest.raises(ExperimentError, match="is 1 instead of 3 in the namespace of"):
         set_fastopen([namespace], ON)
+
+
+def _in_new_namespace(command: str) -> str:
+    """Return what a shell prints in a network namespace of its own, where net.ipv4.tcp_fastopen starts with 1."""
+    return subprocess.run(["unshare", "--net", "bash", "-ec", command], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout
+
+
+@pytest.mark.root
+def test_enable_and_disable_set_the_kernel() -> None:
+    value = "cat /proc/sys/net/ipv4/tcp_fastopen"
+    assert _in_new_namespace(f"{ENABLE}; {value}; {DISABLE}; {value}") == (
+        "net.ipv4.tcp_fastopen: 1 -> 3\n3\n"
+        "net.ipv4.tcp_fastopen: 3 -> 0\n0\n")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("value", "on"), [
+    (0, []), (1, ["0x001"]), (3, ["0x001", "0x002"]), (0x605, ["0x001", "0x004", "0x200", "0x400"]),
+])
+def test_status_names_the_bits_that_are_on(value: int, on: list[str]) -> None:
+    lines = _in_new_namespace(f"echo {value} >/proc/sys/net/ipv4/tcp_fastopen; {STATUS}").splitlines()
+    assert lines[0] == f"net.ipv4.tcp_fastopen = {value} ({value:#x})"
+    assert [line.split()[0] for line in lines[1:] if line.split()[1] == "on"] == on
+    assert [line.split()[0] for line in lines[1:]] == ["0x001", "0x002", "0x004", "0x200", "0x400"]
+
+
+def _as_nobody(script: Path) -> subprocess.CompletedProcess[str]:
+    """Run a script without root. Bash reads it from its input, because nobody may not enter every directory."""
+    user = NOBODY if os.geteuid() == 0 else None
+    return ran("bash", "-s", cwd="/", input=script.read_text(), user=user, group=user,
+               extra_groups=[] if user else None)
+
+
+@pytest.mark.parametrize("script", [ENABLE, DISABLE])
+def test_the_others_refuse_without_root_in_one_line(script: Path) -> None:
+    answer = _as_nobody(script)
+    assert answer.returncode == 2
+    assert answer.stdout == ""
+    assert answer.stderr.startswith("root is needed")
+    assert answer.stderr.count("\n") == 1

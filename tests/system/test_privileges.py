@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.system import privileges
 from harness.system.privileges import (
@@ -21,12 +22,11 @@ from harness.system.privileges import (
 )
 from tests.support.ran import ran
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 ALICE = SimpleNamespace(pw_name="alice", pw_uid=1234, pw_gid=4321)
-ROOT = SimpleNamespace(pw_name="root", pw_uid=0, pw_gid=0)
+OF_ROOT = SimpleNamespace(pw_name="root", pw_uid=0, pw_gid=0)
 NOBODY = SimpleNamespace(pw_name=UNPRIVILEGED_ACCOUNT, pw_uid=65534, pw_gid=65534)
 ALICE_HERSELF = User("alice", 1234, 4321)
-ACCOUNTS = {account.pw_uid: account for account in (ALICE, ROOT, NOBODY)}
+ACCOUNTS = {account.pw_uid: account for account in (ALICE, OF_ROOT, NOBODY)}
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +133,7 @@ for way_back in (os.setuid, os.seteuid, os.setgid):
 
 @pytest.mark.root
 def test_become_gives_up_root_for_good() -> None:
-    done = ran(sys.executable, "-c", BECOME, status=0, cwd=PROJECT)
+    done = ran(sys.executable, "-c", BECOME, status=0, cwd=ROOT)
     assert done.stdout.splitlines() == ["(1234, 1234, 1234) (4321, 4321, 4321) [4321]", *["refused"] * 3]
 
 
@@ -150,7 +150,7 @@ print(*os.getresuid(), os.environ["HOME"])
     {"SUDO_UID": "65534", "SUDO_GID": "65534"}, "65534 65534 65534 /nonexistent"), ({}, "0 0 0 /root")])
 def test_a_program_that_needs_no_root_leaves_it(sudo: dict[str, str], ids: str) -> None:
     environment = {"PATH": os.environ["PATH"], "HOME": "/root", **sudo}
-    done = ran(sys.executable, "-c", LEAVE, status=0, cwd=PROJECT, env=environment)
+    done = ran(sys.executable, "-c", LEAVE, status=0, cwd=ROOT, env=environment)
     assert done.stdout.strip() == ids
 
 

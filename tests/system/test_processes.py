@@ -5,61 +5,32 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from harness.system.processes import children_by_parent, descendants, is_running, stop
+from tests.support.started import started
 from tests.support.waiting import wait_until
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-Start = Callable[..., "subprocess.Popen[str]"]
 DEAF = "trap '' TERM; echo ready; while :; do sleep 0.05; done"
 """A shell script that ignores SIGTERM."""
 
 
-@pytest.fixture
-def start() -> Iterator[Start]:
-    """Start a program that says "ready"; whatever the test does, it is gone afterwards."""
-    started: list[subprocess.Popen[str]] = []
-
-    def starter(*command: str) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True)
-        started.append(process)
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        return process
-
-    yield starter
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+def test_stop_is_polite_first() -> None:
+    with started("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done") as process:
+        stop(process)
+        assert process.returncode == 7
+        assert all(stream is not None and stream.closed for stream in (process.stdin, process.stdout, process.stderr))
 
 
-def test_stop_is_polite_first(start: Start) -> None:
-    process = start("sh", "-c", "trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done")
-    stop(process)
-    assert process.returncode == 7
-    assert all(stream is not None and stream.closed for stream in (process.stdin, process.stdout, process.stderr))
-
-
-def test_stop_ends_what_ignores_sigterm(start: Start) -> None:
-    took_s = []
-    for _ in range(3):
-        process = start("sh", "-c", DEAF)
+def test_stop_ends_what_ignores_sigterm() -> None:
+    with started("sh", "-c", DEAF) as process:
         began_s = time.monotonic()
         stop(process, patience_s=0.3)
-        took_s.append(time.monotonic() - began_s)
         assert process.returncode == -signal.SIGKILL
         assert not is_running(process.pid)
-    assert 0.3 <= min(took_s) < 3, "a busy machine may be late with some"
+        assert time.monotonic() - began_s >= 0.3
 
 
 class SlowlyKilled(subprocess.Popen[str]):
@@ -80,17 +51,17 @@ def test_what_is_killed_is_reaped_however_short_the_patience_was() -> None:
         assert process.returncode == -signal.SIGKILL
 
 
-def test_the_tree_and_the_descendants(start: Start) -> None:
-    process = start("sh", "-c", "sh -c 'sleep 60 & echo ready; wait' & wait")
-    own = descendants(process.pid)
-    assert len(own) == 2
-    child, = children_by_parent()[process.pid]
-    assert own == {child, *children_by_parent()[child]}
-    assert own < descendants(os.getpid())
-    assert process.pid not in own
-    for pid in own:
-        with suppress(ProcessLookupError):      # a shell ends by itself once its child has
-            os.kill(pid, signal.SIGKILL)
+def test_the_tree_and_the_descendants() -> None:
+    with started("sh", "-c", "sh -c 'sleep 60 & echo ready; wait' & wait") as process:
+        own = descendants(process.pid)
+        assert len(own) == 2
+        child, = children_by_parent()[process.pid]
+        assert own == {child, *children_by_parent()[child]}
+        assert own < descendants(os.getpid())
+        assert process.pid not in own
+        for pid in own:
+            with suppress(ProcessLookupError):      # a shell ends by itself once its child has
+                os.kill(pid, signal.SIGKILL)
 
 
 DIES_ITSELF = """["{python}", "-c", "import time; from harness.system.processes import die_with_parent; "
@@ -99,18 +70,19 @@ BOUND = """bound_to_us(["sh", "-c", "trap '' TERM HUP; echo ready; kill -STOP $$
 
 
 @pytest.mark.parametrize("command", [DIES_ITSELF.format(python=sys.executable), BOUND], ids=["itself", "bound"])
-def test_a_child_dies_with_its_parent(command: str, start: Start) -> None:
-    parent = start(sys.executable, "-c", f"""
+def test_a_child_dies_with_its_parent(command: str) -> None:
+    code = f"""
 import subprocess, sys, time
 from harness.system.processes import bound_to_us
 child = subprocess.Popen({command}, stdout=subprocess.PIPE)
 child.stdout.readline()
 print("ready", child.pid, sep="\\n", flush=True)
 time.sleep(60)
-""")
-    assert parent.stdout is not None
-    pid = int(parent.stdout.readline())
-    assert is_running(pid)
-    parent.kill()
-    parent.wait()
-    wait_until(lambda: not is_running(pid))
+"""
+    with started(sys.executable, "-c", code) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert is_running(pid)
+        parent.kill()
+        parent.wait()
+        wait_until(lambda: not is_running(pid))

@@ -1,4 +1,4 @@
-"""Progress: one plain line a step with the time left when piped, a bar on a terminal."""
+"""What a job prints: one plain line a step when piped, a bar on a terminal, and a copy of it in a file."""
 
 import io
 import os
@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.system.progress import Steps
+from harness.bootstrap import ROOT
+from harness.errors import InputError
+from harness.system.progress import Copied, Steps, note, run_log, uncopied
 from tests.support.ran import ran
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 SCRIPT = """
 import sys, time
 from harness.system.progress import Steps
@@ -105,3 +106,47 @@ def test_on_a_terminal_it_is_a_bar_with_the_time_left() -> None:
     assert re.search(r"\d:\d\d", plain), "the time"
     assert "━" in plain
     assert written.count(f"{ESCAPE}[?25l") == written.count(f"{ESCAPE}[?25h"), "the cursor is shown again"
+
+
+def test_what_is_printed_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    usual = sys.stdout, sys.stderr
+    for words in ("first", "second"):
+        with run_log(tmp_path / "run.log"):
+            print(words)
+            print("wrong", file=sys.stderr)
+            print("a bar", file=uncopied())
+            note("a line beside the bar")
+            assert isinstance(sys.stdout, Copied)
+            assert sys.stdout.isatty() == usual[0].isatty()
+        assert (sys.stdout, sys.stderr) == usual
+    note("nobody keeps this")
+    lines = (tmp_path / "run.log").read_text().splitlines()
+    assert [line for line in lines if not line.startswith("# ")] == [
+        "first", "wrong", "a line beside the bar", "second", "wrong", "a line beside the bar"]
+    assert [number for number, line in enumerate(lines) if line.endswith(" ".join(sys.argv))] == [0, 4]
+    assert capsys.readouterr() == ("first\na bar\nsecond\na bar\n", "wrong\nwrong\n")
+
+
+def test_a_terminal_that_was_closed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    terminal = io.TextIOWrapper(io.FileIO(theirs, "w"), write_through=True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    with pytest.raises(OSError, match="Input/output error"), run_log(tmp_path / "run.log"):   # noqa: PT012
+        os.close(ours)
+        print("nobody reads this")
+    monkeypatch.undo()
+    terminal.close()
+    assert (tmp_path / "run.log").read_text().endswith("ended, since its terminal was closed\n")
+
+
+def test_something_else_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "precious").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    for name, why in (("folder", "cannot be written"), ("fifo", "is no file"), ("link", "cannot be written")):
+        with pytest.raises(InputError, match=f"{name}: {why}"), run_log(tmp_path / name):
+            pass
+    os.close(reader)
+    assert (tmp_path / "precious").read_text() == ""

@@ -1,9 +1,15 @@
-"""How a script ends: its status, and every word that it said."""
+"""How a script ends, and what it says: names and reasons come from web pages, and do nothing to a terminal."""
 
 import subprocess
 import sys
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from harness.bootstrap import ROOT
+from harness.errors import InputError, printable, run_main
+from harness.system.progress import Steps
 from tests.support.ran import ran
 
 SCRIPT = """
@@ -39,3 +45,34 @@ def test_a_reader_that_has_ended_is_one_line() -> None:
         program.stdin.close()
         said = program.stderr.read()
     assert (said, program.returncode) == ("standard output: nobody reads it any more; that ends the program\n", 1)
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("plain, with spaces", "plain, with spaces"), ("\x1b[2J", "\\x1b[2J"), ("\x9b2J", "\\x9b2J"),
+    ("a\nb\tc\r", "a\\nb\\tc\\r"),
+    ("\u202etxt.exe", "\\u202etxt.exe"), ("a\u2028b", "a\\u2028b"), ("\udcff", "\\udcff"), ("\x7f\0", "\\x7f\\x00"),
+    ("na\xefve \u65e5\u672c \U0001f600", "na\xefve \u65e5\u672c \U0001f600")])
+def test_what_would_steer_is_escaped(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@given(st.text())
+def test_any_text_becomes_one_encodable_line(text: str) -> None:
+    shown = printable(text)
+    shown.encode()
+    assert all(character.isprintable() for character in shown)
+    assert printable(shown) == shown
+
+
+def test_errors_and_progress_are_printed_so(capsys: pytest.CaptureFixture[str]) -> None:
+    def fails() -> int:
+        raise InputError("x\x1b[2J.pages:1: no such file")
+
+    with pytest.raises(SystemExit, match="2"):
+        run_main(fails)
+    with Steps(1) as steps:
+        steps.done("http://a.test/\x1b]0;owned\x07")
+    captured = capsys.readouterr()
+    assert captured.err == "x\\x1b[2J.pages:1: no such file\n"
+    assert "http://a.test/\\x1b]0;owned\\x07" in captured.out + captured.err
+    assert "\x1b" not in captured.out + captured.err

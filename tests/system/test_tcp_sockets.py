@@ -1,45 +1,28 @@
-"""What is under way on TCP connections: from ss's words, and from the kernel for real."""
+"""What is under way on TCP connections, and waiting for servers to close what a load left open."""
 
+import itertools
+import json
+import os
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from harness.system.tcp_sockets import parse_ss
+from harness.bootstrap import ROOT
+from harness.system.tcp_sockets import open_sockets, parse_ss, wait_for_close
 from tests.support.ran import ran
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-IDLE = ("ESTAB 0 0 10.0.0.1:4000 10.0.0.2:8000 cubic wscale:7,7 rto:304 rtt:100.2/0.1 mss:1448 bytes_sent:300 "
-        "bytes_acked:301 bytes_received:5000 lastsnd:600 lastrcv:490 lastack:490 minrtt:100.1")
+CASES = [json.loads(line) for line in (Path(__file__).parent / "sockets.jsonl").read_text().splitlines()]
 
 
-def waits(line: str) -> bool:
-    sockets = parse_ss(line)
-    return any(each.waits() for each in sockets)
-
-
-@pytest.mark.parametrize(("line", "expected"), [
-    (IDLE, False),
-    ("", False),
-    ("SYN-SENT 0 1 10.0.0.1:4000 10.0.0.2:8000 cubic rto:1000 unacked:1", True),
-    ("FIN-WAIT-1 0 1 10.0.0.1:4000 10.0.0.2:8000 cubic", True),
-    ("LAST-ACK 0 1 10.0.0.1:4000 10.0.0.2:8000 cubic", True),
-    ("TIME-WAIT 0 0 10.0.0.1:4000 10.0.0.2:8000", False),
-    ("LISTEN 0 128 0.0.0.0:22 0.0.0.0:* cubic", False),
-    (IDLE.replace("lastsnd:600", "lastsnd:100"), True),                 # a request without an answer yet
-    (IDLE.replace("bytes_received:5000 ", ""), True),
-    (IDLE.replace("minrtt:100.1", "minrtt:600.1"), True),               # the next packets of an answer are on their way
-    (IDLE.replace("minrtt:100.1", "minrtt:300.1"), False),
-    (IDLE.replace("mss", "unacked:2 mss"), True),
-    (IDLE.replace("mss", "notsent:2 mss"), True),
-    (IDLE.replace("bytes_sent:300 ", ""), False),                       # Chrome's spare connection
-    (IDLE.replace("ESTAB", "CLOSE-WAIT"), False),
-    ("SYN-SENT 0 1 127.0.0.1:4000 127.0.0.1:8000 cubic", False),        # chromedriver and Chrome
-    ("SYN-SENT 0 1 [::1]:4000 [::1]:8000 cubic", False),
-    ("SYN-SENT 0 1 127.0.0.1:4000 127.84.0.1:8000 cubic", True),        # a server of experiments/localhost.py
-    ("SYN-SENT 0 1 [fd00::1]:4000 [fd00::2]:8000 cubic", True)])
-def test_what_waits(line: str, expected: bool) -> None:
-    assert waits(line) == expected
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+def test_what_waits(case: dict[str, Any]) -> None:
+    """As ss prints a socket."""
+    assert any(each.waits() for each in parse_ss(case["said"])) == case["waits"]
 
 
 PROBE = r"""
@@ -76,3 +59,31 @@ def test_the_kernel_tells_of_requests_without_an_answer_and_of_lost_syns() -> No
     """In a network namespace of its own. Its address on lo is no loopback address, so it counts."""
     done = ran("unshare", "--net", sys.executable, "-c", PROBE, cwd=ROOT)
     assert done.stdout == "[False, False, True, False, True]\n", done.stderr
+
+
+@pytest.fixture
+def connection() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listener, \
+            socket.create_connection(listener.getsockname()) as client, listener.accept()[0]:
+        yield client
+
+
+def test_open_connections_are_counted(connection: socket.socket) -> None:
+    """A listener and both ends of its connection, whatever else there is on this machine."""
+    assert open_sockets([os.getpid()]) >= 3
+    assert open_sockets([os.getpid()] * 2) >= 6
+    assert open_sockets([]) == 0
+
+
+def test_it_waits_until_no_more_are_open_than_before() -> None:
+    counts = iter((5, 4, 3, 2, 2))
+    assert wait_for_close(lambda: next(counts), 2, rtt_ms=0)
+    assert list(counts) == [2], "it asks no more than it must"
+
+
+def test_servers_that_hang_are_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: next(seconds), sleep=lambda _s: None)
+    monkeypatch.setattr("harness.system.tcp_sockets.time", clock)
+    assert not wait_for_close(lambda: 3, 2, rtt_ms=1000)
+    assert next(seconds) == 6, "after more than 2 s and 2 RTTs of 1 s: asked at 1, 2, 3, 4 and 5"

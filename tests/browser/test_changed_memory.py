@@ -1,0 +1,150 @@
+"""What the shim changes in Chrome's memory: its ClientHello fits into a SYN, and how many connections it opens."""
+
+import contextlib
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.browser.binary import find_once
+from harness.browser.client_hello import GROUPS, find_groups
+from harness.browser.connection_limit import CHROMES_OWN, SOCKET_LIMITS, find_limits
+from harness.browser.program import Browser, find_browser
+from harness.errors import InputError
+from harness.measure.preflight import check_connection_limit
+from tests.support.own_chrome import answer_of
+from tests.support.small_web import serving
+
+SYN_ROOM = 1420
+"""Bytes of data the kernel puts into a SYN to a server with an MSS of 1460: 40 are kept for TCP's options."""
+POST_QUANTUM_KEY = bytes.fromhex("11ec04c0")
+"""Group X25519MLKEM768 and the length of its key, 1216 bytes, as they stand in a ClientHello."""
+IMAGES = 16
+FULL_S, MORE_S = 60.0, 0.5
+"""So long an image waits, at the most, until as many wait as are expected, and then for one more than that."""
+VISIT = """
+from contextlib import suppress
+from selenium.common.exceptions import WebDriverException
+from harness.browser.connection_limit import ConnectionLimit
+scheme, own_port, port, key_shares, per_host, place = words
+driver = start(browser, ChromeSettings(
+    Path(work_dir), f"MAP www.example.org:{own_port} 127.0.0.1:{port},MAP * ~NOTFOUND", shim,
+    key_shares=int(key_shares) if key_shares else None,
+    connection_limit=ConnectionLimit(int(per_host), int(place)) if place else None))
+try:
+    with suppress(WebDriverException):      # over https nobody answers
+        driver.get(f"{scheme}://www.example.org/")
+finally:
+    end(driver)
+print("null")
+"""
+
+
+@pytest.mark.parametrize("wanted", [GROUPS, SOCKET_LIMITS])
+def test_what_is_changed_is_found_if_it_is_there_once(tmp_path: Path, wanted: bytes) -> None:
+    for content, place in ((b"x" * 5000 + wanted, 5000), (wanted, 0), (b"x" * 100, None), (wanted * 2, None),
+                           (wanted[:-1], None)):
+        (tmp_path / "chrome").write_bytes(content)
+        assert find_once(tmp_path / "chrome", wanted) == place
+
+
+def first_record(listener: socket.socket, received: list[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        connection, _ = listener.accept()
+        with connection, listener:    # whoever tries again is refused at once
+            hello = b""
+            while len(hello) < 5 or len(hello) < 5 + int.from_bytes(hello[3:5], "big"):
+                hello += connection.recv(65536)
+            received.append(hello)
+
+
+def client_hello(key_shares: int | None) -> bytes:
+    """Return the first record that Chrome, run as a user without rights, sends to an https server."""
+    received: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=first_record, args=(listener, received), daemon=True)
+        thread.start()
+        answer_of(VISIT, "https", "443", str(listener.getsockname()[1]), str(key_shares or ""), "", "")
+        thread.join()
+    return received[0]
+
+
+@pytest.mark.chrome
+def test_it_fits_into_a_syn_without_the_post_quantum_key() -> None:
+    place = find_groups(find_browser().binary)
+    assert place is not None, "this Chrome has another table: TFO saves nothing over https"
+    hello = client_hello(place)
+    assert hello[0] == 22, "a handshake record of TLS"
+    assert POST_QUANTUM_KEY not in hello
+    assert len(hello) <= SYN_ROOM
+
+
+@pytest.mark.chrome
+def test_it_does_not_as_chrome_sends_it() -> None:
+    """If this fails, Chrome has changed, and harness.browser.client_hello may no longer be needed."""
+    hello = client_hello(None)
+    assert POST_QUANTUM_KEY in hello
+    assert len(hello) > SYN_ROOM
+
+
+@pytest.mark.chrome
+@pytest.mark.parametrize("wrong", [1, 64, 10**12])
+def test_a_wrong_place_changes_nothing(wrong: int) -> None:
+    assert POST_QUANTUM_KEY in client_hello(wrong)
+
+
+def most_at_once(per_host: int, place: int | None, expected: int) -> int:
+    """Return how many connections Chrome had open at once for a page of IMAGES images of one host.
+
+    Images are answered once as many wait as are `expected`, each over a connection of its own.
+    """
+    changed, waiting, most = threading.Condition(), set[str](), 0
+
+    def answer(path: str) -> tuple[str, str]:
+        nonlocal most
+        if path == "/":
+            images = "".join(f"<img src=/{number}.gif>" for number in range(IMAGES))
+            return "text/html", f"<!doctype html><link rel=icon href=data:,>{images}"
+        with changed:
+            waiting.add(path)
+            most = max(most, len(waiting))
+            changed.notify_all()
+            changed.wait_for(lambda: most >= expected, FULL_S)
+        time.sleep(MORE_S)
+        with changed:
+            waiting.remove(path)
+        return "image/gif", "GIF89a"
+
+    with serving(answer) as web:
+        answer_of(VISIT, "http", "80", web.rpartition(":")[2], "", str(per_host), str(place or ""))
+    return most
+
+
+@pytest.mark.chrome
+def test_chrome_opens_as_many_as_it_is_told() -> None:
+    place = find_limits(find_browser().binary)
+    assert place is not None, "this Chrome has its limits elsewhere: --connections-per-host does not work"
+    assert {per_host: most_at_once(per_host, place, per_host) for per_host in (2, 13)} == {2: 2, 13: 13}
+
+
+@pytest.mark.chrome
+def test_left_alone_it_opens_its_own_number() -> None:
+    assert most_at_once(13, None, CHROMES_OWN) == CHROMES_OWN
+
+
+@pytest.mark.chrome
+def test_what_stands_elsewhere_is_left_alone() -> None:
+    """The shim is told a place one byte off: it changes nothing there, and Chrome works."""
+    place = find_limits(find_browser().binary)
+    assert place is not None
+    assert most_at_once(13, place + 1, CHROMES_OWN) == CHROMES_OWN
+
+
+def test_another_chrome_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "chrome").write_bytes(b"another one")
+    browser = Browser(str(tmp_path / "chrome"), "chromedriver")
+    assert check_connection_limit(browser, CHROMES_OWN) is None
+    with pytest.raises(InputError, match=r"--connections-per-host 12: .*chrome has its limits elsewhere"):
+        check_connection_limit(browser, 12)
