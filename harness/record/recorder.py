@@ -4,16 +4,15 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
-from harness.bootstrap import ROOT
 from harness.browser.program import CLOCK_SHIFT_MS, NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles, line_of
@@ -25,9 +24,9 @@ from harness.record.page import PageRecording, evaluate
 from harness.record.sources.restored import restore
 from harness.record.sources.served import ServedSource
 from harness.record.verdict import Verdict, judge
-from harness.record.visit import VISIT, Visit, VisitSettings
+from harness.record.visit import VISIT, Visit, VisitSettings, make_visit
+from harness.system.forked import call_forked
 from harness.system.privileges import User, browsing_user, give, invoking_user
-from harness.system.processes import bound_to_us, stop
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import (
     MissingFileError,
@@ -180,29 +179,21 @@ def _figures(verdict: Verdict) -> dict[str, object]:
 def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
     """Have a process of its own make the visit, and end it if it does not end.
 
-    What it is told and what it says goes through files without a name, since `work_dir` is `user`'s, who could put a
-    link in a file's place; the shim lies above it.
+    What it says goes through a file without a name, since `work_dir` is `user`'s, who could put a link in a file's
+    place; the shim lies above it.
     """
     if settings.shim:
         settings = replace(settings, shim=shutil.copy(settings.shim, str(work_dir.parent)))
-    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile() as output:
-        json.dump(asdict(settings), told)
-        told.seek(0)
-        process = subprocess.Popen(
-            bound_to_us([sys.executable, "-m", "harness.record.visit", str(work_dir), str(user.uid), str(user.gid)]),
-            cwd=ROOT, stdin=told, stdout=output, stderr=subprocess.STDOUT)
+    with tempfile.TemporaryFile() as output:
         try:
-            process.wait(settings.hard_limit_s())
+            status = call_forked(partial(make_visit, settings, work_dir, user), "visit", output, settings.hard_limit_s())
+            return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
         except subprocess.TimeoutExpired:
             return Visit(errors=[f"it did not end within {settings.hard_limit_s():.0f} s"])
-        finally:
-            stop(process, patience_s=10)
-        try:
-            return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
         except (UnreadableFileError, TypeError):
             output.seek(0)
             said = output.read().decode("utf-8", "replace").strip().splitlines()
-            return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {process.returncode}'}"])
+            return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {status}'}"])
 
 
 @contextmanager

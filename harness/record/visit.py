@@ -1,17 +1,11 @@
 """Visit one page in Chrome as a person would, in a process of its own: harness.record.recorder starts it and can end
 it.
 
-    python -m harness.record.visit WORK_DIR UID GID
-
-reads its VisitSettings as JSON from standard input, gives up root, and leaves in WORK_DIR Chrome's net-log and
-visit.json (a Visit).
-Whatever the page does, it ends: every command to Chrome has a limit, and so has every wait.
+It gives up root, and leaves Chrome's net-log and visit.json (a Visit). Whatever the page does, it ends: every command
+to Chrome has a limit, and so has every wait.
 """
 
 import json
-import os
-import signal
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -29,6 +23,8 @@ from harness.system.processes import die_with_parent, terminate_as_interrupt
 
 VISIT = "visit.json"
 POLL_S = 0.1
+HASTE_S = 0.5
+"""How long Chrome may take to end when the visit is cut short."""
 WINDOWS_EVERY_S = 1.0
 SCROLL_STEPS, SCROLL_PAUSE_S = 50, 0.1
 MOST_NETLOG_BYTES = 500_000_000
@@ -92,9 +88,23 @@ class Visit:
     errors: list[str] = field(default_factory=list)
 
 
-def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
-    """Load the page and fill in `report`."""
-    browser = program.Browser(settings.binary, settings.driver)
+def make_visit(settings: VisitSettings, work_dir: Path, user: User) -> int:
+    """Load the page and write a Visit; the status is 1 when it was cut short. Whoever calls this ends soon after."""
+    terminate_as_interrupt()
+    chrome.deterministic_script()                  # the project may lie in a directory that is closed to others
+    become(user)
+    die_with_parent()                              # again: the change of user ended the bond of its start
+    report = Visit()
+    try:
+        _visit(settings, work_dir, report)
+    except KeyboardInterrupt:
+        return 1
+    (work_dir / VISIT).write_text(json.dumps(asdict(report)), encoding="utf-8")
+    return 0
+
+
+def _visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
+    browser, patience_s = program.Browser(settings.binary, settings.driver), settings.command_s
     try:
         report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser)
         how = chrome.ChromeSettings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,
@@ -115,8 +125,11 @@ def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
             driver.service.process.kill()           # it, too, waits for Chrome, which is killed with it
     except page.ERRORS as error:
         report.errors.append(page.first_line(error))
+    except KeyboardInterrupt:
+        patience_s = HASTE_S                        # nobody wants its net-log any more
+        raise
     finally:
-        chrome.end(driver, settings.command_s)
+        chrome.end(driver, patience_s)
 
 
 class _Visitor:
@@ -224,26 +237,3 @@ class _Visitor:
 def _tick() -> float:
     """Return the monotonic clock in ms, which on Linux is the net-log's."""
     return time.monotonic() * 1000
-
-
-def main(arguments: list[str]) -> int:
-    """Make the visit; the exit status is 1 when it was cut short."""
-    work_dir = Path(arguments[0])
-    terminate_as_interrupt()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C goes to the whole group; the parent ends us
-    chrome.deterministic_script()                  # the project may lie in a directory that is closed to others
-    settings = VisitSettings(**json.load(sys.stdin))
-    parent = os.getppid()
-    become(User("", int(arguments[1]), int(arguments[2])))
-    die_with_parent(parent)                         # again: the change of user ended the bond of its start
-    report = Visit()
-    try:
-        visit(settings, work_dir, report)
-    except KeyboardInterrupt:
-        return 1
-    (work_dir / VISIT).write_text(json.dumps(asdict(report)), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

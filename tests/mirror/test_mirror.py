@@ -25,34 +25,6 @@ def names(path_and_query: str) -> list[str]:
     return lookups(path_and_query)
 
 
-@pytest.mark.parametrize(("path", "file"), [
-    ("", "index.html"), ("/", "index.html"), ("/a.css", "a.css"), ("/a/b.css?x=1&y=/z", "a/b.css?x=1&y=/z"),
-    ("/a#part", "a#part"), ("/?q", "?q"), ("/" + "a" * 63, "a" * 63), (LONG, md5_name(LONG)),
-    ("/a/", md5_name("/a/")), ("/a//b", md5_name("/a//b")), ("/../x", md5_name("/../x")), ("/a\0", md5_name("/a\0")),
-])
-def test_file_of_a_url(path: str, file: str) -> None:
-    assert mirror_file(path) == file
-
-
-def test_md5_is_of_the_path_with_its_slash() -> None:
-    assert md5_name(LONG) == "0c0f32cba354829aae394f5332466664"    # printf %s /aaa...a | md5sum
-
-
-@pytest.mark.parametrize("bare", ["?", "#", "?#"])
-def test_a_bare_end_is_dropped_before_hashing(bare: str) -> None:
-    assert md5_name(LONG + bare) == md5_name(LONG)
-    assert md5_name(LONG + "?b" + bare) != md5_name(LONG)
-
-
-def test_reading_order_is_plain_then_md5_then_decoded() -> None:
-    assert names("/a%20b?c") == ["a%20b?c", md5_name("/a%20b?c"), "a b?c", md5_name("/a b?c"),
-                                  "a%20b_c"]
-
-
-def test_collapsed_slashes_of_2013_come_last() -> None:
-    assert names("/a//b") == [md5_name("/a//b"), "a/b"]
-
-
 @given(HOSTILE)
 def test_no_name_leaves_the_host(path: str) -> None:
     for name in [mirror_file(path), *names(path)]:

@@ -5,25 +5,9 @@ import pytest
 
 from harness.errors import InputError
 from harness.files.text_log import Response
-from harness.mirror.importing import status_code
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.recording import read_recording
 from tests.support.written import text_recording
-
-
-@pytest.mark.parametrize(("status", "redirect", "in_mirror", "code"), [
-    ("OK", None, True, 200), ("ok", None, False, 200), ("Moved Temporarily", "http://x/", False, 302),
-    ("Found", "http://x/", False, 302), ("Moved Permanently", "http://x/", False, 301),
-    ("See Other", "http://x/", True, 303),
-    ("Temporary Redirect", "http://x/", False, 307), ("No Content", None, False, 204), ("Not Found", None, True, 404),
-    ("Internal Server Error", None, False, 500), ("Partial Content", None, True, 200),
-    ("Not Modified", None, True, 200),
-    ("Hello", "http://x/", False, 302), ("Hello", None, True, 200), ("Hello", None, False, 404), ("", None, True, 200),
-    ("404 gone fishing", None, False, 404), ("Found", None, True, 200), ("OK", "http://x/", True, 302),
-    ("100 Continue", None, True, 200), ("999", None, False, 404),
-])
-def test_status_words(status: str, redirect: str | None, in_mirror: bool, code: int) -> None:
-    assert status_code(status, redirect, in_mirror) == code
 
 
 def response(url: str, redirect: str | None = None, status: str = "OK") -> Response:

@@ -8,7 +8,7 @@ import pytest
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
-from harness.mirror.rtts import RecordedRtts, read_rtts, recorded_rtts, scaled
+from harness.mirror.rtts import RecordedRtts, read_rtts, recorded_rtts
 from tests.support.https_recording import HttpsRecording
 from tests.support.small_mirror import chain_of_hosts
 
@@ -94,7 +94,3 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "my.rtts").mkdir()
     with pytest.raises(InputError, match="write lines: host rtt_ms"):
         read_rtts(tmp_path / "my.rtts")
-
-
-def test_scaled_to_tenths_and_nothing_below_a_millisecond() -> None:
-    assert scaled({"a": 10, "b": 33.333, "c": 0.4, "d": 0}, 2) == {"a": 20, "b": 66.7, "c": 0, "d": 0}
