@@ -29,7 +29,6 @@ class Verdict:
     hosts: int = 0
     bytes: int = 0
     failures: int = 0
-    seconds: float = 0.0
     not_recordable: dict[str, int] = field(default_factory=dict)
     """By what stood in the way."""
     reasons: list[str] = field(default_factory=list)
@@ -42,10 +41,10 @@ class Verdict:
         """Whether the experiment can use the page."""
         return not self.reasons
 
-    def line(self, url: str) -> str:
-        """Return the one line of progress."""
+    def line(self, url: str, seconds: float) -> str:
+        """Return the one line of progress, of a page that took so many seconds."""
         figures = (f"{url}: {many(self.requests, 'request')}, {many(self.hosts, 'host')}, {size(self.bytes)}, "
-                   f"{self.failures} failed, {self.seconds:.1f} s")
+                   f"{self.failures} failed, {seconds:.1f} s")
         return figures if self.fit else f"{figures}: NOT FIT: {self.reasons[0]}"
 
     def lines(self, url: str) -> list[str]:
@@ -61,7 +60,7 @@ class Verdict:
 
 
 def judge(recording: PageRecording) -> Verdict:
-    """Judge one page. `seconds` is left to the caller."""
+    """Judge one page."""
     # One whose URL answered another time did not fail.
     answered = {seen.url for seen in recording.requests if seen.status}
     failed = [seen for seen in recording.requests if seen.over and not seen.status and seen.url not in answered]

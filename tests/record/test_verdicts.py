@@ -55,10 +55,11 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
     assert [words for words in case.get("remarks", ()) if words not in said] == []
     assert [words for words in case.get("silent", ()) if words in said] == []
     assert {name: getattr(verdict, name) for name in case.get("figures", {})} == case.get("figures", {})
-    assert case.get("line", verdict.line(PAGE)) == verdict.line(PAGE)
+    assert case.get("line", verdict.line(PAGE, 0.0)) == verdict.line(PAGE, 0.0)
     for name, found in (("documents", recording.documents()), ("requests", recording.requests)):
         assert case.get(name, [each.url for each in found]) == [each.url for each in found]
-    assert ("NOT fit" in verdict.lines(PAGE)[0], "NOT FIT" in verdict.line(PAGE)) == (not verdict.fit, not verdict.fit)
+    assert [words in line for words, line in (("NOT fit", verdict.lines(PAGE)[0]), ("NOT FIT", verdict.line(PAGE, 0.0)))
+            ] == [not verdict.fit] * 2
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What was read of a source: its exchanges, whose bodies are files, and what is missing; and all that as a recording."""
+"""What was read of a source: its exchanges, whose bodies are files, and what is missing; and that as a recording."""
 
 import hashlib
 from math import inf
@@ -44,8 +44,8 @@ class Brought(msgspec.Struct):
     in it, `missing` the answers that it lists without their bodies, by URL, `asked_for` what the recorded load of each
     page got up to its load event, by the page's URL (see `mask`).
 
-    By the logs of the pages that they belong to, `logs` are the numbers (from 1) of its exchanges, `live` are WebSockets,
-    and `load_ends` says when the load events of pages were, in s since the epoch.
+    By the logs of the pages that they belong to, `logs` are the numbers (from 1) of its exchanges, `live` are
+    WebSockets, and `load_ends` says when the load events of pages were, in s since the epoch.
     """
 
     name: str

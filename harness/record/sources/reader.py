@@ -60,7 +60,7 @@ def bring(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
         try:
             status = call_forked(partial(_within_limits, source, wanted, into), "reader", errors, MOST_S)
         except subprocess.TimeoutExpired:
-            raise InputError(f"{source}:1: cannot be read (it takes more than {MOST_S} s); give a smaller one") from None
+            raise InputError(f"{source}:1: it takes more than {MOST_S} s to be read; give a smaller one") from None
         errors.seek(0)
         said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
     if status == 0:
@@ -81,8 +81,8 @@ def _within_limits(source: Path, wanted: Sequence[str] | None, into: Path) -> in
     try:
         (into / OUTPUT).write_bytes(msgspec.msgpack.encode(read_into(source, wanted, into)))
     except MemoryError:
-        raise InputError(f"{source}:1: cannot be read (it takes more than {MOST_MEMORY / 2**30:g} GB of memory); give a "
-                         "smaller one") from None
+        raise InputError(f"{source}:1: cannot be read (it takes more than {MOST_MEMORY / 2**30:g} GB of memory); give "
+                         "a smaller one") from None
     return 0
 
 

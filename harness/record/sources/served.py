@@ -13,20 +13,20 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import inf
 from pathlib import Path
 
 import trustme
 
-from harness.files.exchange import place_of
 from harness.files.headers import header_in
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.server_log import FoundAs, RequestLog
 from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
-from harness.mirror.answers import Recorded, recorded
+from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
+from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording
+from harness.mirror.transactions import recorded_of
 from harness.record.sources.brought import BODIES, NUMBER, Brought
 from harness.record.sources.wayback import WebArchive
 from harness.replay.authority import HTTP_1, Authority
@@ -102,7 +102,7 @@ class ServedSource:
         with self._lock:
             if url not in self._found:
                 number = self.brought.keep(found, self._directory)
-                self._found[url] = recorded(self.brought.numbered(number), place_of(url), inf)
+                self._found[url], = recorded_of(PageExchanges("", [self.brought.numbered(number)]))
             return self._found[url]
 
     def _tls(self) -> ssl.SSLContext:
