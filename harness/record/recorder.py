@@ -162,7 +162,7 @@ def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
     place; the shim lies above it.
     """
     if settings.shim:
-        settings = replace(settings, shim=shutil.copy(settings.shim, str(work_dir.parent)))
+        settings = replace(settings, shim=Path(shutil.copy(settings.shim, work_dir.parent)))
     with tempfile.TemporaryFile() as output:
         try:
             call = partial(make_visit, settings, work_dir, user)

@@ -48,16 +48,15 @@ return root.scrollTop + innerHeight + 1 < root.scrollHeight;
 class VisitSettings:
     """One visit: what to load and how long to wait, in seconds. `user_agent` "" stands for Chrome's own, not headless.
 
-    `rules`, `trusted_key`: see harness.browser.chrome.ChromeSettings. `shim` is what is preloaded, "" for nothing:
-    pages of archives need it, since Chrome's list of HSTS hosts is of today.
+    `rules`, `trusted_key`: see harness.browser.chrome.ChromeSettings. `shim` is what is preloaded: pages of archives
+    need it, since Chrome's list of HSTS hosts is of today.
     """
 
     url: str
-    binary: str
-    driver: str
+    browser: program.Browser
     rules: str | None = None
     trusted_key: str | None = None
-    shim: str = ""
+    shim: Path | None = None
     user_agent: str = ""
     load_timeout_s: float = 60.0
     quiet_s: float = 2.0
@@ -104,13 +103,12 @@ def make_visit(settings: VisitSettings, work_dir: Path, user: User) -> int:
 
 
 def _visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
-    browser, patience_s = program.Browser(settings.binary, settings.driver), settings.command_s
+    patience_s = settings.command_s
     try:
-        report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser)
-        how = chrome.ChromeSettings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,
-                                    trusted_key=settings.trusted_key, capture_bodies=True, user_agent=report.user_agent,
-                                    unattended=True)
-        driver = chrome.start(browser, how)
+        report.user_agent = settings.user_agent or chrome.visitors_user_agent(settings.browser)
+        how = chrome.ChromeSettings(work_dir, settings.rules, settings.shim, trusted_key=settings.trusted_key,
+                                    capture_bodies=True, user_agent=report.user_agent, unattended=True)
+        driver = chrome.start(settings.browser, how)
     except page.ERRORS as error:
         report.errors.append(f"Chrome did not start: {page.first_line(error)}")
         return

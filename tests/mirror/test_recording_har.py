@@ -83,30 +83,20 @@ def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
 
 
 HANGS: dict[str, Any] = {"status": 0, "_error": "unfinished", "time": 2500, "connection": "1"}
+HANGING = [json.loads(line) for line in Path(__file__).with_name("hangs.jsonl").read_text().splitlines()]
 
 
-def asked_as(recorded: HttpsRecording, **headers: str) -> None:
-    """Give the last request these headers."""
-    recorded.entries[-1]["request"]["headers"] = [{"name": name.replace("_", "-"), "value": value}
-                                                  for name, value in headers.items()]
-
-
-@pytest.mark.parametrize(("more", "asked", "hangs"), [
-    ({}, {}, True), ({"time": 900}, {}, False), ({"_error": "net::ERR_ABORTED"}, {}, False),
-    ({"connection": ""}, {}, False),
-    ({}, {"sec_fetch_dest": "image"}, True), ({"_afterLoad": True}, {"sec_fetch_dest": "image"}, False),
-    ({"_afterLoad": True}, {"sec_fetch_dest": "empty"}, True), ({"_afterLoad": True}, {"accept": "*/*"}, True),
-    ({"_afterLoad": True}, {"accept": "image/webp,*/*"}, False), ({"_afterLoad": True}, {"accept": "text/css"}, False),
-    ({}, {"sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"}, False)])
-def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
-        tmp_path: Path, more: dict[str, Any], asked: dict[str, str], hangs: bool) -> None:
+@pytest.mark.parametrize("case", HANGING, ids=str)
+def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(case: dict[str, Any], tmp_path: Path
+                                                                                ) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add("https://a.test/", b"page", HTML)
-    recorded.add("https://push.test/poll", **{**HANGS, **more})
-    asked_as(recorded, **asked)
+    recorded.add("https://push.test/poll", **{**HANGS, **case["entry"]})
+    recorded.entries[-1]["request"]["headers"] = [{"name": name, "value": value}
+                                                  for name, value in case["asked"].items()]
     recording = read(recorded)
-    assert recording.hosts() == ["a.test", *(["push.test"] if hangs else [])]
-    if hangs:
+    assert recording.hosts() == ["a.test", *(["push.test"] if case["hangs"] else [])]
+    if case["hangs"]:
         answer = found(recording, "https://push.test/poll")
         assert (answer.hangs, answer.found) == (True, "unanswered")
 
