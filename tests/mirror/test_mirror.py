@@ -20,14 +20,9 @@ PATH_CHARACTERS = st.sampled_from("abcZ09-._~!$&'()*+,;=:@%20/")
 QUERY = st.text("abc=&?/%7C|;", max_size=80)
 
 
-def names(path_and_query: str) -> list[str]:
-    """Return the files that are looked for, in order."""
-    return lookups(path_and_query)
-
-
 @given(HOSTILE)
 def test_no_name_leaves_the_host(path: str) -> None:
-    for name in [mirror_file(path), *names(path)]:
+    for name in [mirror_file(path), *lookups(path)]:
         assert "\0" not in name
         assert not name.startswith("/")
         assert not {"", ".", ".."} & set(name.split("/"))
@@ -85,7 +80,7 @@ def test_what_was_written_is_found_again(tmp_path_factory: pytest.TempPathFactor
         assert written.relative_to(mirror / "host.test")
     files = list_files(mirror / "host.test")
     for target in bodies.values():
-        name = next(name for name in names(target) if name in files)
+        name = next(name for name in lookups(target) if name in files)
         body = (mirror / "host.test" / name).read_text()
         assert body == target or unquote(body) == unquote(target)
 
