@@ -1,6 +1,7 @@
 """What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not."""
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
+from harness.files.har import from_har
 from harness.files.pages import sanitise
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import Recorded, as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.transactions import recorded_of, sequences
@@ -60,33 +62,21 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     assert growth(read_many, 500) < LINEAR
 
 
-def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "br"), ("Server", "x")), size=999)
-    recorded.add("https://a.test/gone", b"sorry", HTML, status=410)
-    recorded.add("https://a.test/beacon", status=204, headers=(("Cache-Control", "no-store"), *HTML))
-    recorded.add("https://a.test/part", b"all", (("Content-Type", "video/mp4"), ("Content-Range", "bytes 0-2/3")),
-                 status=206)
-    recorded.add("https://a.test/same", status=304)
-    recording = read(recorded)
-    page = found(recording, "https://a.test/")
-    assert page.headers == (("content-type", "text/html"), ("content-encoding", "br"), ("server", "x"))
-    assert (page.status, page.answer.content_bytes) == (200, 999)
-    gone = found(recording, "https://a.test/gone")
-    assert (gone.status, gone.file) == (410, "a.test/gone")
-    beacon = found(recording, "https://a.test/beacon")
-    assert (beacon.status, beacon.headers) == (204, (("cache-control", "no-store"),))
-    part = found(recording, "https://a.test/part")
-    assert (part.status, part.file, part.headers) == (
-        200, "a.test/part", (("content-type", "video/mp4"), ("accept-ranges", "bytes")))
-    assert found(recording, "https://a.test/same").status == 404
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", rows("as_sent.jsonl"), ids=lambda case: case["what"])
+def test_status_and_headers_are_those_of_the_har(case: dict[str, Any]) -> None:
+    answer = as_sent(from_har(case["entry"]), inf)
+    assert {"status": answer.status, "file": answer.body and answer.body.file, "size": answer.content_bytes,
+            "headers": [list(pair) for pair in answer.headers or ()]} == case["sent"]
 
 
 HANGS: dict[str, Any] = {"status": 0, "_error": "unfinished", "time": 2500, "connection": "1"}
-HANGING = [json.loads(line) for line in Path(__file__).with_name("hangs.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.parametrize("case", HANGING, ids=str)
+@pytest.mark.parametrize("case", rows("hangs.jsonl"), ids=str)
 def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(case: dict[str, Any], tmp_path: Path
                                                                                 ) -> None:
     recorded = HttpsRecording(tmp_path)
