@@ -1,7 +1,6 @@
 """What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
 
 import gzip
-import zlib
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
@@ -15,7 +14,6 @@ from tests.support.read_source import NAVIGATES, read_source
 
 PAGE, SECURE, OK = "http://a.test/", "https://a.test/", "HTTP/1.1 200 OK"
 CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
-OLD, NEW = "jQuery1710897272563772276_1363139394945", "jQuery1710123456789012345_1363348800000"
 
 
 def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
@@ -94,19 +92,13 @@ def as_gzip(data: bytes) -> bytes:
 STYLE, ZIPPED = b"body { color: red }" * 9, as_gzip(b"body { color: red }" * 9)
 
 
-@pytest.mark.parametrize(("coding", "body", "kept"), [
-    ("gzip", STYLE, ""), ("gzip", as_gzip(b""), "gzip"), ("br", brotli.compress(b"x"), "br"),
-    ("br", b"plain", ""),
-    ("gzip", ZIPPED[:-9], "gzip"), ("gzip", ZIPPED + b"\n", "gzip"),        # browsers show what is there
-    ("GZip, , Identity, gzip", as_gzip(ZIPPED), "GZip, , Identity, gzip"), ("gzip, gzip", ZIPPED, "gzip"),
-    ("gzip, br", STYLE, ""), ("gzip, gzip", as_gzip(ZIPPED)[:-9], "gzip, gzip"), ("", ZIPPED, "gzip"),
-    ("gzip", as_gzip(ZIPPED), "gzip, gzip"), ("gzip", brotli.compress(STYLE), "br"), ("utf-8", STYLE, ""),
-    ("x-gzip", ZIPPED, "x-gzip"), ("deflate", zlib.compress(STYLE)[2:-4], "deflate"), ("dcb", STYLE, "br"),
-    ("sdch, gzip", ZIPPED, "gzip"), ("dcb", b"\xffDCB" + bytes(range(256)), None), ("", bytes(range(256)), None)],
-    ids=lambda value: value if isinstance(value, str) else "body")
-def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes, kept: str | None) -> None:
+@pytest.mark.parametrize(("coding", "body"), [
+    ("gzip", as_gzip(b"")), ("gzip", ZIPPED[:-9]), ("gzip", ZIPPED + b"\n"), ("gzip, gzip", as_gzip(ZIPPED)[:-9])])
+def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes) -> None:
+    """Also where its end is missing: browsers show what is there. Others are in tests/corpus/sources/codings."""
     found = as_sent([body], coding, Role.TEXT, -1)
-    assert (found.coding if found else None) == kept
+    assert (found.coding if found else None) == coding
+
 
 
 @pytest.mark.parametrize(("url", "coding", "body", "taken"), [
