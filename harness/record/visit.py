@@ -142,8 +142,7 @@ class _Visitor:
         self.report.start_tick = _tick()
         deadline = time.monotonic() + self.settings.load_timeout_s
         if self._navigate():
-            self._wait(self._has_loaded, deadline)
-            if not self.report.loaded:
+            if not self._wait(self._look, deadline):
                 over = f"{self.settings.load_timeout_s:g} s were over"
                 self.report.errors.append("no load event before "
                                           f"{'too much came to record' if self._is_too_much() else over}")
@@ -171,18 +170,16 @@ class _Visitor:
             self.report.errors.append(f"Chrome shows an error page: {answer['errorText']}")
         return not self.report.errors
 
-    def _has_loaded(self) -> bool:
-        self._look()
-        return self.report.loaded
-
-    def _look(self) -> None:
-        """Note what the page says of itself. A page that goes elsewhere meanwhile is asked again later."""
-        seen = self._run(PAGE_SCRIPT)
-        if seen:
-            report = self.report
+    def _look(self) -> bool:
+        """Note what the page says of itself, and return whether it has loaded. One that goes elsewhere meanwhile is
+        asked again later.
+        """
+        report = self.report
+        if seen := self._run(PAGE_SCRIPT):
             report.timing, report.time_origin_ms = seen["timing"], seen["time_origin_ms"]
             report.document_uri = seen["document_uri"]
             report.loaded = seen["ready"] == "complete" and bool(seen["timing"].get("loadEventEnd"))
+        return report.loaded
 
     def _run(self, script: str) -> Any:
         """Run `script` in the page, past its dialogs; None while the page is being replaced."""
