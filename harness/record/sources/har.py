@@ -83,16 +83,15 @@ class HarSource:
             raise InputError(f"{path}:1: not a HAR ({str(error)[:160]}); give one as a browser exports it") from None
         self._wrong: list[str] = []
         pages = log.pages or []
-        self.begins = {page.id: moment_of(page.started) for page in pages}
         self.load_ends = {page.id: end for page in pages if (end := load_end(page))}
         self.live: list[Exchange] = []
         asked = [asked for raw in log.entries for asked in self._asked(raw)]
-        self._asked_for = with_pages(in_order(asked), self.begins)
+        self._asked_for = with_pages(in_order(asked), {page.id: moment_of(page.started) for page in pages})
         self.pages = page_urls(self._asked_for, {page.id: page.title or page.id for page in pages})
         self._charsets = self._page_charsets()
         if not self._asked_for:
-            raise InputError(f"{path}:1: no request over http or https in it{self._first_problem()}; give the HAR of a "
-                             "page load")
+            why = f" ({self._wrong[0]})" if self._wrong else ""
+            raise InputError(f"{path}:1: no request over http or https in it{why}; give the HAR of a page load")
 
     def __iter__(self) -> Iterator[Exchange]:
         for exchange, entry in self._asked_for:
@@ -102,9 +101,6 @@ class HarSource:
             yield with_content(known, entry, self._attached, self._charsets.get(exchange.page, ""))
         for what in self._wrong:
             yield Exchange(request=Request("", ""), error=f"{NO_FIT}: {what}")
-
-    def _first_problem(self) -> str:
-        return f" ({self._wrong[0]})" if self._wrong else ""
 
     def _asked(self, raw: msgspec.Raw) -> Iterator[Asked]:
         """Give an entry, if it is what a page asked for over http or https."""

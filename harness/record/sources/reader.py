@@ -9,7 +9,7 @@ import resource
 import signal
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -36,7 +36,8 @@ from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")
 HARS = (".har", ".har.gz", ".har.json", ".zip")
-READERS = {HARS: HarSource, (*WARCS, ".wacz"): WarcSource}
+READERS: Mapping[tuple[str, ...], type[HarSource] | type[WarcSource]] = {
+    HARS: HarSource, (*WARCS, ".wacz"): WarcSource}
 """By the endings of files' names what gives their exchanges."""
 KINDS = "a .har (or .zip with one), .warc, .warc.gz or .wacz file"
 MOST_MEMORY = 2**30

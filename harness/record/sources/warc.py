@@ -11,7 +11,7 @@ what it is called.
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -91,7 +91,8 @@ class WarcSource:
         records: list[_Record] = []
         asked: list[Asked] = []
         with TemporaryFile() as bodies, self._readable():
-            for file in warcs_in(self._path) if self._is_wacz else [self._path.open("rb")]:
+            files: Iterable[IO[bytes]] = warcs_in(self._path) if self._is_wacz else [self._path.open("rb")]
+            for file in files:
                 with file:
                     self._read(file, records, asked, bodies)
             if not records:
