@@ -9,7 +9,7 @@ import pytest
 from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
-from tests.support.made_warc import write_warc, zipped
+from tests.support.made_warc import Record, write_warc, zipped
 from tests.support.read_source import NAVIGATES, read_source
 
 PAGE, SECURE, OK = "http://a.test/", "https://a.test/", "HTTP/1.1 200 OK"
@@ -78,9 +78,10 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     (b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1785000000000}', b"one"), (b'{"query": "other"}', None)])
 def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | None, tmp_path: Path) -> None:
     posts = ((b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1363139394945}', b"one"))
-    path = write_warc(tmp_path / "x.warc", *(
-        record for asked, got in posts for record in (("request", SECURE, "POST / HTTP/1.1", [], asked),
-                                                      ("response", SECURE, OK, [], got))))
+    records: list[Record] = []
+    for asked, got in posts:
+        records += [("request", SECURE, "POST / HTTP/1.1", [], asked), ("response", SECURE, OK, [], got)]
+    path = write_warc(tmp_path / "x.warc", *records)
     assert read_source(path).answer_body(SECURE, "POST", sent) == answer
 
 
