@@ -1,5 +1,7 @@
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,24 +56,16 @@ def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
     assert any("cannot be replayed" in problem and "'not a url'" in problem for problem in recording.problems)
 
 
-def test_manifest(tmp_path: Path) -> None:
+MANIFESTS = [json.loads(line) for line in Path(__file__).with_name("manifests.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", MANIFESTS, ids=lambda case: case["what"])
+def test_manifest(case: dict[str, Any], tmp_path: Path) -> None:
+    """`manifests.jsonl`: the content of a manifest, and what differs from that of a recording without one."""
     problems: list[str] = []
-    assert read_manifest(tmp_path, problems) == Manifest("recorded", "")
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "source": "synthetic", "seed": 7, "note": "made",
-                                                         "pages": ["http://a.test/"]}))
-    manifest = read_manifest(tmp_path, problems)
-    assert manifest == Manifest("synthetic", "made")
-    assert manifest.synthetic
-    assert problems == []
-    pages = [{"page": "a", "user_agent": "Mozilla/5.0 (it)"}, {"page": "b"}, {"page": "c", "user_agent": "x\n"}]
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "pages": pages}))
-    assert read_manifest(tmp_path, problems).user_agents == {"a": "Mozilla/5.0 (it)"}
-    for broken in ("[]", "{", "{}", "\udc80", '{"format": 2, "bodies": 3}', '{"format": 2, "pages": 1}'):
-        (tmp_path / "manifest.json").write_bytes(broken.encode("utf-8", "surrogateescape"))
-        problems.clear()
-        assert read_manifest(tmp_path, problems) == Manifest()
-        assert len(problems) == 1
-    for other in (1, 3, None):
-        (tmp_path / "manifest.json").write_text(json.dumps({"format": other}))
-        with pytest.raises(InputError):
-            read_manifest(tmp_path, problems)
+    (tmp_path / "manifest.json").write_bytes(case["content"].encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError) if case.get("refused") else nullcontext():
+        found = read_manifest(tmp_path, problems)
+        assert found == Manifest(**{name: case[name] for name in ("source", "note", "user_agents") if name in case})
+    assert len(problems) == case.get("problems", 0)
+    assert read_manifest(tmp_path / "none", problems) == Manifest()
