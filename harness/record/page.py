@@ -326,10 +326,10 @@ def _end(seen: Seen) -> float:
 
 def _response(seen: Seen) -> Response:
     transaction, answer = seen.transaction, seen.exchange.answer
-    return Response(_words(answer.status, answer.reason, transaction.redirect_url), transaction.mime_type,
+    return Response(status_words(answer.status, answer.reason, transaction.redirect_url), transaction.mime_type,
                     transaction.charset, transaction.url, transaction.redirect_url)
 
 
-def _words(status: int, text: str, redirect_url: str | None) -> str:
+def status_words(status: int, text: str, redirect_url: str | None) -> str:
     """Return the status line's text, with the code before it if a reader would not find the code from the text."""
     return text if status_code(text, redirect_url, in_mirror=True) == status else f"{status} {text}".strip()

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har import from_har
+from harness.files.har import exchanges_of, from_har
 from harness.files.pages import sanitise
 from harness.mirror.answers import Recorded, as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
@@ -39,16 +39,13 @@ def found(recording: Recording, url: str) -> Recorded:
 
 @pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
                                                ({}, True)])
-def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, bool], is_after: bool, tmp_path: Path
-                                                              ) -> None:
+def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, bool], is_after: bool) -> None:
     """Its answers keep the dates that they had where it was recorded, and its messages have those of the import."""
-    talk = {"startedDateTime": "2026-09-21T14:13:20Z", "request": {"url": "ws://a.test/"}, "response": {"status": 101},
-            "_webSocketMessages": [{"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}]}
-    asked = {"startedDateTime": "2026-09-21T14:13:20Z", "request": {"method": "GET", "url": "http://a.test/x"},
-             "response": {"status": 200}} | told
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [talk, asked]}}))
-    page = read_page(tmp_path / "x.har", [])
-    assert page is not None
+    started = {"startedDateTime": "2026-09-21T14:13:20Z"}
+    message = {"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}
+    entries = [started | {"request": {"url": "ws://a.test/"}, "_webSocketMessages": [message]},
+               started | {"request": {"url": "http://a.test/x"}, "response": {"status": 200}} | told]
+    page = PageExchanges("x", [*exchanges_of(entries)])
     assert [item.after_message for item in recorded_of(page)] == [is_after]
 
 
