@@ -1,8 +1,9 @@
 """What is said of a recorded page: whether it is fit to be measured, and what a replay will lack.
 
 `verdicts.jsonl` has a visit a line: what was `asked` for, in order, each a URL and how it was answered (`main`: by the
-main frame; `shown_after`: the document that is shown was navigated to so many ms before), what else the `visit` saw,
-and what comes of it: each reason and remark by some words of it, figures of the verdict.
+main frame; `shown_after`: the document that is shown was navigated to so many ms before; `open`: without an end;
+`answers`: the answer to the request of this number), what else the `visit` saw, and what comes of it: each reason and
+remark by some words of it, figures of the verdict, which requests another document asked for before the page's own.
 """
 
 import json
@@ -18,14 +19,18 @@ from harness.files.pages import read_pages
 from harness.record.recorder import require_recordable
 from harness.record.verdict import judge
 from tests.support.made_netlog import PREFETCH, MadeNetLog
-from tests.support.seen_pages import PAGE, page_log, seen
+from tests.support.seen_pages import PAGE, seen
 
 VISITS = [json.loads(line) for line in (Path(__file__).parent / "verdicts.jsonl").read_text().splitlines()]
 
 
 def ask(log: MadeNetLog, url: str, how: dict[str, Any]) -> None:
-    """Have a request, and its answer."""
-    log.begin(url, how.get("method", "GET"), how.get("main", False), sent=tuple(how.get("sent", ())))
+    """Have a request, and its answer; or the answer to one that was left open."""
+    last = log.source
+    if "answers" in how:
+        log.source = how["answers"]
+    else:
+        log.begin(url, how.get("method", "GET"), how.get("main", False), sent=tuple(how.get("sent", ())))
     if how.get("ahead"):
         begun = next(event for event in reversed(log.events) if "url" in event["params"])
         begun["params"]["load_flags"] = PREFETCH
@@ -35,6 +40,7 @@ def ask(log: MadeNetLog, url: str, how: dict[str, Any]) -> None:
         log.body(*(part.encode() for part in ([body] if isinstance(body, str) else body)))
     if not how.get("open"):
         log.end(how.get("cancelled", False), how.get("error", 0))
+    log.source = max(last, log.source)
 
 
 @pytest.mark.parametrize("case", VISITS, ids=lambda case: case["what"])
@@ -58,13 +64,10 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
     assert case.get("line", verdict.line(PAGE, 0.0)) == verdict.line(PAGE, 0.0)
     for name, found in (("documents", recording.documents()), ("requests", recording.requests)):
         assert case.get(name, [each.url for each in found]) == [each.url for each in found]
+    before = [seen.exchange.before_document for seen in recording.requests]
+    assert case.get("before_document", before) == before
     assert [words in line for words, line in (("NOT fit", verdict.lines(PAGE)[0]), ("NOT FIT", verdict.line(PAGE, 0.0)))
             ] == [not verdict.fit] * 2
-
-
-@pytest.fixture
-def log() -> MadeNetLog:
-    return page_log()
 
 
 @pytest.mark.parametrize(("url", "problem"), [
@@ -76,27 +79,3 @@ def test_what_cannot_be_replayed_is_refused_before_chrome_starts(tmp_path: Path,
     list_file.write_text(f"http://b.test/\n{url}\n")
     with pytest.raises(InputError, match=re.escape(problem)) if problem else nullcontext():
         require_recordable(list_file, read_pages(list_file))
-
-
-def test_what_a_document_asked_for_that_was_replaced_is_told_apart(log: MadeNetLog, tmp_path: Path) -> None:
-    """A question for consent, say: loads begin behind it."""
-    log.request("http://a.test/question.js", "200 OK", b"ask()")
-    origin_ms = 1000.0 + len(log.events) + 10
-    while len(log.events) < origin_ms - 1000:
-        log.add("HTTP_TRANSACTION_READ_HEADERS")
-    log.begin(PAGE, main_frame=True)
-    question, log.source = log.source, log.source + 1
-    log.request("http://a.test/last-of-the-question.js", "200 OK", b"1")
-    log.source, last = question, log.source
-    log.head("200 OK", "Content-Type: text/html")
-    log.body(b"the page")
-    log.end()
-    log.source = last
-    log.request("http://a.test/page.js", "200 OK", b"2")
-    recording = seen(log, tmp_path, time_origin_ms=origin_ms)
-    assert any("another document came before" in remark for remark in judge(recording).remarks)
-    entries = recording.har()["log"]["entries"]
-    assert [bool(entry.get("_beforeDocument")) for entry in entries] == [True, True, False, True, False]
-    alone = seen(log, tmp_path, time_origin_ms=1000.0)
-    assert not any("another document" in remark for remark in judge(alone).remarks)
-    assert not any(entry.get("_beforeDocument") for entry in alone.har()["log"]["entries"])
