@@ -7,7 +7,7 @@ import pytest
 
 from harness.mirror.importing import status_code
 from harness.netlog.file import BEGIN, END
-from harness.record.page import PageRecording, Seen, status_words
+from harness.record.page import status_words
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import page_log, seen
 
@@ -17,24 +17,11 @@ def log() -> MadeNetLog:
     return page_log()
 
 
-def answer(recording: PageRecording, url: str) -> Seen:
-    return next(each for each in recording.requests if each.url == url)
-
-
 def post_over(log: MadeNetLog, connection: int, body: bytes) -> None:
     """Write a POST to a socket, which is made for it unless it stands."""
     log.source, log.kind = connection, "SOCKET"
     head = f"POST /api HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
-
-
-def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/all", "200 OK", b"12345", "Content-Length: 5", cancelled=True)
-    log.request("http://a.test/half", "200 OK", b"12345", "Content-Length: 9")
-    log.request("http://a.test/chunked", "200 OK", b"12345", cancelled=True)
-    recording = seen(log, tmp_path)
-    assert [each.whole for each in recording.requests] == [True, True, False, False]
-    assert answer(recording, "http://a.test/half").exchange.answer.content == b"12345"
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -60,13 +47,6 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
     log.head("200 OK")
     posts = [each for each in seen(log, tmp_path).requests if each.transaction.method == "POST"]
     assert [each.exchange.request.body for each in posts] == [b"first", b"", b"second"]
-
-
-@pytest.mark.parametrize(("content_range", "whole"), [
-    ("bytes 0-4/5", True), ("bytes 0-4/9", False), ("bytes 4-8/9", False), ("bytes 0-4/*", False), ("", False)])
-def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content_range: str, whole: bool) -> None:
-    log.request("http://a.test/film", "206 Partial Content", b"12345", f"Content-Range: {content_range}")
-    assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
 
 
 @pytest.mark.parametrize(("code", "words"), [(200, "OK"), (201, "Created"), (404, "Nope"), (418, "Short and Stout"),

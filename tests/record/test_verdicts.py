@@ -9,6 +9,7 @@ remark by some words of it, figures of the verdict, which requests another docum
 import json
 import re
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +61,14 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
             ] == [True] * len(case["reasons"])
     assert [words for words in case.get("remarks", ()) if words not in said] == []
     assert [words for words in case.get("silent", ()) if words in said] == []
-    assert {name: getattr(verdict, name) for name in case.get("figures", {})} == case.get("figures", {})
-    assert case.get("line", verdict.line(PAGE, 0.0)) == verdict.line(PAGE, 0.0)
-    for name, found in (("documents", recording.documents()), ("requests", recording.requests)):
-        assert case.get(name, [each.url for each in found]) == [each.url for each in found]
-    before = [seen.exchange.before_document for seen in recording.requests]
-    assert case.get("before_document", before) == before
+    found = asdict(verdict) | {
+        "before_document": [seen.exchange.before_document for seen in recording.requests],
+        "whole": [seen.whole for seen in recording.requests],
+        "kept": [len(seen.exchange.answer.content or b"") for seen in recording.requests],
+        "documents": [seen.url for seen in recording.documents()], "line": verdict.line(PAGE, 0.0),
+        "urls": [seen.url for seen in recording.requests]}
+    wanted = {name: case[name] for name in found.keys() & case.keys() - {"reasons", "remarks"}}
+    assert {name: found[name] for name in wanted} == wanted
     assert [words in line for words, line in (("NOT fit", verdict.lines(PAGE)[0]), ("NOT FIT", verdict.line(PAGE, 0.0)))
             ] == [not verdict.fit] * 2
 
