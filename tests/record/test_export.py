@@ -21,7 +21,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.pages import Page, PageFiles, read_pages
+from harness.files.pages import Page, PageFiles, read_pages, sanitise
 from harness.files.urls import document_url
 from harness.mirror.paths import md5_name, write_file
 from harness.record.export.exchanges import RecordedPage, recorded_pages
@@ -209,24 +209,19 @@ def test_a_har_that_is_none(tmp_path: Path, pages: list[Page], content: str) -> 
         export(tmp_path, "made", pages, tmp_path / "made.har")
 
 
-def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, pages: list[Page]) -> None:
+@pytest.mark.parametrize(("page", "name", "file", "words"), [
+    (URL, "made", "made.zip", "end in"), (URL, "made", "there.har", "is there already"),
+    ("http://other.test", "made", "x.har", r"no log of http://other\.test"), (URL, "none", "x.har", "no logs"),
+    *((URL, "made", file, rf"/{file}:1: cannot be written \(N[^\n]*\); give another name$")
+      for file in ("nowhere/x.wacz", "nowhere/x.har", "nowhere/x.warc", "there.har/x.har"))])
+def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, page: str, name: str, file: str, words: str
+                                                    ) -> None:
+    make_recording(tmp_path)
     (tmp_path / "there.har").write_text("mine")
-    for name, words in (("made.zip", "ending|end in"), ("there.har", "is there already")):
-        with pytest.raises(InputError, match=words):
-            export(tmp_path, "made", pages, tmp_path / name)
-    with pytest.raises(InputError, match=r"no log of http://other\.test"):
-        export(tmp_path, "made", [Page("http://other.test", "other")], tmp_path / "x.har")
-    with pytest.raises(InputError, match="no logs"):
-        export(tmp_path, "none", pages, tmp_path / "x.har")
+    with pytest.raises(InputError, match=words):
+        export(tmp_path, name, [Page(page, sanitise(page))], tmp_path / file)
     assert (tmp_path / "there.har").read_text() == "mine"
     assert not (tmp_path / "x.har").exists()
-
-
-@pytest.mark.parametrize("name", ["nowhere/x.wacz", "nowhere/x.har", "nowhere/x.warc", "file/x.har"])
-def test_a_place_that_cannot_be_written_to_is_one_line(tmp_path: Path, pages: list[Page], name: str) -> None:
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=rf"/{name}:1: cannot be written \(N[^\n]*\); give another name$"):
-        export(tmp_path, "made", pages, tmp_path / name)
 
 
 @pytest.mark.parametrize("ending", ["har", "wacz"])

@@ -99,12 +99,10 @@ def test_a_har_that_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pyte
 def test_what_warcio_says_of_broken_records_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str],
                                                             monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.root, "handlers", [])       # pytest's
-    (tmp_path / "length.warc").write_bytes(record(length=len(HTTP) + 2) + record())
-    (tmp_path / "space.warc").write_bytes(record(url="http://a.test/a b"))
+    (tmp_path / "space.warc").write_bytes(record(length=len(HTTP) + 2) + record(url="http://a.test/a b"))
     broken = gzip.compress(record(b"z" * 999))[:60] + bytes(99)
     (tmp_path / "broken.warc.gz").write_bytes(gzip.compress(record()) + broken)
-    assert len(entries(tmp_path / "length.warc")) == 1, "what is longer than it says is missing"
-    assert entries(tmp_path / "space.warc") == ["http://a.test/a%20b"]
+    assert entries(tmp_path / "space.warc") == ["http://a.test/a%20b"], "what is longer than it says is missing"
     assert entries(tmp_path / "broken.warc.gz") == ["http://a.test/"]
     assert capsys.readouterr() == ("", "")
 
