@@ -149,12 +149,10 @@ def check(list_file: Path) -> int:
 def visit_settings(options: argparse.Namespace, source: ServedSource | None) -> VisitSettings:
     """Return how each page is visited. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
-    browser = program.find_browser()
     key = trusted_key(options.ca) if options.ca else None
     return VisitSettings(
-        url="", binary=browser.binary, driver=browser.driver,
-        rules=source.rules if source else rules(options.remap, remaps),
-        trusted_key=source.trusted_key if source else key, shim=str(program.require_shim()) if source else "",
+        url="", browser=program.find_browser(), rules=source.rules if source else rules(options.remap, remaps),
+        trusted_key=source.trusted_key if source else key, shim=program.require_shim() if source else None,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)
 

@@ -28,9 +28,18 @@ def har_file(load: LoadResult) -> Path:
 def read_har(path: Path) -> LoadLog:
     """Return what the HAR of a load says. Raises UnreadableFileError."""
     try:
-        return load_log(read_untrusted_json(path)["log"])
+        return load_log(read_har_log(path))
     except NO_ENTRY as error:
         raise UnreadableFileError(path, f"no HAR of a load ({type(error).__name__}: {error})") from None
+
+
+def read_har_log(path: Path) -> dict[str, Any]:
+    """Return the `log` of a HAR, which has a list of `entries`. Raises UnreadableFileError."""
+    found = read_untrusted_json(path)
+    log = found.get("log") if isinstance(found, dict) else None
+    if not isinstance(log, dict) or not isinstance(log.get("entries"), list):
+        raise UnreadableFileError(path, "no HAR: it has no log of entries")
+    return log
 
 
 def load_log(log: Mapping[str, Any]) -> LoadLog:

@@ -19,7 +19,7 @@ from harness.files.headers import (
 from harness.files.server_log import FoundAs
 from harness.files.urls import absolute
 from harness.mirror.alike import alike_path
-from harness.mirror.asked import Asked, asked_of
+from harness.mirror.asked import Asked
 from harness.mirror.headers import replayed
 from harness.mirror.live import Arrivals, arrivals_of
 
@@ -175,16 +175,6 @@ class Recorded:
         ends_with_connection = (is_answered(self.exchange) and answer.status not in BODILESS and self.method != "HEAD"
                                 and not in_chunks and length_in(answer.headers or ()) is None)
         return "close" in said or (old and "keep-alive" not in said) or ends_with_connection
-
-
-def recorded(exchange: Exchange, place: Place, load_event_s: float, *, slow_ms: float = 0.0,
-             after_message: bool = False, tells_navigations: bool = True) -> Recorded:
-    """Return an exchange of a page as a replay has it, as far as its answer came until the load event."""
-    asked = asked_of(exchange.request, tells_navigations=tells_navigations)
-    answer = as_sent(exchange, load_event_s)
-    found = (FoundAs.UNANSWERED if not is_answered(exchange) else FoundAs.REDIRECT if answer.redirect_url
-             else FoundAs.PLAIN if answer.status == 200 else FoundAs.STATUS)
-    return Recorded(exchange, place, answer, asked, found, hung(exchange, asked), slow_ms, after_message)
 
 
 def as_sent(exchange: Exchange, load_event_s: float) -> Answer:

@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 from harness.errors import InputError
 from harness.files.exchange import Exchange, Place, place_of
 from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import NO_ENTRY, exchanges_of, page_times
+from harness.files.har import exchanges_of, page_times
 from harness.files.host_names import is_host_name
+from harness.files.load_har import read_har_log
 from harness.mirror.alike import is_never_empty
 from harness.mirror.paths import hosts, list_files
-from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+from harness.system.untrusted import UnreadableFileError
 
 WEBSOCKETS = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""
@@ -40,14 +41,12 @@ def read_page(har: Path, problems: list[str]) -> PageExchanges | None:
     Adds a line to `problems` for what cannot be used: what is no entry, and URLs on other ports than 80 and 443.
     """
     try:
-        log = read_untrusted_json(har)["log"]
-        entries = list(log["entries"])
-    except (UnreadableFileError, *NO_ENTRY) as error:
-        problems.append(str(error) if isinstance(error, UnreadableFileError) else
-                        f"{har}:1: not a HAR ({type(error).__name__}: {error}); record the page again")
+        log = read_har_log(har)
+    except UnreadableFileError as error:
+        problems.append(f"{error}; record the page again")
         return None
     page = har.name.removesuffix(".har")
-    exchanges = exchanges_of(entries, page, str(har), problems)
+    exchanges = exchanges_of(log["entries"], page, str(har), problems)
     return PageExchanges(page, [*_replayed(har, exchanges, problems)], page_times(log).load_event_s)
 
 

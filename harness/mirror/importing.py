@@ -78,8 +78,7 @@ def read_pages(fetchlog: Path, files: Files, problems: list[str], http2_hosts: C
     logs = page_logs(fetchlog)
     pages = [read_page(har_of(log), problems) if har_of(log).is_file() else
              _read_text(log, files, http2_hosts, problems) for log in logs]
-    found = [page for page in pages if page is not None]
-    return found if all(har_of(log).is_file() for log in logs) else [*_with_ends(found, files)]
+    return [*_with_ends([page for page in pages if page is not None], files)]
 
 
 def _read_text(log: Path, files: Files, http2_hosts: Collection[str], problems: list[str]) -> PageExchanges:
@@ -120,16 +119,14 @@ def _file_of(place: Place, files: Files, target: str = "") -> Body | None:
 def _with_ends(pages: list[PageExchanges], files: Files) -> Iterator[PageExchanges]:
     """Give the pages, with each redirect of a text log made to end somewhere."""
     last = {place_of(exchange.request.url): exchange for page in pages for exchange in page.exchanges}
-    bodies: dict[tuple[Place, bool], Body] = {}
-    """Of the URLs at which redirects end, and of the redirects (True) that end at none."""
-    for place, exchange in ((place_of(each.request.url), each) for page in pages for each in page.exchanges):
-        body = _file_of(place, files) if _redirects(exchange) else None
-        if body is not None:
-            end = _end(exchange, last)
-            bodies.setdefault((place, True) if end is None else (end, False), body)
+    bodies: dict[Place, Body] = {}
+    """Of the URLs at which redirects end, and of the redirects that end at none."""
+    for exchange in (each for page in pages for each in page.exchanges if _redirects(each)):
+        place = place_of(exchange.request.url)
+        if (body := _file_of(place, files)) is not None:
+            bodies.setdefault(_end(exchange, last) or place, body)
     for page in pages:
-        ended = [_ended(exchange, bodies.get((place_of(exchange.request.url), _redirects(exchange))))
-                 for exchange in page.exchanges]
+        ended = [_ended(each, bodies.get(place_of(each.request.url))) for each in page.exchanges]
         yield PageExchanges(page.page, ended, page.load_event_s)
 
 
@@ -139,12 +136,11 @@ def _redirects(exchange: Exchange) -> bool:
 
 def _ended(exchange: Exchange, body: Body | None) -> Exchange:
     """Return an exchange with the body that the scraper stored for where it redirects to, or for what leads to it."""
-    answer = exchange.answer
-    lacks_body = answer.status == 200 and not answer.body and answer.content_bytes
-    if body is None or not (_redirects(exchange) or lacks_body):
+    answer, redirects = exchange.answer, _redirects(exchange)
+    if body is None or not (redirects or (answer.status == 200 and not answer.body and answer.content_bytes)):
         return exchange
-    mime_type = "" if _redirects(exchange) else answer.mime_type
-    return replace(exchange, answer=replace(answer, status=200, mime_type=mime_type, redirect_url="", body=body))
+    return replace(exchange, answer=replace(
+        answer, status=200, mime_type="" if redirects else answer.mime_type, redirect_url="", body=body))
 
 
 def _end(exchange: Exchange, last: Mapping[Place, Exchange]) -> Place | None:

@@ -51,14 +51,6 @@ def keep_bodies(fetchlog: Path, names: Collection[str]) -> None:
     (fetchlog / MANIFEST).write_text(json.dumps(content, indent=1) + "\n", encoding="ascii")
 
 
-def manifest_of(content: Mapping[str, Any]) -> Manifest:
-    """Return the manifest with this content. Raises ValueError, TypeError, KeyError, AttributeError for nonsense."""
-    bodies = {str(name): Body(str(name), int(body["bytes"]), str(body["sha256"]))
-              for name, body in content.get("bodies", {}).items()}
-    return Manifest(str(content.get("source", "recorded")), str(content.get("note", "")),
-                    _user_agents(content), bodies, content)
-
-
 def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
     """Read ``manifest.json``; recordings of 2013 have none. Adds to `problems` what is wrong with it.
 
@@ -67,14 +59,16 @@ def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
     path = fetchlog / MANIFEST
     try:
         content = read_untrusted_json(path)
-        version, manifest = content["format"], manifest_of(content)
+        version, bodies = content["format"], {
+            str(name): Body(str(name), int(body["bytes"]), str(body["sha256"]))
+            for name, body in content.get("bodies", {}).items()}
+        manifest = Manifest(str(content.get("source", "recorded")), str(content.get("note", "")),
+                            _user_agents(content), bodies, content)
     except MissingFileError:
         return Manifest()
-    except UnreadableFileError as error:
-        problems.append(f"{error}; taken as recorded")
-        return Manifest()
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        problems.append(f"{path}: not a manifest ({error!r}); taken as recorded")
+    except (UnreadableFileError, ValueError, TypeError, KeyError, AttributeError) as error:
+        why = error if isinstance(error, UnreadableFileError) else f"{path}: not a manifest ({error!r})"
+        problems.append(f"{why}; taken as recorded")
         return Manifest()
     if version != MANIFEST_FORMAT:
         raise InputError(f"{path}:1: format {version!r} is not this program's ({MANIFEST_FORMAT}); record it again, or "

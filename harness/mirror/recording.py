@@ -1,7 +1,7 @@
 """What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (HARs)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -165,10 +165,7 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     if fetchlog_dir is not None:
         recording.manifest = read_manifest(fetchlog_dir, recording.problems)
         pages = read_pages(fetchlog_dir, recording.files, recording.problems)
-    named = bodies_of(pages)
-    recording.bodies = {**recording.manifest.bodies, **named}
-    _add(recording, pages, named)
-    return recording
+    return recording_of(pages, recording)
 
 
 def read_whole(files: PageFiles) -> Recording:
@@ -179,8 +176,10 @@ def read_whole(files: PageFiles) -> Recording:
     return recording
 
 
-def _add(recording: Recording, pages: Sequence[PageExchanges], named: Collection[str]) -> None:
-    """Add what the exchanges of all pages tell, and the files that are not `named` by them."""
+def recording_of(pages: Sequence[PageExchanges], into: Recording | None = None) -> Recording:
+    """Return a recording with what the exchanges of all pages tell, and the files of `into` that none of them names."""
+    recording, named = into or Recording(), bodies_of(pages)
+    recording.bodies = {**recording.manifest.bodies, **named}
     items = [item for page in pages for item in recorded_of(page)]
     for page in pages:
         for connection in read_live(page.exchanges, page.load_event_s):
@@ -205,6 +204,7 @@ def _add(recording: Recording, pages: Sequence[PageExchanges], named: Collection
             of_origin = recording.answers.setdefault((scheme, host), {})
             for item in unnamed((scheme, host), rest, len(items)):
                 of_origin.setdefault(("GET", item.place.target), (item,))
+    return recording
 
 
 def _silent_of_pages(items: Sequence[Recorded], silent: Sequence[Recorded]) -> dict[str, frozenset[Origin]]:

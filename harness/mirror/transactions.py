@@ -24,7 +24,17 @@ from harness.files.exchange import Answer, Body, Exchange, Place, Request
 from harness.files.headers import EVENT_STREAM
 from harness.files.server_log import FoundAs
 from harness.mirror.alike import mask_target
-from harness.mirror.answers import FILE_ANYWAY, PARTIAL, BodyPart, Recorded, is_answered, part_of, recorded, redirect_of
+from harness.mirror.answers import (
+    FILE_ANYWAY,
+    PARTIAL,
+    BodyPart,
+    Recorded,
+    as_sent,
+    hung,
+    is_answered,
+    part_of,
+    redirect_of,
+)
 from harness.mirror.asked import asked_of
 from harness.mirror.exchanges import PageExchanges, replayed_place
 from harness.mirror.live import first_message_s
@@ -55,11 +65,15 @@ def recorded_of(page: PageExchanges) -> list[Recorded]:
         place = replayed_place(exchange)
         if place is None or exchange.answer.messages is not None:
             continue
+        asked = asked_of(exchange.request, tells_navigations=tells)
+        answer = as_sent(exchange, page.load_event_s)
         told = exchange.after_message
         if told is None:
             told = exchange.started is not None and exchange.started.timestamp() > told_s
-        found.append(recorded(exchange, place, page.load_event_s, slow_ms=slow_ms.get(id(exchange), 0.0),
-                              after_message=told, tells_navigations=tells))
+        how = (FoundAs.UNANSWERED if not is_answered(exchange) else FoundAs.REDIRECT if answer.redirect_url
+               else FoundAs.PLAIN if answer.status == 200 else FoundAs.STATUS)
+        found.append(Recorded(exchange, place, answer, asked, how, hung(exchange, asked),
+                              slow_ms.get(id(exchange), 0.0), told))
     return found
 
 

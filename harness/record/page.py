@@ -1,24 +1,23 @@
 """One visit turned into a recording: each request with its answer and body, as HAR and as text log."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from math import inf
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
-from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Phases, fate_of
+from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, fate_of
 from harness.files.har import H2, PageTimes, har_log, moment_at, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
 from harness.files.load_event import LoadEvent, load_event_of
+from harness.files.moments import EPOCH
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import without_fragment
 from harness.mirror.importing import status_code
-from harness.mirror.live import first_message_s
 from harness.mirror.store import Store
 from harness.netlog.har import exchanges
 from harness.netlog.load import SLACK_MS, NetLog, first_word, of_load, page_log, read_netlog
@@ -49,10 +48,8 @@ class Seen:
     """Whether it is the part of something that the request asked for, and all of that came."""
     is_stream: bool = False
     """Whether its arrivals are those of an answer that stays open; of others they show pauses of the server."""
-    is_lacking: bool = False
-    """Whether the source that the page comes from has no answer to it."""
     lost: Missing | None = None
-    """Why that is, where the source lists the answer, without its body."""
+    """Set where the source that the page comes from has no answer to it: why, where it lists one without its body."""
     archived: Exchange | None = None
     """What a source has written down of it, where it did not come from the Internet."""
 
@@ -96,9 +93,10 @@ class Seen:
         """The URL without its fragment."""
         return without_fragment(self.transaction.url)
 
-    def has(self, **answer: Any) -> None:
-        """Change the answer."""
-        self.exchange = replace(self.exchange, answer=replace(self.exchange.answer, **answer))
+    def has(self, *, note: str | None = None, **answer: Any) -> None:
+        """Change the answer, and the note."""
+        self.exchange = replace(self.exchange, answer=replace(self.exchange.answer, **answer),
+                                note=self.exchange.note if note is None else note)
 
 
 @dataclass
@@ -110,47 +108,45 @@ class PageRecording:
     netlog: NetLog
     start_tick: float
     requests: list[Seen]
-    websockets: list[Exchange] = field(default_factory=list)
     clock_shift_ms: float = 0.0
+    websockets: list[Exchange] = field(default_factory=list)
     brought: Brought | None = None
     """The source that others recorded, whose times nobody knows; None for the Internet."""
+    began: datetime = EPOCH
 
     @cached_property
     def load_event(self) -> LoadEvent | None:
         """When the load event was, in ticks; None where nobody knows."""
-        origin_ms = self.visit.time_origin_ms
-        return load_event_of(self.visit.timing, began_ms=self.netlog.tick(origin_ms)) if origin_ms else None
+        return load_event_of(self.visit.timing, began_ms=self._origin_tick) if self._origin_tick else None
+
+    @property
+    def _origin_tick(self) -> float:
+        """When the document that is shown was navigated to, 0 where it is not known."""
+        return self.netlog.tick(self.visit.time_origin_ms) if self.visit.time_origin_ms else 0.0
 
     @property
     def navigated_tick(self) -> float:
         """When the navigation to the document that is shown began, at the earliest; 0 where it is not known."""
-        origin_ms = self.visit.time_origin_ms
-        return self.netlog.tick(origin_ms) - SLACK_MS if origin_ms else 0.0
+        return max(0.0, self._origin_tick - SLACK_MS)
 
     def set_fates(self) -> None:
         """Say of each exchange what became of it, and whether a document asked for it that another took the place of.
 
-        A load begins with the navigation to the document that is shown, so it does not get what came before.
+        A load begins with the navigation to the document that is shown, so it does not get what came before; and a
+        document that is replaced asks for things until the head of the other is there.
         """
-        since, head_tick = self._shown()
-        for seen in self.requests:
-            started, ended = seen.transaction.start, seen.transaction.end
-            late = self.load_event is not None and self.load_event.is_late(started, ended)
-            exchange = seen.exchange
-            seen.exchange = replace(
-                exchange, fate=fate_of(exchange.request.url, exchange.error, answered=bool(seen.status), late=late),
-                before_document=started < (since if seen.transaction.main_frame else head_tick))
-
-    def _shown(self) -> tuple[float, float]:
-        """When the navigation to the document that is shown began, and when its head came, in ticks; 0 where it is the
-        only one.
-        """
-        since = self.navigated_tick
-        documents = [seen.transaction for seen in self.documents()]
+        since, head_tick, documents = self.navigated_tick, 0.0, [seen.transaction for seen in self.documents()]
         shown = next((document for document in documents if document.start >= since), None)
         if shown is None or shown is documents[0]:
-            return 0.0, 0.0
-        return since, first_word(shown) - SLACK_MS
+            since = 0.0
+        else:
+            head_tick = first_word(shown) - SLACK_MS
+        for seen in self.requests:
+            asked, exchange = seen.transaction, seen.exchange
+            late = self.load_event is not None and self.load_event.is_late(asked.start, asked.end)
+            seen.exchange = replace(
+                exchange, fate=fate_of(exchange.request.url, exchange.error, answered=bool(seen.status), late=late),
+                before_document=asked.start < (since if asked.main_frame else head_tick))
 
     def documents(self) -> list[Seen]:
         """Return the answers that the main frame showed, in order: a later one without a body leaves the page there."""
@@ -175,7 +171,7 @@ class PageRecording:
                 except (ValueError, OSError) as error:
                     if isinstance(error, OSError) and error.errno in DISK_FAILURES:
                         raise       # the page would look whole without its bodies
-                    seen.exchange = replace(seen.exchange, note=f"its body cannot be kept: {error}")
+                    seen.has(note=f"its body cannot be kept: {error}")
         (store.fetchlog / name).write_text(self.text(), encoding="utf-8")
 
     def text(self) -> str:
@@ -190,39 +186,18 @@ class PageRecording:
             for seen in self.requests if seen.exchange.note)
 
     def har(self) -> dict[str, Any]:
-        """Return the HAR; after `write` it says where bodies are. Of a page that others recorded times are unknown:
-        only when each answer came, and how long the handshake and the wait took, where the source has that.
-        """
-        visit, timing = self.visit, self.visit.timing
-        comment, entries, started = f"recorded by fetch.py as {visit.user_agent}", self._exchanges(), self.start_tick
-        shift_ms = self.netlog.tick(visit.time_origin_ms) - started if visit.time_origin_ms else 0.0
-        content_load_ms, load_ms = (shift_ms + timing[name] if timing.get(name) else UNKNOWN
-                                    for name in ("domContentLoadedEventEnd", "loadEventEnd"))
-        moment = self.moment(started)
-        if self.brought:
-            comment = f"brought by fetch.py from {self.brought.name}; how long anything took is unknown"
-            content_load_ms = load_ms = UNKNOWN
-            moment = min((seen.archived.started for seen in self.requests
-                          if seen.archived is not None and seen.archived.started is not None), default=moment)
-            entries = self._as_brought(moment)
-        return har_log(self.url, [to_har(exchange) for exchange in (*entries, *self.websockets)],
-                       PageTimes(moment, content_load_ms, load_ms), comment=comment,
+        """Return the HAR; after `write` it says where bodies are. Of a page that others recorded times are unknown."""
+        comment = (f"brought by fetch.py from {self.brought.name}; how long anything took is unknown" if self.brought
+                   else f"recorded by fetch.py as {self.visit.user_agent}")
+        shift_ms = self._origin_tick - self.start_tick if self._origin_tick else 0.0
+        content_load_ms, load_ms = (
+            shift_ms + after_ms if (after_ms := self.visit.timing.get(name)) and not self.brought else UNKNOWN
+            for name in ("domContentLoadedEventEnd", "loadEventEnd"))
+        exchanges = [replace(seen.exchange, answer=replace(seen.exchange.answer, content=None))
+                     for seen in self.requests]
+        return har_log(self.url, [*map(to_har, (*exchanges, *self.websockets))],
+                       PageTimes(self.began, content_load_ms, load_ms), comment=comment,
                        browser=self.netlog.browser_version)
-
-    def _exchanges(self) -> Iterator[Exchange]:
-        return (replace(seen.exchange, answer=replace(seen.exchange.answer, content=None)) for seen in self.requests)
-
-    def _as_brought(self, first: datetime) -> Iterator[Exchange]:
-        """Give the exchanges of a page that others recorded, `first` the moment of those without one."""
-        told_s = first_message_s(self.websockets)
-        for seen, exchange in zip(self.requests, self._exchanges(), strict=True):
-            there = seen.archived or Exchange(request=exchange.request)
-            yield replace(
-                exchange, started=there.started or first, time_ms=0.0, phases=Phases(wait=there.phases.wait),
-                handshake_ms=there.handshake_ms, connection="", address="",
-                after_message=self.moment(seen.transaction.start).timestamp() > told_s if told_s < inf else None,
-                answer=replace(exchange.answer, head_bytes=0,
-                               protocol=there.answer.protocol or exchange.answer.protocol))
 
     def moment(self, tick: float) -> datetime:
         """Return when a tick was, to whole ms."""
@@ -234,19 +209,19 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
     sockets = Sockets()
     netlog = read_netlog(netlog_file, sockets, keep_bodies=True)
     pieces = server_pieces(netlog)
-    documents = [transaction.start for transaction in netlog.transactions
-                 if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS]
-    start_tick = float(documents[0]) if documents else visit.start_tick
+    documents = (transaction.start for transaction in netlog.transactions
+                 if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS)
+    start_tick = float(next(documents, visit.start_tick))
     connect_ms = {connection.id: connection.connect_ms for connection in netlog.connections}
-    transactions = of_load(netlog, start_tick, visit.end_tick)
-    asked = exchanges(netlog, start_tick, visit.end_tick, clock_shift_ms=clock_shift_ms)
-    requests = []
-    for transaction, exchange in zip(transactions, asked, strict=True):
-        known = replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0))
-        requests.append(_seen(transaction, known, pieces.get((transaction.source, transaction.hop), ())))
+    requests = [_seen(transaction, replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0)),
+                      pieces.get((transaction.source, transaction.hop), ()))
+                for transaction, exchange in zip(
+                    of_load(netlog, start_tick, visit.end_tick),
+                    exchanges(netlog, start_tick, visit.end_tick, clock_shift_ms=clock_shift_ms), strict=True)]
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
     _name_protocols(requests)
-    recording = PageRecording(url, visit, netlog, start_tick, requests, clock_shift_ms=clock_shift_ms)
+    recording = PageRecording(url, visit, netlog, start_tick, requests, clock_shift_ms)
+    recording.began = recording.moment(start_tick)
     recording.websockets = read_websockets(sockets.found.values(), recording.moment, visit.end_tick)
     recording.set_fates()
     return recording
@@ -286,24 +261,18 @@ def _tls_host(seen: Seen) -> str:
 def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> Seen:
     seen, answer, body = Seen(transaction, exchange), exchange.answer, transaction.body
     if not answer.status:
-        seen.exchange = replace(exchange, note=exchange.error if seen.over else "no answer when the recording ended",
-                                answer=replace(answer, partial=True))
+        seen.has(partial=True, note=exchange.error if seen.over else "no answer when the recording ended")
         return seen
     if transaction.redirect_url is None and answer.status not in BODILESS and transaction.method != "HEAD":
-        content = body.wire
+        kept = f"{len(body.wire)} bytes are kept"
         length = length_in(answer.headers or ())
-        all_came = not transaction.error if length is None else length == len(content)
-        whole = seen.over and all_came and _is_all(answer)
-        seen.is_part = seen.over and all_came and not whole
-        note = ""
-        if whole and transaction.error:
-            note = f"{transaction.error} after its last byte"
-        elif not seen.over:
-            note = f"still arriving when the recording ended; {len(content)} bytes are kept"
-        elif not whole:
-            note = f"{transaction.error or 'incomplete'}; {len(content)} bytes are kept"
-        seen.exchange = replace(exchange, note=note)
-        seen.has(content=content, partial=not whole)
+        all_came = seen.over and (not transaction.error if length is None else length == len(body.wire))
+        whole = all_came and _is_all(answer)
+        seen.is_part = all_came and not whole
+        seen.has(content=body.wire, partial=not whole, note=(
+            f"still arriving when the recording ended; {kept}" if not seen.over else
+            f"{transaction.error or 'incomplete'}; {kept}" if not whole else
+            f"{transaction.error} after its last byte" if transaction.error else ""))
         if transaction.is_stream(over=seen.over):
             head_tick = transaction.start + transaction.phases.until_head
             seen.is_stream = bool(body.arrivals)
@@ -358,10 +327,10 @@ def _end(seen: Seen) -> float:
 
 def _response(seen: Seen) -> Response:
     transaction, answer = seen.transaction, seen.exchange.answer
-    return Response(_words(answer.status, answer.reason, transaction.redirect_url), transaction.mime_type,
+    return Response(status_words(answer.status, answer.reason, transaction.redirect_url), transaction.mime_type,
                     transaction.charset, transaction.url, transaction.redirect_url)
 
 
-def _words(status: int, text: str, redirect_url: str | None) -> str:
+def status_words(status: int, text: str, redirect_url: str | None) -> str:
     """Return the status line's text, with the code before it if a reader would not find the code from the text."""
     return text if status_code(text, redirect_url, in_mirror=True) == status else f"{status} {text}".strip()

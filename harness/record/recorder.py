@@ -4,16 +4,15 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 
-from harness.bootstrap import ROOT
 from harness.browser.program import CLOCK_SHIFT_MS, NET_LOG
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles
@@ -25,16 +24,11 @@ from harness.record.page import PageRecording, evaluate
 from harness.record.sources.restored import restore
 from harness.record.sources.served import ServedSource
 from harness.record.verdict import Verdict, judge
-from harness.record.visit import VISIT, Visit, VisitSettings
+from harness.record.visit import VISIT, Visit, VisitSettings, make_visit
+from harness.system.forked import call_forked
 from harness.system.privileges import User, browsing_user, give, invoking_user
-from harness.system.processes import bound_to_us, stop
 from harness.system.scratch import temporary_directory
-from harness.system.untrusted import (
-    MissingFileError,
-    UnreadableFileError,
-    open_untrusted,
-    read_untrusted_json,
-)
+from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted_json
 
 ROOM_BYTES = 1_000_000
 """What must still fit on the disk after a visit for its net-log to be whole: Chrome writes it in smaller pieces."""
@@ -107,10 +101,9 @@ def _record_all(pages: Sequence[Page], settings: VisitSettings, store: Store, so
     for page in pages:
         began_s = time.monotonic()
         verdict, visit = _record_page(replace(settings, url=page.url), page, store, source)
-        verdict.seconds = time.monotonic() - began_s
         settings = replace(settings, user_agent=settings.user_agent or visit.user_agent)
         verdicts.append((page, verdict))
-        done(verdict.line(page.url))
+        done(verdict.line(page.url, time.monotonic() - began_s))
     return verdicts
 
 
@@ -122,10 +115,10 @@ def _record_page(settings: VisitSettings, page: Page, store: Store, source: Serv
         visit = _visit(settings, work_dir, user)
         _require_room(work_dir)
         try:
-            _require_own_file(work_dir / NET_LOG, user)
-            shift_ms = CLOCK_SHIFT_MS if source is not None else 0.0
-            recording = evaluate(page.url, visit, work_dir / NET_LOG, shift_ms)
-        except ExperimentError as error:
+            # The file has to be the user's own: root, who reads it, follows no link of theirs.
+            with open_untrusted(work_dir / NET_LOG, limit=LARGEST_NETLOG_BYTES, owner=user.uid):
+                recording = evaluate(page.url, visit, work_dir / NET_LOG, CLOCK_SHIFT_MS if source else 0.0)
+        except (ExperimentError, UnreadableFileError) as error:
             return Verdict(reasons=[*visit.errors, str(error)]), visit
     if source is not None:
         restore(recording, source.brought)
@@ -135,7 +128,7 @@ def _record_page(settings: VisitSettings, page: Page, store: Store, source: Serv
     if verdict.fit:
         _keep(recording, page, verdict, store)
     else:
-        failed = {"url": page.url, "visit": asdict(visit), "har": recording.har()} | _figures(verdict)
+        failed = {"url": page.url, "visit": asdict(visit), "har": recording.har()} | asdict(verdict)
         (store.fetchlog / f"{page.name}.failed.json").write_text(json.dumps(failed), encoding="utf-8")
     return verdict, visit
 
@@ -148,18 +141,7 @@ def _keep(recording: PageRecording, page: Page, verdict: Verdict, store: Store) 
     visit = recording.visit
     store.pages = [kept for kept in store.pages if kept["url"] != page.url]
     store.pages.append({"url": page.url, "page": page.name, "recorded": now, "chrome": visit.chrome, "argv": visit.argv,
-                        "user_agent": visit.user_agent, "quiet": visit.quiet} | _figures(verdict))
-
-
-def _require_own_file(net_log: Path, user: User) -> None:
-    """Raise ExperimentError unless the net-log is a file of `user`'s: root, who reads it, follows no link of theirs."""
-    try:
-        with open_untrusted(net_log, limit=LARGEST_NETLOG_BYTES, owner=user.uid):
-            pass
-    except MissingFileError:
-        pass                            # reading it says so
-    except UnreadableFileError as error:
-        raise ExperimentError(str(error)) from None
+                        "user_agent": visit.user_agent, "quiet": visit.quiet} | asdict(verdict))
 
 
 def _require_room(work_dir: Path) -> None:
@@ -173,36 +155,25 @@ def _require_room(work_dir: Path) -> None:
         raise
 
 
-def _figures(verdict: Verdict) -> dict[str, object]:
-    return {name: value for name, value in asdict(verdict).items() if name != "seconds"}
-
-
 def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
     """Have a process of its own make the visit, and end it if it does not end.
 
-    What it is told and what it says goes through files without a name, since `work_dir` is `user`'s, who could put a
-    link in a file's place; the shim lies above it.
+    What it says goes through a file without a name, since `work_dir` is `user`'s, who could put a link in a file's
+    place; the shim lies above it.
     """
     if settings.shim:
-        settings = replace(settings, shim=shutil.copy(settings.shim, str(work_dir.parent)))
-    with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile() as output:
-        json.dump(asdict(settings), told)
-        told.seek(0)
-        process = subprocess.Popen(
-            bound_to_us([sys.executable, "-m", "harness.record.visit", str(work_dir), str(user.uid), str(user.gid)]),
-            cwd=ROOT, stdin=told, stdout=output, stderr=subprocess.STDOUT)
+        settings = replace(settings, shim=Path(shutil.copy(settings.shim, work_dir.parent)))
+    with tempfile.TemporaryFile() as output:
         try:
-            process.wait(settings.hard_limit_s())
+            call = partial(make_visit, settings, work_dir, user)
+            status = call_forked(call, "visit", output, settings.hard_limit_s())
+            return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
         except subprocess.TimeoutExpired:
             return Visit(errors=[f"it did not end within {settings.hard_limit_s():.0f} s"])
-        finally:
-            stop(process, patience_s=10)
-        try:
-            return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
         except (UnreadableFileError, TypeError):
             output.seek(0)
             said = output.read().decode("utf-8", "replace").strip().splitlines()
-            return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {process.returncode}'}"])
+            return Visit(errors=[f"the visit broke off: {said[-1] if said else f'status {status}'}"])
 
 
 @contextmanager

@@ -13,7 +13,6 @@ from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.mirror.live import left_out
 from harness.netlog.moved_on import moved_on_to
-from harness.netlog.requests import HttpTransaction
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import mask
@@ -45,13 +44,13 @@ def hollowness(recording: PageRecording) -> str:
 
 def _lost(asked: Sequence[Seen], failed: Sequence[Seen]) -> str:
     """Return in words that too much of a page's bytes is missing where it comes from, "" when not."""
-    lost = {seen.url: seen.lost.bytes for seen in failed if seen.lost and seen.lost.bytes}
-    missing = sum(seen.lost.bytes for seen in failed if seen.lost)
+    lost = sorted(((seen.lost.bytes, seen.url) for seen in failed if seen.lost and seen.lost.bytes), reverse=True)
+    missing = sum(bytes_ for bytes_, _ in lost)
     total = missing + sum(seen.body_bytes for seen in asked)
     if missing <= FAILED_RATIO * total:
         return ""
-    return (f"{size(missing)} of its {size(total)} are missing where it comes from "
-            f"({first_few(sorted(lost, key=lambda url: -lost[url]))})")
+    named = first_few(list(dict.fromkeys(url for _, url in lost)))
+    return f"{size(missing)} of its {size(total)} are missing where it comes from ({named})"
 
 
 def strayed(recording: PageRecording) -> str:
@@ -68,16 +67,14 @@ def strayed(recording: PageRecording) -> str:
 
 
 def missing_code(recording: PageRecording) -> list[str]:
-    """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page."""
-    lost = (seen.transaction for seen in recording.requests if seen.is_lacking)
-    return list(dict.fromkeys(transaction.url for transaction in lost if _is_code(transaction)))
+    """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page.
 
-
-def _is_code(transaction: HttpTransaction) -> bool:
-    """Tell a script or a style sheet by what the request says that it is for, over http by its name."""
-    headers = headers_of(transaction.request_headers)
-    used_for = headers.get("sec-fetch-dest")
-    return used_for in CODE if used_for else urlsplit(transaction.url).path.endswith(CODE_NAMES)
+    They are told by what the request says that it is for, over http by their names.
+    """
+    lost = [seen.transaction for seen in recording.requests if seen.lost]
+    purposes = [headers_of(transaction.request_headers).get("sec-fetch-dest") for transaction in lost]
+    return list(dict.fromkeys(transaction.url for transaction, purpose in zip(lost, purposes, strict=True) if (
+        purpose in CODE if purpose else urlsplit(transaction.url).path.endswith(CODE_NAMES))))
 
 
 def left_for(recording: PageRecording) -> str:
@@ -93,27 +90,22 @@ def taken_over(recording: PageRecording) -> str:
     return "it loads itself anew, and no server is asked for its URL then: its service worker, or a script, answers"
 
 
-def live_connections(recording: PageRecording) -> Counter[str]:
-    """Return what a page keeps open for what the site sends later, and no replay can send again, by kind."""
+def live_connections(recording: PageRecording) -> tuple[Counter[str], Counter[str]]:
+    """Return what a page keeps open for what the site sends later, by kind: what no replay can send again, and what
+    every replay does.
+    """
     asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
-    found = Counter({"WebSocket": asked - len(recording.websockets),
-                     TOO_MUCH: sum(websocket.answer.partial for websocket in recording.websockets)})
+    lost, replayed = Counter({"WebSocket": asked - len(recording.websockets)}), Counter[str]()
+    for websocket in recording.websockets:
+        if websocket.answer.partial:
+            lost[TOO_MUCH] += 1
+        else:
+            replayed["WebSocket"] += websocket.answer.status == HTTPStatus.SWITCHING_PROTOCOLS
     for seen in recording.requests:
-        if _is_event_stream(seen) and not seen.stays_open:
-            found["EventSource"] += 1
-        elif seen.endless and not seen.stays_open:
-            found[ENDLESS] += 1
-    return +found
-
-
-def replayed_connections(recording: PageRecording) -> Counter[str]:
-    """Return what a page keeps open for what the site sends later, and every replay sends again, by kind."""
-    answers = [websocket.answer for websocket in recording.websockets]
-    found = Counter({"WebSocket": sum(answer.status == HTTPStatus.SWITCHING_PROTOCOLS and not answer.partial
-                                      for answer in answers)})
-    found.update("EventSource" if _is_event_stream(seen) else ENDLESS
-                 for seen in recording.requests if seen.stays_open)
-    return +found
+        is_events = seen.exchange.answer.mime_type.lower().startswith(EVENT_STREAM)
+        if is_events or seen.endless or seen.stays_open:
+            (replayed if seen.stays_open else lost)["EventSource" if is_events else ENDLESS] += 1
+    return +lost, +replayed
 
 
 def is_mostly_late(recording: PageRecording) -> bool:
@@ -121,10 +113,6 @@ def is_mostly_late(recording: PageRecording) -> bool:
     event = recording.load_event
     exchanges = [*(seen.exchange for seen in recording.requests), *recording.websockets]
     return event is not None and left_out(exchanges, recording.moment(event.end_ms).timestamp()) is not None
-
-
-def _is_event_stream(seen: Seen) -> bool:
-    return seen.exchange.answer.mime_type.lower().startswith(EVENT_STREAM)
 
 
 def _counts(seen: Seen) -> bool:

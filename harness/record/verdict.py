@@ -29,7 +29,6 @@ class Verdict:
     hosts: int = 0
     bytes: int = 0
     failures: int = 0
-    seconds: float = 0.0
     not_recordable: dict[str, int] = field(default_factory=dict)
     """By what stood in the way."""
     reasons: list[str] = field(default_factory=list)
@@ -42,10 +41,10 @@ class Verdict:
         """Whether the experiment can use the page."""
         return not self.reasons
 
-    def line(self, url: str) -> str:
-        """Return the one line of progress."""
+    def line(self, url: str, seconds: float) -> str:
+        """Return the one line of progress, of a page that took so many seconds."""
         figures = (f"{url}: {many(self.requests, 'request')}, {many(self.hosts, 'host')}, {size(self.bytes)}, "
-                   f"{self.failures} failed, {self.seconds:.1f} s")
+                   f"{self.failures} failed, {seconds:.1f} s")
         return figures if self.fit else f"{figures}: NOT FIT: {self.reasons[0]}"
 
     def lines(self, url: str) -> list[str]:
@@ -61,7 +60,7 @@ class Verdict:
 
 
 def judge(recording: PageRecording) -> Verdict:
-    """Judge one page. `seconds` is left to the caller."""
+    """Judge one page."""
     # One whose URL answered another time did not fail.
     answered = {seen.url for seen in recording.requests if seen.status}
     failed = [seen for seen in recording.requests if seen.over and not seen.status and seen.url not in answered]
@@ -88,9 +87,9 @@ def _no_page(recording: PageRecording) -> list[str]:
         words = "asks for a login" if status == 401 else "does not give the page to us"
         return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
     brought = recording.brought
-    if brought and documents and documents[-1].lost:
-        return [f"{brought.name} has {documents[-1].url} without its body: {documents[-1].lost.why}"]
-    if brought and documents and documents[-1].is_lacking:
+    if brought and documents and (lost := documents[-1].lost):
+        if lost.why:
+            return [f"{brought.name} has {documents[-1].url} without its body: {lost.why}"]
         has = f"; it has {first_few(brought.documents)}" if brought.documents else ""
         return [f"{brought.name} does not have {documents[-1].url} as a page{has}"]
     reasons = list(recording.visit.errors)
@@ -130,7 +129,8 @@ def _failures(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]
 
 def _not_recordable(recording: PageRecording) -> dict[str, int]:
     """Count by what stood in the way what no replay has."""
-    found = truth.live_connections(recording) + Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
+    lost, _ = truth.live_connections(recording)
+    found = lost + Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
     for seen in recording.requests:
         if seen.stays_open or seen.endless:
             continue
@@ -142,11 +142,11 @@ def _not_recordable(recording: PageRecording) -> dict[str, int]:
 
 
 def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
-    visit = recording.visit
-    if live := truth.live_connections(recording):
-        yield (f"live connections are not replayed ({counted(live)}): what comes over them is missing, and the page "
+    visit, (lost, replayed) = recording.visit, truth.live_connections(recording)
+    if lost:
+        yield (f"live connections are not replayed ({counted(lost)}): what comes over them is missing, and the page "
                "may be empty without it")
-    if replayed := truth.replayed_connections(recording):
+    if replayed:
         late = ("; most of it came after the load event and is not replayed: a replay shows less than the page"
                 if truth.is_mostly_late(recording) else "")
         yield (f"live connections ({counted(replayed)}): what came over them is replayed, with its times up to the "

@@ -1,17 +1,11 @@
 """Visit one page in Chrome as a person would, in a process of its own: harness.record.recorder starts it and can end
 it.
 
-    python -m harness.record.visit WORK_DIR UID GID
-
-reads its VisitSettings as JSON from standard input, gives up root, and leaves in WORK_DIR Chrome's net-log and
-visit.json (a Visit).
-Whatever the page does, it ends: every command to Chrome has a limit, and so has every wait.
+It gives up root, and leaves Chrome's net-log and visit.json (a Visit). Whatever the page does, it ends: every command
+to Chrome has a limit, and so has every wait.
 """
 
 import json
-import os
-import signal
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -29,6 +23,8 @@ from harness.system.processes import die_with_parent, terminate_as_interrupt
 
 VISIT = "visit.json"
 POLL_S = 0.1
+HASTE_S = 0.5
+"""How long Chrome may take to end when the visit is cut short."""
 WINDOWS_EVERY_S = 1.0
 SCROLL_STEPS, SCROLL_PAUSE_S = 50, 0.1
 MOST_NETLOG_BYTES = 500_000_000
@@ -52,16 +48,15 @@ return root.scrollTop + innerHeight + 1 < root.scrollHeight;
 class VisitSettings:
     """One visit: what to load and how long to wait, in seconds. `user_agent` "" stands for Chrome's own, not headless.
 
-    `rules`, `trusted_key`: see harness.browser.chrome.ChromeSettings. `shim` is what is preloaded, "" for nothing:
-    pages of archives need it, since Chrome's list of HSTS hosts is of today.
+    `rules`, `trusted_key`: see harness.browser.chrome.ChromeSettings. `shim` is what is preloaded: pages of archives
+    need it, since Chrome's list of HSTS hosts is of today.
     """
 
     url: str
-    binary: str
-    driver: str
+    browser: program.Browser
     rules: str | None = None
     trusted_key: str | None = None
-    shim: str = ""
+    shim: Path | None = None
     user_agent: str = ""
     load_timeout_s: float = 60.0
     quiet_s: float = 2.0
@@ -92,15 +87,28 @@ class Visit:
     errors: list[str] = field(default_factory=list)
 
 
-def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
-    """Load the page and fill in `report`."""
-    browser = program.Browser(settings.binary, settings.driver)
+def make_visit(settings: VisitSettings, work_dir: Path, user: User) -> int:
+    """Load the page and write a Visit; the status is 1 when it was cut short. Whoever calls this ends soon after."""
+    terminate_as_interrupt()
+    chrome.deterministic_script()                  # the project may lie in a directory that is closed to others
+    become(user)
+    die_with_parent()                              # again: the change of user ended the bond of its start
+    report = Visit()
     try:
-        report.user_agent = settings.user_agent or chrome.visitors_user_agent(browser)
-        how = chrome.ChromeSettings(work_dir, settings.rules, Path(settings.shim) if settings.shim else None,
-                                    trusted_key=settings.trusted_key, capture_bodies=True, user_agent=report.user_agent,
-                                    unattended=True)
-        driver = chrome.start(browser, how)
+        _visit(settings, work_dir, report)
+    except KeyboardInterrupt:
+        return 1
+    (work_dir / VISIT).write_text(json.dumps(asdict(report)), encoding="utf-8")
+    return 0
+
+
+def _visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
+    patience_s = settings.command_s
+    try:
+        report.user_agent = settings.user_agent or chrome.visitors_user_agent(settings.browser)
+        how = chrome.ChromeSettings(work_dir, settings.rules, settings.shim, trusted_key=settings.trusted_key,
+                                    capture_bodies=True, user_agent=report.user_agent, unattended=True)
+        driver = chrome.start(settings.browser, how)
     except page.ERRORS as error:
         report.errors.append(f"Chrome did not start: {page.first_line(error)}")
         return
@@ -115,8 +123,11 @@ def visit(settings: VisitSettings, work_dir: Path, report: Visit) -> None:
             driver.service.process.kill()           # it, too, waits for Chrome, which is killed with it
     except page.ERRORS as error:
         report.errors.append(page.first_line(error))
+    except KeyboardInterrupt:
+        patience_s = HASTE_S                        # nobody wants its net-log any more
+        raise
     finally:
-        chrome.end(driver, settings.command_s)
+        chrome.end(driver, patience_s)
 
 
 class _Visitor:
@@ -131,8 +142,7 @@ class _Visitor:
         self.report.start_tick = _tick()
         deadline = time.monotonic() + self.settings.load_timeout_s
         if self._navigate():
-            self._wait(self._has_loaded, deadline)
-            if not self.report.loaded:
+            if not self._wait(self._look, deadline):
                 over = f"{self.settings.load_timeout_s:g} s were over"
                 self.report.errors.append("no load event before "
                                           f"{'too much came to record' if self._is_too_much() else over}")
@@ -160,18 +170,16 @@ class _Visitor:
             self.report.errors.append(f"Chrome shows an error page: {answer['errorText']}")
         return not self.report.errors
 
-    def _has_loaded(self) -> bool:
-        self._look()
-        return self.report.loaded
-
-    def _look(self) -> None:
-        """Note what the page says of itself. A page that goes elsewhere meanwhile is asked again later."""
-        seen = self._run(PAGE_SCRIPT)
-        if seen:
-            report = self.report
+    def _look(self) -> bool:
+        """Note what the page says of itself, and return whether it has loaded. One that goes elsewhere meanwhile is
+        asked again later.
+        """
+        report = self.report
+        if seen := self._run(PAGE_SCRIPT):
             report.timing, report.time_origin_ms = seen["timing"], seen["time_origin_ms"]
             report.document_uri = seen["document_uri"]
             report.loaded = seen["ready"] == "complete" and bool(seen["timing"].get("loadEventEnd"))
+        return report.loaded
 
     def _run(self, script: str) -> Any:
         """Run `script` in the page, past its dialogs; None while the page is being replaced."""
@@ -224,26 +232,3 @@ class _Visitor:
 def _tick() -> float:
     """Return the monotonic clock in ms, which on Linux is the net-log's."""
     return time.monotonic() * 1000
-
-
-def main(arguments: list[str]) -> int:
-    """Make the visit; the exit status is 1 when it was cut short."""
-    work_dir = Path(arguments[0])
-    terminate_as_interrupt()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C goes to the whole group; the parent ends us
-    chrome.deterministic_script()                  # the project may lie in a directory that is closed to others
-    settings = VisitSettings(**json.load(sys.stdin))
-    parent = os.getppid()
-    become(User("", int(arguments[1]), int(arguments[2])))
-    die_with_parent(parent)                         # again: the change of user ended the bond of its start
-    report = Visit()
-    try:
-        visit(settings, work_dir, report)
-    except KeyboardInterrupt:
-        return 1
-    (work_dir / VISIT).write_text(json.dumps(asdict(report)), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

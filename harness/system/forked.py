@@ -13,10 +13,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import IO, NoReturn
 
 from harness.errors import run_main
+from harness.system.libc import call
 from harness.system.netns import inside
 from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
 from harness.system.privileges import as_root
@@ -25,6 +25,7 @@ from harness.system.signals import ENDING_SIGNALS
 
 MOST_FILES = 2**20
 ENDING_S = 3.0
+PR_SET_NAME = 15
 
 
 def call_forked(function: Callable[[], int], name: str, errors: IO[bytes], patience_s: float,
@@ -68,7 +69,7 @@ def _be_called(function: Callable[[], int], name: str, errors: int) -> NoReturn:
             os.dup2(source, target)
         os.closerange(3, MOST_FILES)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__     # not what copies them into the run's log
-        Path("/proc/self/comm").write_text(name)
+        call("prctl", PR_SET_NAME, name.encode())       # /proc/self is root's where we gave up root
         run_main(function, at_once=True)
     except BaseException:  # noqa: BLE001 (nothing may go on in the caller's code)
         sys.excepthook(*sys.exc_info())

@@ -1,6 +1,5 @@
 """A recording is all there, or it is refused: whatever its format can tell of its bodies is checked."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,42 +27,27 @@ def made(directory: Path) -> PageFiles:
     return files
 
 
-def nothing(mirror: Path) -> None:
-    assert mirror.is_dir()
-
-
-def unlink(*names: str) -> Callable[[Path], None]:
-    def spoil(mirror: Path) -> None:
-        for name in names:
-            (mirror / name).unlink()
-
-    return spoil
-
-
-def write(name: str, content: bytes) -> Callable[[Path], None]:
-    def spoil(mirror: Path) -> None:
-        (mirror / name).write_bytes(content)
-
-    return spoil
-
-
-def link(mirror: Path) -> None:
-    (mirror / "img.test/1.png").rename(mirror.parent / "elsewhere")
-    (mirror / "img.test/1.png").symlink_to(mirror.parent / "elsewhere")
-
-
 SAME_SIZE = b"<title>https://img.test/x.png</title>"
-@pytest.mark.parametrize(("spoil", "problem"), [
-    (nothing, ""),
-    (unlink("img.test/1.png", "img.test/3.png"), "2 of 5 bodies of Web/ are missing, first img.test/1.png"),
-    (write("img.test/0.png", SAME_SIZE[:-1]), "1 of 5 bodies of Web/ is not as recorded, first img.test/0.png"),
-    (write("img.test/0.png", SAME_SIZE), "1 of 5 bodies of Web/ is not as recorded, first img.test/0.png"),
-    (link, "1 of 5 bodies of Web/ is missing, first img.test/1.png"),
-    (write("img.test/more.png", b"of no log"), "")])
+
+
+@pytest.mark.parametrize(("spoilt", "problem"), [
+    ({}, ""),
+    ({"1.png": None, "3.png": None}, "2 of 5 bodies of Web/ are missing, first img.test/1.png"),
+    ({"0.png": SAME_SIZE[:-1]}, "1 of 5 bodies of Web/ is not as recorded, first img.test/0.png"),
+    ({"0.png": SAME_SIZE}, "1 of 5 bodies of Web/ is not as recorded, first img.test/0.png"),
+    ({"1.png": "2.png"}, "1 of 5 bodies of Web/ is missing, first img.test/1.png"),
+    ({"more.png": b"of no log"}, "")])
 def test_what_is_spoilt_is_said_before_anything_is_built(
-        tmp_path: Path, spoil: Callable[[Path], None], problem: str) -> None:
+        tmp_path: Path, spoilt: dict[str, bytes | str | None], problem: str) -> None:
+    """A file that is gone (None), holds something else, or is a link now."""
     files = made(tmp_path)
-    spoil(files.mirror)
+    for name, content in spoilt.items():
+        file = files.mirror / "img.test" / name
+        file.unlink(missing_ok=True)
+        if isinstance(content, bytes):
+            file.write_bytes(content)
+        elif content:
+            file.symlink_to(content)
     assert damage(read_recording(files.mirror, files.fetchlog).bodies, files.mirror) == problem
     if not problem:
         assert check_pages(files).pages

@@ -1,57 +1,31 @@
-"""The layouts that a recording offers: as it was, by registrable domain, all in one."""
+"""The layouts that a recording offers: as it was, by registrable domain, all in one: `layouts.jsonl`, one a line.
+
+`pages` are what each page got from which address; `servers` None: the layout cannot be made.
+"""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.errors import InputError
 from harness.mirror.layouts import make_layout
-from harness.mirror.recording import Recording, read_recording
+from harness.mirror.recording import read_recording
 
-HOSTS = ["a.one.test", "b.one.test", "cdn.test", "left.test", "never.test", "two.test", "www.one.test"]
-
-
-def har(path: Path, *answers: tuple[str, str]) -> None:
-    entries = [{"request": {"url": url}, "response": {"status": 200}, "serverIPAddress": address}
-               for url, address in answers]
-    path.write_text(json.dumps({"log": {"entries": entries}}))
-    path.with_suffix("").write_text("")
+CASES = [json.loads(line) for line in Path(__file__).with_name("layouts.jsonl").read_text().splitlines()]
 
 
-def read(fetchlog: Path) -> Recording:
-    (fetchlog / "Web" / "a.one.test").mkdir(parents=True)
-    return read_recording(fetchlog / "Web", fetchlog)
-
-
-@pytest.fixture
-def recording(tmp_path: Path) -> Recording:
-    """Two pages: cdn.test has two addresses, of which it shares one with either of two hosts."""
-    har(tmp_path / "one.har", ("https://www.one.test/", "10.0.0.1"), ("https://cdn.test/a", "10.0.0.2"),
-        ("https://a.one.test/", "10.0.0.2"), ("https://never.test/", ""), ("https://left.test/", "10.0.0.1"))
-    har(tmp_path / "two.har", ("http://two.test/", "[2001:db8::1]"), ("https://cdn.test/b", "10.0.0.3"),
-        ("https://b.one.test/", "10.0.0.3"))
-    (tmp_path / "broken.har").write_text("{")
-    return read(tmp_path)
-
-
-def test_as_recorded(recording: Recording) -> None:
-    layout, _ = make_layout("recorded", recording)
-    assert layout.servers(HOSTS) == {
-        "a.one.test": ["a.one.test", "b.one.test", "cdn.test"], "never.test": ["never.test"],
-        "two.test": ["two.test"], "left.test": ["left.test", "www.one.test"]}
-    assert recording.addresses["two.test"] == {"2001:db8::1"}
-
-
-def test_by_domain_in_one_and_each_its_own(recording: Recording) -> None:
-    by_domain, _ = make_layout("domain", recording)
-    assert {server: len(names) for server, names in by_domain.servers(HOSTS).items()} == {
-        "one.test": 3, "cdn.test": 1, "left.test": 1, "never.test": 1, "two.test": 1}
-    assert make_layout("one", recording)[0].servers(HOSTS) == {"one": HOSTS}
-    assert make_layout("host", recording)[0].servers(HOSTS) == {host: [host] for host in HOSTS}
-
-
-def test_a_recording_without_addresses_is_refused(tmp_path: Path) -> None:
-    har(tmp_path / "one.har", ("https://www.one.test/", ""), ("https://left.test/", "nowhere"))
-    with pytest.raises(InputError, match="this recording does not say its servers' addresses"):
-        make_layout("recorded", read(tmp_path))
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+def test_which_hosts_share_a_server(case: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "Web" / "www.one.test").mkdir(parents=True)
+    for page, answers in case["pages"].items():
+        entries = [{"request": {"url": url}, "response": {"status": 200}, "serverIPAddress": address}
+                   for url, address in answers]
+        (tmp_path / f"{page}.har").write_text(json.dumps({"log": {"entries": entries}}))
+        (tmp_path / page).touch()
+    recording = read_recording(tmp_path / "Web", tmp_path)
+    with nullcontext() if case["servers"] else pytest.raises(InputError):
+        layout, _ = make_layout(case["layout"], recording)
+        assert layout.servers(recording.hosts()) == case["servers"]

@@ -1,4 +1,9 @@
-"""Live connections in HARs that anybody may have written: what makes no sense is left out, and every number bounded."""
+"""Live connections in HARs that anybody may have written: what makes no sense is left out, every number is bounded.
+
+`messages.jsonl` has a WebSocket a line: what was `said` over it, and the messages that a replay sends: the pause before
+each in ms, opcode, data. `left_out.jsonl` has pages with a WebSocket, over which was `said` (by whom, in s since the
+page was begun, what), and a stream whose head came after 100 ms (`arrivals`), and what is left out of them.
+"""
 
 import json
 from pathlib import Path
@@ -11,40 +16,20 @@ from harness.files.har import exchanges_of, from_har
 from harness.mirror.live import LONGEST_MS, arrivals_of, live_left_out, read_live
 
 INFINITE = float("inf")
+BEGAN, BEGAN_S = "2026-09-21T14:13:20.000+00:00", 1_790_000_000.0
 
 
-def messages(*said: dict[str, Any], **entry: Any) -> list[tuple[float, int, bytes]]:
-    """Return what is read of a WebSocket in a HAR."""
-    opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": 100, "request": {"url": "wss://a.test/x"},
-              "response": {"status": 101, "headers": []}, "_webSocketMessages": list(said)} | entry
-    found = read_live(exchanges_of([opened]), INFINITE)
-    return [(message.after_ms, message.opcode, message.data) for connection in found for message in connection.messages]
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
 
 
-def received(data: Any, opcode: Any = 1, time: Any = 1_790_000_000.1) -> dict[str, Any]:
-    return {"type": "receive", "time": time, "opcode": opcode, "data": data}
-
-
-def test_pauses_are_bounded() -> None:
-    found = messages(received("a"), received("b", time=1e300), received("c", time=-1e300))
-    assert [after_ms for after_ms, _, _ in found] == [0, LONGEST_MS, 0]
-
-
-def test_a_handshake_was_over_when_the_first_message_came() -> None:
-    """What DevTools write as the time of a WebSocket's entry lasts until its end."""
-    assert messages(received("a"), received("b", time=1_790_000_000.3), time=60_000) == [
-        (0, 1, b"a"), (pytest.approx(200, abs=1), 1, b"b")]
-
-
-def test_nothing_follows_a_close() -> None:
-    assert messages(received("1000", 8), received("x"))[-1][1:] == (8, b"1000")
-
-
-@pytest.mark.parametrize("said", [
-    received("x", 8), received("99999", 8), received("-1", 8), received("x", 0), received("x", 9), received("x", 2),
-    received("x", 1e300), received("x", None), received("x", time="soon"), {"type": "receive"}, {}, 7, None])
-def test_a_websocket_that_makes_no_sense_is_left_out(said: Any) -> None:
-    assert messages(said) == []
+@pytest.mark.parametrize("case", rows("messages.jsonl"), ids=lambda case: case["what"])
+def test_the_messages_of_a_websocket(case: dict[str, Any]) -> None:
+    opened = {"startedDateTime": BEGAN, "time": case.get("time", 100), "request": {"url": "wss://a.test/x"},
+              "response": {"status": 101, "headers": []}, "_webSocketMessages": case["said"]}
+    assert [[round(message.after_ms), message.opcode, message.data.decode()]
+            for connection in read_live(exchanges_of([opened]), case.get("load_event_s", INFINITE))
+            for message in connection.messages] == case["gives"]
 
 
 def test_arrivals_ascend_and_are_bounded() -> None:
@@ -58,54 +43,33 @@ def test_arrivals_ascend_and_are_bounded() -> None:
 
 
 def test_what_came_after_the_load_event_is_left_out() -> None:
-    began = "2026-09-21T14:13:20.000+00:00"
-    began_s = BEGAN_S
     stream: dict[str, Any] = {"request": {"url": "http://a.test/"}, "response": {},
-                              "startedDateTime": began, "timings": {"blocked": -1, "wait": 100},
+                              "startedDateTime": BEGAN, "timings": {"blocked": -1, "wait": 100},
                               "_arrivals": [[0, 3], [150, 9]]}
-    assert arrivals_of(from_har(stream), began_s) == (((0, 3), (150, 9)), False)      # in pieces, and with an end
+    assert arrivals_of(from_har(stream), BEGAN_S) == (((0, 3), (150, 9)), False)      # in pieces, and with an end
     stream["_partial"] = True
-    assert arrivals_of(from_har(stream), began_s + 0.3) == (((0, 3), (150, 9)), False)
-    assert arrivals_of(from_har(stream), began_s + 0.2) == (((0, 3),), True)
-    assert arrivals_of(from_har(stream), began_s + 0.05) == (((0, 0),), True)
-    said = [received("a", time=began_s + 1), received("b", time=began_s + 3)]
-    opened = {"startedDateTime": began, "time": 0, "request": {"url": "ws://a.test/"},
-              "response": {"status": 101, "headers": []}, "_webSocketMessages": said}
-    assert [message.data for message in read_live(exchanges_of([opened]), began_s + 2)[0].messages] == [b"a"]
+    assert arrivals_of(from_har(stream), BEGAN_S + 0.3) == (((0, 3), (150, 9)), False)
+    assert arrivals_of(from_har(stream), BEGAN_S + 0.2) == (((0, 3),), True)
+    assert arrivals_of(from_har(stream), BEGAN_S + 0.05) == (((0, 0),), True)
 
 
-BEGAN_S = 1_790_000_000.0
-"""2026-09-21T14:13:20Z; the load event came a second later."""
-
-
-def feed(*said: dict[str, Any], arrivals: list[list[float]] | None = None, on_load_ms: Any = 1000) -> dict[str, Any]:
-    """Return the HAR of a page with a WebSocket, and with a stream of events whose head came after 100 ms."""
-    began = "2026-09-21T14:13:20.000+00:00"
+@pytest.mark.parametrize("case", rows("left_out.jsonl"), ids=lambda case: case["what"])
+def test_what_is_left_out_is_told_where_it_is_most(case: dict[str, Any], tmp_path: Path) -> None:
+    said = [{"type": who, "time": BEGAN_S + at_s if isinstance(at_s, float) else at_s, "opcode": 1, "data": data}
+            for who, at_s, data in case["said"]]
     asked: list[dict[str, Any]] = [
-        {"startedDateTime": began, "request": {"url": "http://a.test/"}, "response": {}},
-        {"startedDateTime": began, "request": {"url": "http://a.test/events"}, "response": {},
-         "_arrivals": arrivals or [], "_partial": True,
-         "timings": {"wait": 100, "receive": 5000}},
-        {"startedDateTime": began, "request": {"url": "ws://a.test/x"}, "response": {},
-         "_webSocketMessages": list(said)},
-        {"startedDateTime": began, "request": {"url": "http://a.test/late"}, "response": {}, "_afterLoad": True}]
-    return {"log": {"pages": [{"startedDateTime": began, "pageTimings": {"onLoad": on_load_ms}}], "entries": asked}}
+        {"path": ""}, {"path": "events", "_arrivals": case.get("arrivals", []), "_partial": True,
+                       "timings": {"wait": 100, "receive": 5000}},
+        {"path": "x", "scheme": "ws", "_webSocketMessages": said}, {"path": "late", "_afterLoad": True}]
+    entries = [{"startedDateTime": BEGAN, "response": {}, **more,
+                "request": {"url": f"{more.get('scheme', 'http')}://a.test/{more['path']}"}} for more in asked]
+    pages = [{"startedDateTime": BEGAN, "pageTimings": {"onLoad": case.get("on_load_ms", 1000)}}]
+    (tmp_path / "page.har").write_text(json.dumps({"log": {"pages": pages, "entries": entries}}))
+    assert live_left_out(tmp_path / "page.har") == (LiveLeftOut(*case["left_out"]) if case["left_out"] else None)
 
 
-EARLY, LATE = received("early", time=BEGAN_S + 0.5), received("late", time=BEGAN_S + 1.5)
-
-
-@pytest.mark.parametrize(("har", "left_out"), [
-    (feed(EARLY, LATE), None),                                                  # 4 of 9 characters
-    (feed(EARLY, LATE, LATE), LiveLeftOut(8, 13, 1, 3)),
-    (feed({**LATE, "type": "send"}), None),
-    (feed(arrivals=[[100, 10], [850, 30], [950, 100]]), LiveLeftOut(70, 100, 1, 3)),
-    (feed(arrivals=[[100, 10], [850, 90], [950, 100]]), None),
-    (feed(LATE, on_load_ms=-1), None),
-    (feed(), None),
-    (feed(LATE, received("x" * 9, time="soon")), None),         # nonsense
-    ({"log": {"entries": 3}}, None), ({}, None), ([], None)])
-def test_what_is_left_out_is_told_where_it_is_most(har: Any, left_out: LiveLeftOut | None, tmp_path: Path) -> None:
-    (tmp_path / "page.har").write_text(json.dumps(har))
-    assert live_left_out(tmp_path / "page.har") == left_out
-    assert live_left_out(tmp_path / "none.har") is None
+@pytest.mark.parametrize("content", [None, '{"log": {"entries": 3}}', "{}", "[]"])
+def test_of_what_is_no_har_nothing_is_left_out(content: str | None, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "page.har").write_text(content)
+    assert live_left_out(tmp_path / "page.har") is None

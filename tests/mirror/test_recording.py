@@ -1,29 +1,15 @@
 import json
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.errors import InputError
 from harness.files.text_log import Response
-from harness.mirror.importing import status_code
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.recording import read_recording
 from tests.support.written import text_recording
-
-
-@pytest.mark.parametrize(("status", "redirect", "in_mirror", "code"), [
-    ("OK", None, True, 200), ("ok", None, False, 200), ("Moved Temporarily", "http://x/", False, 302),
-    ("Found", "http://x/", False, 302), ("Moved Permanently", "http://x/", False, 301),
-    ("See Other", "http://x/", True, 303),
-    ("Temporary Redirect", "http://x/", False, 307), ("No Content", None, False, 204), ("Not Found", None, True, 404),
-    ("Internal Server Error", None, False, 500), ("Partial Content", None, True, 200),
-    ("Not Modified", None, True, 200),
-    ("Hello", "http://x/", False, 302), ("Hello", None, True, 200), ("Hello", None, False, 404), ("", None, True, 200),
-    ("404 gone fishing", None, False, 404), ("Found", None, True, 200), ("OK", "http://x/", True, 302),
-    ("100 Continue", None, True, 200), ("999", None, False, 404),
-])
-def test_status_words(status: str, redirect: str | None, in_mirror: bool, code: int) -> None:
-    assert status_code(status, redirect, in_mirror) == code
 
 
 def response(url: str, redirect: str | None = None, status: str = "OK") -> Response:
@@ -70,24 +56,16 @@ def test_broken_logs_are_reported_and_the_rest_kept(tmp_path: Path) -> None:
     assert any("cannot be replayed" in problem and "'not a url'" in problem for problem in recording.problems)
 
 
-def test_manifest(tmp_path: Path) -> None:
+MANIFESTS = [json.loads(line) for line in Path(__file__).with_name("manifests.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", MANIFESTS, ids=lambda case: case["what"])
+def test_manifest(case: dict[str, Any], tmp_path: Path) -> None:
+    """`manifests.jsonl`: the content of a manifest, and what differs from that of a recording without one."""
     problems: list[str] = []
-    assert read_manifest(tmp_path, problems) == Manifest("recorded", "")
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "source": "synthetic", "seed": 7, "note": "made",
-                                                         "pages": ["http://a.test/"]}))
-    manifest = read_manifest(tmp_path, problems)
-    assert manifest == Manifest("synthetic", "made")
-    assert manifest.synthetic
-    assert problems == []
-    pages = [{"page": "a", "user_agent": "Mozilla/5.0 (it)"}, {"page": "b"}, {"page": "c", "user_agent": "x\n"}]
-    (tmp_path / "manifest.json").write_text(json.dumps({"format": 2, "pages": pages}))
-    assert read_manifest(tmp_path, problems).user_agents == {"a": "Mozilla/5.0 (it)"}
-    for broken in ("[]", "{", "{}", "\udc80", '{"format": 2, "bodies": 3}', '{"format": 2, "pages": 1}'):
-        (tmp_path / "manifest.json").write_bytes(broken.encode("utf-8", "surrogateescape"))
-        problems.clear()
-        assert read_manifest(tmp_path, problems) == Manifest()
-        assert len(problems) == 1
-    for other in (1, 3, None):
-        (tmp_path / "manifest.json").write_text(json.dumps({"format": other}))
-        with pytest.raises(InputError):
-            read_manifest(tmp_path, problems)
+    (tmp_path / "manifest.json").write_bytes(case["content"].encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError) if case.get("refused") else nullcontext():
+        found = read_manifest(tmp_path, problems)
+        assert found == Manifest(**{name: case[name] for name in ("source", "note", "user_agents") if name in case})
+    assert len(problems) == case.get("problems", 0)
+    assert read_manifest(tmp_path / "none", problems) == Manifest()

@@ -1,6 +1,7 @@
 """What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not."""
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
+from harness.files.har import exchanges_of, from_har
 from harness.files.pages import sanitise
-from harness.mirror.answers import Recorded
+from harness.mirror.answers import Recorded, as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.transactions import recorded_of, sequences
@@ -37,16 +39,13 @@ def found(recording: Recording, url: str) -> Recorded:
 
 @pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
                                                ({}, True)])
-def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, bool], is_after: bool, tmp_path: Path
-                                                              ) -> None:
+def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, bool], is_after: bool) -> None:
     """Its answers keep the dates that they had where it was recorded, and its messages have those of the import."""
-    talk = {"startedDateTime": "2026-09-21T14:13:20Z", "request": {"url": "ws://a.test/"}, "response": {"status": 101},
-            "_webSocketMessages": [{"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}]}
-    asked = {"startedDateTime": "2026-09-21T14:13:20Z", "request": {"method": "GET", "url": "http://a.test/x"},
-             "response": {"status": 200}} | told
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": [talk, asked]}}))
-    page = read_page(tmp_path / "x.har", [])
-    assert page is not None
+    started = {"startedDateTime": "2026-09-21T14:13:20Z"}
+    message = {"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}
+    entries = [started | {"request": {"url": "ws://a.test/"}, "_webSocketMessages": [message]},
+               started | {"request": {"url": "http://a.test/x"}, "response": {"status": 200}} | told]
+    page = PageExchanges("x", [*exchanges_of(entries)])
     assert [item.after_message for item in recorded_of(page)] == [is_after]
 
 
@@ -60,53 +59,31 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     assert growth(read_many, 500) < LINEAR
 
 
-def test_status_and_headers_are_those_of_the_har(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/", b"zipped", (*HTML, ("Content-Encoding", "br"), ("Server", "x")), size=999)
-    recorded.add("https://a.test/gone", b"sorry", HTML, status=410)
-    recorded.add("https://a.test/beacon", status=204, headers=(("Cache-Control", "no-store"), *HTML))
-    recorded.add("https://a.test/part", b"all", (("Content-Type", "video/mp4"), ("Content-Range", "bytes 0-2/3")),
-                 status=206)
-    recorded.add("https://a.test/same", status=304)
-    recording = read(recorded)
-    page = found(recording, "https://a.test/")
-    assert page.headers == (("content-type", "text/html"), ("content-encoding", "br"), ("server", "x"))
-    assert (page.status, page.answer.content_bytes) == (200, 999)
-    gone = found(recording, "https://a.test/gone")
-    assert (gone.status, gone.file) == (410, "a.test/gone")
-    beacon = found(recording, "https://a.test/beacon")
-    assert (beacon.status, beacon.headers) == (204, (("cache-control", "no-store"),))
-    part = found(recording, "https://a.test/part")
-    assert (part.status, part.file, part.headers) == (
-        200, "a.test/part", (("content-type", "video/mp4"), ("accept-ranges", "bytes")))
-    assert found(recording, "https://a.test/same").status == 404
+def rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("case", rows("as_sent.jsonl"), ids=lambda case: case["what"])
+def test_status_and_headers_are_those_of_the_har(case: dict[str, Any]) -> None:
+    answer = as_sent(from_har(case["entry"]), inf)
+    assert {"status": answer.status, "file": answer.body and answer.body.file, "size": answer.content_bytes,
+            "headers": [list(pair) for pair in answer.headers or ()]} == case["sent"]
 
 
 HANGS: dict[str, Any] = {"status": 0, "_error": "unfinished", "time": 2500, "connection": "1"}
 
 
-def asked_as(recorded: HttpsRecording, **headers: str) -> None:
-    """Give the last request these headers."""
-    recorded.entries[-1]["request"]["headers"] = [{"name": name.replace("_", "-"), "value": value}
-                                                  for name, value in headers.items()]
-
-
-@pytest.mark.parametrize(("more", "asked", "hangs"), [
-    ({}, {}, True), ({"time": 900}, {}, False), ({"_error": "net::ERR_ABORTED"}, {}, False),
-    ({"connection": ""}, {}, False),
-    ({}, {"sec_fetch_dest": "image"}, True), ({"_afterLoad": True}, {"sec_fetch_dest": "image"}, False),
-    ({"_afterLoad": True}, {"sec_fetch_dest": "empty"}, True), ({"_afterLoad": True}, {"accept": "*/*"}, True),
-    ({"_afterLoad": True}, {"accept": "image/webp,*/*"}, False), ({"_afterLoad": True}, {"accept": "text/css"}, False),
-    ({}, {"sec_fetch_mode": "navigate", "sec_fetch_dest": "iframe"}, False)])
-def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
-        tmp_path: Path, more: dict[str, Any], asked: dict[str, str], hangs: bool) -> None:
+@pytest.mark.parametrize("case", rows("hangs.jsonl"), ids=str)
+def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(case: dict[str, Any], tmp_path: Path
+                                                                                ) -> None:
     recorded = HttpsRecording(tmp_path)
     recorded.add("https://a.test/", b"page", HTML)
-    recorded.add("https://push.test/poll", **{**HANGS, **more})
-    asked_as(recorded, **asked)
+    recorded.add("https://push.test/poll", **{**HANGS, **case["entry"]})
+    recorded.entries[-1]["request"]["headers"] = [{"name": name, "value": value}
+                                                  for name, value in case["asked"].items()]
     recording = read(recorded)
-    assert recording.hosts() == ["a.test", *(["push.test"] if hangs else [])]
-    if hangs:
+    assert recording.hosts() == ["a.test", *(["push.test"] if case["hangs"] else [])]
+    if case["hangs"]:
         answer = found(recording, "https://push.test/poll")
         assert (answer.hangs, answer.found) == (True, "unanswered")
 

@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,40 +41,18 @@ def test_a_file_where_a_directory_has_to_be(store: Store) -> None:
     assert store.put("http://a.test/b", "GET", b"4").file == f"a.test/{md5_name('/b')}"
 
 
-@pytest.mark.parametrize("url", ["http://../x", "http://a%2f..%2f..%2fb/x", "http:///x"])
-def test_no_host_leaves_the_mirror(store: Store, url: str) -> None:
-    try:
-        name = store.put(url, "GET", b"1").file
-    except ValueError:
-        return
-    assert (store.mirror / name).resolve().is_relative_to(store.mirror.resolve())
-
-
-def test_published_it_takes_the_place_of_the_older_one(tmp_path: Path, store: Store) -> None:
-    for name in ("demo", "demo.fetchlog"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "old").write_text("old")
-    assert store.replaces
-    store.put("http://a.test/x", "GET", b"new")
-    store.write_manifest(note="a note")
-    store.publish(invoking_user())
-    store.clean_up()
-    assert tree(tmp_path / "demo") == {"a.test/x": "new"}
-    assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == "a note"
-    assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.fetchlog"}
-
-
 def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
     for content in ("1", "2", "3"):
         store = Store(tmp_path, "demo")
         store.make()
         store.put("http://a.test/x", "GET", content.encode())
-        store.write_manifest()
+        store.write_manifest(note=content)
         store.publish(invoking_user(), keep=store.free_name())
         store.clean_up()
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
-    assert len([*tmp_path.glob("*.fetchlog")]) == 3
+    assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == "3"
+    assert len([*tmp_path.iterdir()]) == 6
 
 
 @pytest.mark.parametrize("reasons", [[], ["its replay is not the page: it is hollow"]])
@@ -92,64 +70,69 @@ def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: 
     assert (tmp_path / "elsewhere" / "file").exists()
 
 
-def test_what_cannot_be_kept_stays_in_its_place(tmp_path: Path, store: Store) -> None:
-    for name in ("demo", "demo.fetchlog", "demo.previous"):
+@pytest.fixture
+def old(tmp_path: Path) -> dict[str, dict[str, str]]:
+    """Have a recording there, and one of another name; give what is in their folders."""
+    names = ("demo", "demo.fetchlog", "demo.previous")
+    for name in names:
         (tmp_path / name).mkdir()
         (tmp_path / name / "old").write_text("old")
-    with pytest.raises(OSError, match="not empty"):
-        store.publish(invoking_user(), keep="demo.previous")        # somebody was there first
-    store.clean_up()
-    assert {path.name: tree(path) for path in tmp_path.iterdir()} == {
-        name: {"old": "old"} for name in ("demo", "demo.fetchlog", "demo.previous")}
+    return {name: {"old": "old"} for name in names}
 
 
-def test_a_new_mirror_never_stands_beside_old_logs(tmp_path: Path, store: Store,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("demo", "demo.fetchlog"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "old").write_text("old")
+@pytest.mark.parametrize("why", ["not empty", "No space"])
+def test_what_cannot_be_replaced_stays_in_its_place(tmp_path: Path, store: Store, old: dict[str, dict[str, str]],
+                                                    monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+    """Somebody was there first; or the disk is full when the new logs follow the new mirror."""
     rename = Path.rename
 
     def full(self: Path, target: Path) -> Path:
-        if target == tmp_path / "demo.fetchlog" and not self.name.startswith("old-"):
+        if why == "No space" and target == tmp_path / "demo.fetchlog" and not self.name.startswith("old-"):
             raise OSError(errno.ENOSPC, "No space left on device")
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(OSError, match="No space"):
-        store.publish(invoking_user())
+    with pytest.raises(OSError, match=why):
+        store.publish(invoking_user(), keep="demo.previous" if why == "not empty" else "")
     store.clean_up()
-    assert tree(tmp_path / "demo") == tree(tmp_path / "demo.fetchlog") == {"old": "old"}
+    assert {path.name: tree(path) for path in tmp_path.iterdir()} == old
 
 
-def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, store: Store) -> None:
-    store.put("http://a.test/x", "GET", b"first")
+@pytest.fixture
+def more(tmp_path: Path, store: Store) -> Iterator[Store]:
+    """Publish two bodies; give a store to add to them."""
+    for name in ("x", "y"):
+        store.put(f"http://a.test/{name}", "GET", b"first")
     store.pages.append({"url": "http://a.test/x"})
     store.write_manifest()
     store.publish(invoking_user())
-    more = Store(tmp_path, "demo")
-    more.make()
+    added = Store(tmp_path, "demo")
+    added.make()
+    yield added
+    added.clean_up()
+
+
+def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, more: Store) -> None:
     more.continue_from_existing()
     assert more.pages == [{"url": "http://a.test/x"}]
     assert more.put("http://a.test/x", "GET", b"second").file != "a.test/x"
-    assert (tmp_path / "demo/a.test/x").read_text() == "first"
+    assert tree(tmp_path / "demo") == {"a.test/x": "first", "a.test/y": "first"}
     more.publish(invoking_user())
-    more.clean_up()
-    assert (tmp_path / "demo/a.test/x").read_text() == "first"
-    assert len(tree(tmp_path / "demo")) == 2
+    assert tree(tmp_path / "demo").pop("a.test/x") == "first"
+    assert len(tree(tmp_path / "demo")) == 3
 
 
-def test_what_is_added_is_written_to_no_place_that_a_link_leads_to(tmp_path: Path, store: Store) -> None:
-    (tmp_path / "mine").mkdir()
-    store.put("http://a.test/x", "GET", b"first")
-    store.write_manifest()
-    (store.mirror / "b.test").symlink_to(tmp_path / "mine")
-    store.publish(invoking_user())
-    more = Store(tmp_path, "demo")
-    more.make()
-    with pytest.raises(InputError, match=r"/demo/b\.test: is a symbolic link, and none is followed there; put"):
+@pytest.mark.parametrize(("spoil", "why"), [
+    (Path.unlink, r"^1 of 2 bodies of demo/ is .*a\.test/x; "),
+    (lambda body: body.write_bytes(b"firsT"), r"^1 of 2 bodies of demo/ is .*a\.test/x; "),
+    (lambda body: (body.parent.parent / "b.test").symlink_to("/tmp"),
+     r"/demo/b\.test: is a symbolic link, and none is followed there; put")])
+def test_nothing_is_added_to_a_recording_that_is_not_all_there(tmp_path: Path, more: Store,
+                                                               spoil: Callable[[Path], object], why: str) -> None:
+    """Its new list of bodies would hide what is wrong; and nothing is written to where a link leads."""
+    spoil(tmp_path / "demo" / "a.test" / "x")
+    with pytest.raises(InputError, match=why):
         more.continue_from_existing()
-    more.clean_up()
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", '{"format": 1, "source": "synthetic", "pages": []}',
@@ -160,19 +143,3 @@ def test_nothing_is_added_to_a_recording_of_others(tmp_path: Path, store: Store,
     (tmp_path / "demo.fetchlog" / "manifest.json").write_text(manifest)
     with pytest.raises(InputError, match=r"manifest\.json:1: "):
         store.continue_from_existing()
-
-
-@pytest.mark.parametrize("spoil", [Path.unlink, lambda body: body.write_bytes(b"firsT")])
-def test_nothing_is_added_to_a_recording_that_is_not_all_there(tmp_path: Path, store: Store,
-                                                               spoil: Callable[[Path], object]) -> None:
-    """Its new list of bodies would hide what is wrong."""
-    store.put("http://a.test/x", "GET", b"first")
-    store.put("http://a.test/y", "GET", b"other")
-    store.write_manifest()
-    store.publish(invoking_user())
-    spoil(tmp_path / "demo" / "a.test" / "x")
-    more = Store(tmp_path, "demo")
-    more.make()
-    with pytest.raises(InputError, match=r"^1 of 2 bodies of demo/ is .*a\.test/x; "):
-        more.continue_from_existing()
-    more.clean_up()

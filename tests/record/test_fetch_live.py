@@ -34,7 +34,6 @@ fetch('/lines').then(async (answer) => {
 """
 PICTURES = {"/said.png", "/bytes-0-1.png", "/news.png", "/line.png"}
 HINTS = [{"name": "link", "value": "</early.css>; rel=preload; as=style"}]
-STARTED_S = 1_795_251_600.0         # HttpsRecording's RECORDED
 
 
 def entries(directory: Path, name: str) -> dict[str, dict[str, Any]]:
@@ -53,20 +52,7 @@ def write_recording(directory: Path) -> None:
     recorded.add(PAGE, f"<!doctype html><link rel=icon href=data:,><link rel=stylesheet href=/early.css><body>"
                        f"<script>{SCRIPT}</script>".encode(), html)
     recorded.entries[-1]["response"]["_earlyHints"] = HINTS
-    recorded.add(f"{PAGE}early.css", b"p {}", (("Content-Type", "text/css"),))
-    for picture in sorted(PICTURES):
-        recorded.add(f"https://{HOST}{picture}", b"no picture", (("Content-Type", "image/png"),))
-    recorded.add(f"{PAGE}news", b"data: /news.png\n\n: still here\n\n", (("Content-Type", "text/event-stream"),),
-                 _partial=True, _arrivals=[[50, 17], [150, 31]])
-    recorded.add(f"{PAGE}lines", b"/line.png\n", (("Content-Type", "text/plain"),), _partial=True, _arrivals=[[0, 10]])
-    said = [("receive", 1, "hello"), ("send", 1, "which?"), ("receive", 1, "/said.png"), ("receive", 2, "AAE=")]
-    headers = [{"name": "Sec-WebSocket-Protocol", "value": "pictures"},
-               {"name": "Sec-WebSocket-Extensions", "value": "permessage-deflate"}]
-    recorded.entries.append({
-        "startedDateTime": "2026-11-21T09:00:00.000+00:00", "time": 0,
-        "request": {"method": "GET", "url": f"wss://{HOST}/socket?t=1363348800000", "headers": []},
-        "response": {"status": 101, "headers": headers}, "_webSocketMessages": [
-            {"type": kind, "opcode": opcode, "data": data, "time": STARTED_S} for kind, opcode, data in said]})
+    recorded.add_lines(Path(__file__).with_name("live.jsonl"))
     recorded.finish(PAGE)
 
 

@@ -5,13 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.mirror.recording import read_recording
-from harness.mirror.store import Store
+from harness.mirror.importing import status_code
 from harness.netlog.file import BEGIN, END
-from harness.record.page import PageRecording, Seen
+from harness.record.page import status_words
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import page_log, seen
-from tests.support.written import lookup
 
 
 @pytest.fixture
@@ -19,24 +17,11 @@ def log() -> MadeNetLog:
     return page_log()
 
 
-def answer(recording: PageRecording, url: str) -> Seen:
-    return next(each for each in recording.requests if each.url == url)
-
-
 def post_over(log: MadeNetLog, connection: int, body: bytes) -> None:
     """Write a POST to a socket, which is made for it unless it stands."""
     log.source, log.kind = connection, "SOCKET"
     head = f"POST /api HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode()
     log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
-
-
-def test_an_answer_is_whole_when_its_length_came(log: MadeNetLog, tmp_path: Path) -> None:
-    log.request("http://a.test/all", "200 OK", b"12345", "Content-Length: 5", cancelled=True)
-    log.request("http://a.test/half", "200 OK", b"12345", "Content-Length: 9")
-    log.request("http://a.test/chunked", "200 OK", b"12345", cancelled=True)
-    recording = seen(log, tmp_path)
-    assert [each.whole for each in recording.requests] == [True, True, False, False]
-    assert answer(recording, "http://a.test/half").exchange.answer.content == b"12345"
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -64,27 +49,9 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
     assert [each.exchange.request.body for each in posts] == [b"first", b"", b"second"]
 
 
-@pytest.mark.parametrize(("content_range", "whole"), [
-    ("bytes 0-4/5", True), ("bytes 0-4/9", False), ("bytes 4-8/9", False), ("bytes 0-4/*", False), ("", False)])
-def test_a_part_is_whole_when_it_is_all(log: MadeNetLog, tmp_path: Path, content_range: str, whole: bool) -> None:
-    log.request("http://a.test/film", "206 Partial Content", b"12345", f"Content-Range: {content_range}")
-    assert answer(seen(log, tmp_path), "http://a.test/film").whole == whole
-
-
-def test_readers_of_the_text_log_find_each_status_again(log: MadeNetLog, tmp_path: Path, store: Store) -> None:
-    statuses = {200: "OK", 201: "Created", 404: "Nope", 418: "Short and Stout", 500: "", 301: "Gone", 307: "Internal"}
-    for code, words in statuses.items():
-        log.begin(f"http://a.test/{code}")
-        log.head(f"{code} {words}")
-        if code in (301, 307):
-            log.add("URL_REQUEST_REDIRECTED", location="http://b.test/")
-            log.job("http://b.test/")
-            log.head("200 OK")
-        log.body(b"body")
-        log.end()
-    seen(log, tmp_path).write(store, "page")
-    recording = read_recording(store.mirror, store.fetchlog)        # without the HAR, which has the codes
-    for code in statuses:
-        found = lookup(recording, "a.test", f"/{code}")
-        assert found is not None
-        assert found.status == code
+@pytest.mark.parametrize(("code", "words"), [(200, "OK"), (201, "Created"), (404, "Nope"), (418, "Short and Stout"),
+                                             (500, ""), (301, "Gone"), (307, "Internal")])
+def test_readers_of_the_text_log_find_each_status_again(code: int, words: str) -> None:
+    """Without the HAR, which has the codes."""
+    to = "http://b.test/" if code in (301, 307) else None
+    assert status_code(status_words(code, words, to), to, in_mirror=True) == code

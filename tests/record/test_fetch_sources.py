@@ -10,6 +10,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
+from tests.support.foreign_hars import entry, har
 from tests.support.har_schema import assert_har
 from tests.support.made_warc import DAY, PAGE, SCRIPT, picture, site_records, write_warc
 from tests.support.ran import ran
@@ -56,16 +57,8 @@ def test_a_page_from_a_warc(tmp_path: Path) -> None:
 def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path) -> None:
     """No request of its own fails, and yet it is not the page: nine tenths of it were never asked for."""
     scripts = [f"https://cdn.old.test/{number}.js" for number in range(19)]
-    answers = [(PAGE, "<title>old</title><script>if (0) ask();</script>"), *((url, "1") for url in scripts)]
-    answers.append((f"{PAGE}favicon.ico", ""))
-    entries = [{"pageref": "p", "startedDateTime": DAY, "time": 5,
-                "request": {"method": "GET", "url": url, "headers": []},
-                "response": {"status": 200, "statusText": "OK", "httpVersion": "h2", "headers": [], "redirectURL": "",
-                             "bodySize": -1, "content": {"size": len(body) or 99, "mimeType": "text/html"} |
-                             ({"text": body} if body else {})}}
-               for url, body in answers]
-    source = tmp_path / "page.har"
-    source.write_text(json.dumps({"log": {"version": "1.2", "pages": [], "entries": entries}}))
+    source = har(tmp_path / "page.har", entry(PAGE, body=b"<title>old</title><script>if (0) ask();</script>"),
+                 *(entry(url, body=b"1") for url in scripts), entry(f"{PAGE}favicon.ico", body=None, size=99))
     done = fetch(tmp_path, "--from", str(source), "--quiet", "4")       # Chrome asks for the icon when all is over
     assert done.returncode == 1
     assert "because it asked for 1 of the 21 URLs that it got when it was recorded" in done.stdout

@@ -1,15 +1,13 @@
 """At its end fetch.py loads each page once from its recording: one whose replay is hollow is said to be unfit."""
 
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from email.message import Message
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.answering import Answer, answering
 from tests.support.ran import ran
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
@@ -32,35 +30,17 @@ PAGES = {
                "`<img src=/at-${Math.floor(performance[Symbol.for('tfo-lab.timeOrigin')]) % 1e7}-${n}.png>`)</script>"}
 
 
-class _Site(BaseHTTPRequestHandler):
-    """A site that has an answer to everything."""
-
-    def do_GET(self) -> None:
-        asks = self.path == "/consent" and "Cookie" not in self.headers
-        body = f"<!doctype html><link rel=icon href=data:,><body>{WALL if asks else PAGES.get(self.path, 'x')}".encode()
-        self.send_response_only(200)
-        self.send_header("Content-Type", "text/html" if self.path in PAGES else "image/png")
-        self.send_header("Content-Length", str(len(body)))
-        if self.path == "/refreshed":
-            self.send_header("Refresh", "0; url=/whole")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def site() -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Site) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield server.server_address[1]
-        server.shutdown()
+def site(path: str, headers: Message) -> Answer:
+    """Answer everything."""
+    asks = path == "/consent" and "Cookie" not in headers
+    body = f"<!doctype html><link rel=icon href=data:,><body>{WALL if asks else PAGES.get(path, 'x')}".encode()
+    refresh = {"Refresh": "0; url=/whole"} if path == "/refreshed" else {}
+    return 200, {"Content-Type": "text/html" if path in PAGES else "image/png", **refresh}, body
 
 
 def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
     (tmp_path / "x.pages").write_text("".join(f"http://{HOST}{path}\n" for path in PAGES))
-    with site() as port:
+    with answering(site) as port:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {port}\n")
         done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "x", "--remap", tmp_path / "remap",
                    "--quiet", "0.5", "--timeout", "60")

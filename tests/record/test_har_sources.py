@@ -2,7 +2,6 @@
 
 import base64
 import os
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -11,32 +10,15 @@ from hypothesis import strategies as st
 
 from harness.errors import InputError
 from harness.files import har_file
-from harness.files.charsets import encode_text
 from harness.files.looks import Role
 from harness.record.sources.body import as_sent
 from harness.record.sources.har import HarSource
 from harness.record.sources.source import list_pages
 from tests.support.foreign_hars import PAGE, entry, har
+from tests.support.made_warc import zipped
 from tests.support.read_source import read_source
 
 PORT = "http://b.test:8080/"
-
-
-@pytest.mark.parametrize(("content_type", "text", "body"), [
-    ("text/html; charset=gbk", "中文€", "中文€".encode("gb18030")),
-    ('text/javascript;charset="GB2312"', "var a = '镕'", "var a = '镕'".encode("gbk")),
-    ("text/css; charset=ISO-8859-1", "ä € “", "ä € “".encode("cp1252")),
-    ("text/html; charset=Shift_JIS", "①日本", "①日本".encode("cp932")),
-    ("text/html; charset=euc-kr", "똠방각하", "똠방각하".encode("cp949")),
-    ("text/html", "<meta charset='koi8-r'>да", "<meta charset='koi8-r'>да".encode("koi8-r")),
-    ("text/plain", "<meta charset='koi8-r'>да", "<meta charset='koi8-r'>да".encode()),
-    ("text/html; charset=utf-8", "<meta charset=gbk>中", "<meta charset=gbk>中".encode()),
-    ("text/html; charset=sjis", "\ufffd中", "\ufffd中".encode()),
-    ("text/html; charset=ISO-8859-1", "中", "中".encode()), ("text/html; charset=idna", "ü", "ü".encode()),
-    ("text/html; charset=x-none", "ü", "ü".encode()), ("text/html; charset=\0", "ü", "ü".encode()),
-    ("text/html; charset=zip", "ü", "ü".encode())])
-def test_texts_of_a_har_are_in_the_charset_that_they_are_sent_with(content_type: str, text: str, body: bytes) -> None:
-    assert encode_text(text, content_type, size=len(body)) == body
 
 
 @given(st.binary(max_size=200).map(lambda rest: b"\x89PNG\r\n\x1a\n\0" + rest), st.booleans(),
@@ -83,14 +65,6 @@ def attached(path: Path, *, file: object = "body.html", post: str = "") -> Path:
     made["request"]["method"] = "POST"
     made["request"]["postData"] = {"mimeType": "text/plain", "text": "", "_file": post}
     return har(path, made)
-
-
-def zipped(path: Path, files: dict[str, bytes]) -> Path:
-    """Write a ZIP file of these members."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return path
 
 
 def body_in(path: Path) -> bytes | None:

@@ -1,9 +1,6 @@
 """What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
 
 import gzip
-import io
-import zipfile
-import zlib
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
@@ -12,13 +9,11 @@ import pytest
 from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
-from harness.record.sources.brought import same_name
-from tests.support.made_warc import write_warc
+from tests.support.made_warc import Record, write_warc, zipped
 from tests.support.read_source import NAVIGATES, read_source
 
 PAGE, SECURE, OK = "http://a.test/", "https://a.test/", "HTTP/1.1 200 OK"
 CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
-OLD, NEW = "jQuery1710897272563772276_1363139394945", "jQuery1710123456789012345_1363348800000"
 
 
 def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
@@ -31,19 +26,6 @@ def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
         source.begin_page(url)
         assert [source.answer_body(count) for _ in answers] == answers
         assert source.answer_body(f"{PAGE}shared") == b"both"
-
-
-@pytest.mark.parametrize(("asked", "got"), [
-    ("http://a.test/b?t=1400000000000&r=0.5", b"beacon"), ("https://a.test/b?t=1400000000000&r=0.5", b"beacon"),
-    ("http://a.test/c?a=1&b=2&x=9", b"near"), ("https://a.test/c?a=1&b=2", b"near"),
-    ("http://a.test/sans.woff2?v=4", b"sans"), ("http://a.test/other.woff2", None), ("http://b.test/", None)])
-def test_what_is_most_alike_stands_in(asked: str, got: bytes | None, tmp_path: Path) -> None:
-    """By the rules of the replay (tests/corpus/replay), and https for http."""
-    answers = {"b?t=1363082400123&r=0.123": b"beacon", "c?a=1&b=2": b"near", "c?a=1&b=3&d=4": b"far",
-               "sans.woff?v=4": b"sans"}
-    source = read_source(write_warc(tmp_path / "x.warc", *(("response", f"{PAGE}{target}", OK, [], body)
-                                                           for target, body in answers.items())))
-    assert source.answer_body(asked) == got
 
 
 @pytest.mark.parametrize(("headers", "found"), [
@@ -72,50 +54,34 @@ def test_a_redirect_to_another_scheme_does_not_answer_there(location: str, tmp_p
     assert [each and each.answer.status for each in found] == [301, None]
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
-    """Return a ZIP file of these members."""
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, member in files.items():
-            archive.writestr(name, member)
-    return content.getvalue()
-
-
 def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
+    for name, hars in (("two.zip", "ab"), ("none.zip", ""), ("bad.zip", "a")):
+        zipped(tmp_path / name, {f"{har}.har": b"no json" for har in hars} | {"c.json": b"{}"})
     nonsense = {"x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"),
                 "x.warc": b"", "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',
                 "w.har": b'{"log": {"entries": [{"request": {"url": 1}}]}}', "v.har": b"[" * 5000,
                 "u.har": b'{"log": {"entries": [{"request": {"url": "http://a.test/"}, "time": 1e999}]}}',
                 "s.har": b"\x1f\x8bcut", "r.har": b"[]", "q.har": b"{}", "p.har": b'{"log": {"entries": {}}}',
                 "o.har": b'{"log": {"pages": ["x"], "entries": []}}',
-                "n.har": b'{"log": {"entries": [{"request": {}}]}}',
-                "two.zip": zipped({"a.har": b"{}", "b.har": b"{}"}), "none.zip": zipped({"a.json": b"{}"}),
-                "bad.zip": zipped({"a.har": b"no json"})}
+                "n.har": b'{"log": {"entries": [{"request": {}}]}}'}
     for name, content in nonsense.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "empty").mkdir()
     (tmp_path / "link.har").symlink_to(tmp_path / "y.har")
-    for name in (*nonsense, "empty", "missing.har", "link.har"):
+    for name in (*nonsense, "empty", "missing.har", "link.har", "two.zip", "none.zip", "bad.zip"):
         with pytest.raises(InputError, match=r":1: .*give ") as error:
             read_source(tmp_path / name)
         assert "\n" not in str(error.value)
 
 
-def record(kind: str, url: str, head: str, body: bytes = b"") -> bytes:
-    """Return a record of a WARC."""
-    http = head.encode() + b"\r\n\r\n" + body
-    names = f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n"
-    return f"{names}Content-Type: application/http\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n"
-
-
 @pytest.mark.parametrize(("sent", "answer"), [
     (b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1785000000000}', b"one"), (b'{"query": "other"}', None)])
 def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | None, tmp_path: Path) -> None:
-    path = tmp_path / "x.warc"
-    path.write_bytes(b"".join((
-        record("request", SECURE, "POST / HTTP/1.1", b'{"query": "names"}'), record("response", SECURE, OK, b"all"),
-        record("request", SECURE, "POST / HTTP/1.1", b'{"query": "at", "t": 1363139394945}'),
-        record("response", SECURE, OK, b"one"))))
+    posts = ((b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1363139394945}', b"one"))
+    records: list[Record] = []
+    for asked, got in posts:
+        records += [("request", SECURE, "POST / HTTP/1.1", [], asked), ("response", SECURE, OK, [], got)]
+    path = write_warc(tmp_path / "x.warc", *records)
     assert read_source(path).answer_body(SECURE, "POST", sent) == answer
 
 
@@ -127,25 +93,18 @@ def as_gzip(data: bytes) -> bytes:
 STYLE, ZIPPED = b"body { color: red }" * 9, as_gzip(b"body { color: red }" * 9)
 
 
-@pytest.mark.parametrize(("coding", "body", "kept"), [
-    ("gzip", STYLE, ""), ("gzip", as_gzip(b""), "gzip"), ("br", brotli.compress(b"x"), "br"),
-    ("br", b"plain", ""),
-    ("gzip", ZIPPED[:-9], "gzip"), ("gzip", ZIPPED + b"\n", "gzip"),        # browsers show what is there
-    ("GZip, , Identity, gzip", as_gzip(ZIPPED), "GZip, , Identity, gzip"), ("gzip, gzip", ZIPPED, "gzip"),
-    ("gzip, br", STYLE, ""), ("gzip, gzip", as_gzip(ZIPPED)[:-9], "gzip, gzip"), ("", ZIPPED, "gzip"),
-    ("gzip", as_gzip(ZIPPED), "gzip, gzip"), ("gzip", brotli.compress(STYLE), "br"), ("utf-8", STYLE, ""),
-    ("x-gzip", ZIPPED, "x-gzip"), ("deflate", zlib.compress(STYLE)[2:-4], "deflate"), ("dcb", STYLE, "br"),
-    ("sdch, gzip", ZIPPED, "gzip"), ("dcb", b"\xffDCB" + bytes(range(256)), None), ("", bytes(range(256)), None)],
-    ids=lambda value: value if isinstance(value, str) else "body")
-def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes, kept: str | None) -> None:
+@pytest.mark.parametrize(("coding", "body"), [
+    ("gzip", as_gzip(b"")), ("gzip", ZIPPED[:-9]), ("gzip", ZIPPED + b"\n"), ("gzip, gzip", as_gzip(ZIPPED)[:-9])])
+def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes) -> None:
+    """Also where its end is missing: browsers show what is there. Others are in tests/corpus/sources/codings."""
     found = as_sent([body], coding, Role.TEXT, -1)
-    assert (found.coding if found else None) == kept
+    assert (found.coding if found else None) == coding
+
 
 
 @pytest.mark.parametrize(("url", "coding", "body", "taken"), [
     ("http://a.test/", "br", brotli.compress(STYLE), "gzip"), ("https://a.test/", "br", brotli.compress(STYLE), "br"),
-    ("http://a.test/", "br", b"no brotli", "br"), ("http://a.test/", "unheard-of", b"x", "unheard-of"),
-    ("http://a.test/", "", STYLE, ""), ("http://a.test/", "gzip", ZIPPED, "gzip")])
+    ("http://a.test/", "br", b"no brotli", "br"), ("http://a.test/", "gzip", ZIPPED, "gzip")])
 def test_over_http_a_browser_gets_what_it_takes(url: str, coding: str, body: bytes, taken: str) -> None:
     """GitHub ukwa/webarchive-discovery has an http page in br: Chrome asks for br over https alone."""
     found = over_http(Body(body, coding), url)
@@ -153,33 +112,14 @@ def test_over_http_a_browser_gets_what_it_takes(url: str, coding: str, body: byt
     assert (found.content == body) == (coding == taken)
 
 
-ASKED = "http://a.test/Mona_Lisa%2C_by_%C3%BC.jpg?modules=a%2Cb%7Cc&only=x"
+ASKED = "https://a.test/Mona_Lisa%2C_by_%C3%BC.jpg?modules=a%2Cb%7Cc&only=x"
 
 
 @pytest.mark.parametrize(("filed", "asked"), [
-    (ASKED, ASKED), (ASKED.replace("http:", "https:"), ASKED),
+    (ASKED.replace("https:", "http:"), ASKED), ("http://a.test:80/x", "http://a.test/x"),
     ("http://a.test/Mona_Lisa,_by_%c3%bc.jpg?modules=a,b%7cc&only=x", ASKED),   # GitHub ukwa/webarchive-discovery
-    ("http://a.test/Mona_Lisa,_by_\u00fc.jpg?modules=a,b|c&only=x", ASKED),
-    ("http://a.test:80/x", "http://a.test/x"), ("https://a.test:443/x", "https://a.test/x"),
-    ("http://a.test?x=1", "http://a.test/?x=1"), ("http://a.test/b/../x", "http://a.test/x"),
-    ("http://a.test/b\\x", "http://a.test/b/x"), ("http://m\u00fcller.test/", "http://xn--mller-kva.test/")])
+    ("http://a.test/b/../x", "http://a.test/x"), ("http://m\u00fcller.test/", "http://xn--mller-kva.test/")])
 def test_an_answer_is_found_however_its_url_is_written(filed: str, asked: str, tmp_path: Path) -> None:
     """GitHub netarchivesuite/jwat, small_BNF.arc: a page on port 80 was not there."""
-    path = tmp_path / "x.warc"
-    http = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\npage"
-    path.write_bytes(f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {filed}\r\nContent-Type: application/http"
-                     f"\r\nContent-Length: {len(http)}\r\n\r\n".encode() + http + b"\r\n\r\n")
-    source = read_source(path)
-    assert source.answer_body(asked, headers=NAVIGATES) == b"page"
-    found = source.answered(asked)
-    assert found is not None
-    assert same_name(found.request.url) == same_name(asked)
-
-
-@pytest.mark.parametrize("other", ["/a%2Fb?x=1", "/a/b%3Fx=1", "/a/b?x%3D1", "/a/b?x=1%262", "/a/b?x=1%252C",
-                                   "/a/b?x=1%2B"])
-def test_what_means_something_else_is_another_url(other: str) -> None:
-    as_written = same_name(f"http://a.test{other}")
-    assert as_written == f"a.test{other}"
-    assert as_written not in {same_name(f"http://a.test{url}") for url in ("/a/b?x=1", "/a/b?x=1&2", "/a/b?x=1,",
-                                                                           "/a/b?x=1+")}
+    path = write_warc(tmp_path / "x.warc", ("response", filed, OK, [("Content-Type", "text/html")], b"page"))
+    assert read_source(path).answer_body(asked, headers=NAVIGATES) == b"page"

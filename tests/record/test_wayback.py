@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import date
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from email.message import Message
 from threading import Event, Thread
 from types import SimpleNamespace
 from typing import ClassVar
@@ -12,40 +11,29 @@ import pytest
 
 from harness.record.sources import wayback
 from harness.record.sources.wayback import WebArchive
+from tests.support.answering import Answer, answering
 
 PAGE = "http://www.old.test/"
 
 
-class Busy(BaseHTTPRequestHandler):
+class Busy:
     """An archive that is overloaded at first, and then has no such page, or the capture."""
 
     answers: ClassVar[list[int]] = []
-    told_bytes: ClassVar[int] = 4
+    told_bytes = 4
 
-    def do_GET(self) -> None:
-        status = self.answers.pop(0)
-        self.send_response_only(status)
-        if status == HTTPStatus.OK:
-            self.send_header("Memento-Datetime", "Tue, 12 Mar 2013 00:00:00 GMT")
-            self.send_header("Content-Length", str(self.told_bytes))
-        self.end_headers()
-        self.wfile.write(b"page" if status == HTTPStatus.OK else b"")
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+    @classmethod
+    def answer(cls, _path: str, _headers: Message) -> Answer:
+        status = cls.answers.pop(0)
+        captured = {"Memento-Datetime": "Tue, 12 Mar 2013 00:00:00 GMT", "Content-Length": cls.told_bytes}
+        return (status, captured, b"page") if status == 200 else (status, {}, b"")
 
 
 @pytest.fixture
 def asked() -> Iterator[WebArchive]:
     """Give such an archive."""
-    with HTTPServer(("127.0.0.1", 0), Busy) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{server.server_port}/web", pause_s=0.01)
-        finally:
-            server.shutdown()
-            thread.join()
+    with answering(Busy.answer) as port:
+        yield WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{port}/web", pause_s=0.01)
 
 
 def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again(asked: WebArchive) -> None:

@@ -1,5 +1,6 @@
 """A recording with headers, for tests: several hosts over http and https, HTTP/1.1 and HTTP/2."""
 
+import gzip
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,13 +37,29 @@ class HttpsRecording:
                          "content": {"size": len(body or b"") if size is None else size}}, **more})
         self.urls.append(url)
 
+    def add_lines(self, path: Path) -> None:
+        """Record the exchanges in a file, each a line of JSON: what `add` takes, a body as characters of Latin-1.
+
+        `times`: so often it is repeated; `gzip`: it was sent so; `request` and `response`: more of an entry's parts.
+        """
+        for line in path.read_text().splitlines():
+            each = json.loads(line)
+            times, gzipped, parts = each.pop("times", 1), each.pop("gzip", False), [
+                (name, each.pop(name, {})) for name in ("request", "response")]
+            body = each.pop("body").encode("latin-1") * times if "body" in each else None
+            self.add(each.pop("url"), gzip.compress(body, mtime=0) if body and gzipped else body,
+                     tuple(each.pop("headers", {}).items()), size=len(body or b""), **each)
+            for name, part in parts:
+                self.entries[-1][name] |= part
+
     def finish(self, *pages: str) -> Path:
         """Write pages and logs; return the directory."""
         (self.directory / f"{self.name}.pages").write_text("".join(f"{page}\n" for page in pages))
         logs = self.directory / f"{self.name}.fetchlog"
         logs.mkdir()
         # The text log of a recording with a HAR does not count: here all of it is wrong.
-        log = PageLog(responses=[Response("Not Found", "x/y", "", url, None) for url in self.urls],
+        log = PageLog(responses=[Response("Not Found", "x/y", "", url, None) for url in self.urls
+                                 if url.startswith("http")],
                       transactions_seen=True)
         (logs / sanitise(pages[0])).write_text(format_log(log))
         (logs / f"{sanitise(pages[0])}.har").write_text(json.dumps({"log": {"entries": self.entries}}))

@@ -10,11 +10,9 @@ from harness.files.exchange import Exchange
 from harness.files.pages import sanitise
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.live import LiveConnection
-from harness.mirror.recording import Recording, read_recording
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.reader import read_into
 from harness.record.sources.served import ServedSource
-from harness.record.sources.temporary import NAME
 from harness.replay.site import Site
 
 NAVIGATES = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "upgrade-insecure-requests": "1"}
@@ -23,15 +21,14 @@ FETCHES = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
 
 @dataclass
 class ReadSource:
-    """What was read, and where its recording is."""
+    """What was read, and where its bodies are."""
 
     brought: Brought
     directory: Path
-    recording: Recording
 
     def __post_init__(self) -> None:
         self._sites: dict[tuple[str, str], Site] = {}
-        self._served = ServedSource(self.brought, self.recording, self.directory / NAME, self.directory)
+        self._served = ServedSource(self.brought, self.directory)
 
     def begin_page(self, url: str) -> None:
         """Say that a page is loaded now."""
@@ -39,13 +36,8 @@ class ReadSource:
 
     def body_of(self, exchange: Exchange) -> bytes:
         """Return the body of one of `brought.exchanges` as it crosses the network."""
-        number = next(str(place) for place, each in enumerate(self.brought.exchanges, start=1) if each is exchange)
-        for of_origin in self.recording.answers.values():
-            for answers in of_origin.values():
-                for answer in answers:
-                    if (NUMBER.lower(), number) in (answer.headers or ()) and answer.file:
-                        return (self.directory / NAME / answer.file).read_bytes()
-        return b""
+        body = exchange.answer.body
+        return (self.directory / body.file).read_bytes() if body else b""
 
     def answer_body(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: dict[str, str] | None = None
                     ) -> bytes | None:
@@ -73,15 +65,11 @@ class ReadSource:
 
     def live(self) -> list[LiveConnection]:
         """Return its WebSockets."""
-        return [live for of_origin in self.recording.live.values() for live in of_origin]
+        return [live for of_origin in self.brought.recording().live.values() for live in of_origin]
 
 
 def read_source(path: Path, into: Path | None = None, wanted: Sequence[str] | None = None) -> ReadSource:
     """Read a source in this process, into a folder beside it if none is given. Raises InputError."""
     into = into or Path(tempfile.mkdtemp(prefix="read-", dir=path.parent))
     into.mkdir(exist_ok=True)
-    brought = read_into(path, wanted, into)
-    mirror, fetchlog = into / NAME, into / f"{NAME}.fetchlog"
-    has_hosts = mirror.is_dir() and any(mirror.iterdir())
-    return ReadSource(brought, into, read_recording(mirror, fetchlog) if has_hosts else Recording())
-
+    return ReadSource(read_into(path, wanted, into), into)

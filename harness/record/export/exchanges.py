@@ -14,6 +14,7 @@ from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har import NO_ENTRY, PageTimes, from_har, page_times
 from harness.files.headers import header_in
+from harness.files.load_har import read_har_log
 from harness.files.pages import Page, PageFiles
 from harness.files.text_log import read_log
 from harness.files.urls import document_url, without_fragment
@@ -22,7 +23,7 @@ from harness.mirror.exchanges import page_logs
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.mirror.paths import is_md5_name, open_file
 from harness.mirror.recording import Recording, read_whole
-from harness.system.untrusted import UnreadableFileError, read_untrusted_json
+from harness.system.untrusted import UnreadableFileError
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
         raise InputError(f"{text_log}:1: no log of {page.url}; record it with ./fetch.py --append --name "
                          f"{files.mirror.name}")
     try:
-        log = read_untrusted_json(har)["log"]
+        log = read_har_log(har)
         exchanges = [*(from_har(entry, page.name) for entry in log["entries"]), *more]
         when = datetime.fromtimestamp(text_log.stat().st_mtime, timezone.utc)
         answered = [_complete(exchange, files.mirror, when) for exchange in exchanges if _has_answer(exchange)]

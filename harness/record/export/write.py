@@ -1,19 +1,49 @@
-"""Write a recording into the file that ``fetch.py --to`` names; its ending says what kind."""
+"""A recording as a file that others open, whose name's ending says what kind: ``fetch.py --to``.
 
+WARC (ISO 28500): a response record and a request record for each exchange. Chunks and frames were undone when it was
+recorded, so Transfer-Encoding is left out and Content-Length is the body's (of an answer to a HEAD, the recorded one);
+the content-encoding stays. What was spoken stands in WARC-Protocol, for the head of a record is always HTTP/1.1's.
+
+WACZ (https://specs.webrecorder.net/wacz/1.1.1/), which ReplayWeb.page and pywb open:
+
+    archive/data.warc.gz      the exchanges          indexes/index.cdx    where each is (CDXJ)
+    pages/pages.jsonl         the pages              datapackage.json     names, sizes and hashes of the other files
+"""
+
+import hashlib
+import io
 import json
+import tempfile
+import uuid
+import zipfile
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from surt import surt  # type: ignore[import-untyped]
+from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
+from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
-from harness.files.har import CREATOR, to_har
+from harness.files.exchange import Exchange
+from harness.files.har import CREATOR, H2, to_har
+from harness.files.headers import without
+from harness.files.moments import EPOCH
 from harness.files.pages import Page, PageFiles
+from harness.mirror.alike import path_and_query
 from harness.mirror.importing import import_recording
 from harness.record.export.exchanges import RecordedPage, recorded_pages
-from harness.record.export.wacz import write_wacz
-from harness.record.export.warc import write_warc
 from harness.system.atomic import written_beside
 from harness.system.privileges import give, invoking_user
 
 ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
+FRAMING = ("transfer-encoding", "content-length")
+SOFTWARE = "TFO Lab"
+WARC = "data.warc.gz"
+VERSION = "1.1.1"
+NO_TYPE = "application/octet-stream"
 
 
 def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
@@ -58,3 +88,131 @@ def write_har(file: Path, recorded: list[RecordedPage]) -> None:
         entries += [to_har(exchange, name) for exchange in (*each.answered, *each.live)]
     log = {"version": "1.2", "creator": CREATOR, "pages": pages, "entries": entries}
     file.write_text(json.dumps({"log": log}), encoding="utf-8")
+
+
+class Written(NamedTuple):
+    """Where the record of an answer is in a file: `size` bytes from `offset` on, and the digest of the body."""
+
+    exchange: Exchange
+    digest: str
+    offset: int
+    size: int
+
+
+def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[Written]:
+    """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``."""
+    written = []
+    with file.open("wb") as output:
+        writer = WARCWriter(output, gzip=not file.name.lower().endswith(".warc"), warc_version="WARC/1.1")
+        writer.write_record(writer.create_warcinfo_record(file.name, {"software": SOFTWARE, "format": "WARC 1.1"}))
+        for exchange in exchanges:
+            offset, response, request = output.tell(), _response(writer, exchange), _request(writer, exchange)
+            writer.write_record(response)
+            told = response.rec_headers.get_header
+            written.append(Written(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
+            request.rec_headers.add_header("WARC-Concurrent-To", told("WARC-Record-ID"))
+            writer.write_record(request)
+    return written
+
+
+def _response(writer: Any, exchange: Exchange) -> Any:
+    answer, body = exchange.answer, exchange.answer.content or b""
+    headers = [*without(answer.headers or (), *FRAMING)]
+    length = answer.header("content-length") if exchange.request.method == "HEAD" else str(len(body))
+    if length and answer.status not in (204, 304):
+        headers.append(("Content-Length", length))
+    status = " ".join((str(answer.status), *answer.reason.split()))     # on one line, whatever others recorded
+    http = _head(status, headers, protocol="HTTP/1.1")
+    more = _named(exchange) | ({"WARC-Truncated": "unspecified"} if answer.partial else {})
+    return writer.create_warc_record(exchange.request.url, "response", io.BytesIO(body), len(body), http_headers=http,
+                                     warc_headers_dict=more)
+
+
+def _request(writer: Any, exchange: Exchange) -> Any:
+    request = exchange.request
+    headers = [*without(request.headers, *FRAMING)]
+    if not request.header("host"):
+        headers.insert(0, ("Host", urlsplit(request.url).netloc))
+    if request.body:
+        headers.append(("Content-Length", str(len(request.body))))
+    http = _head(f"{request.method} {path_and_query(request.url)} HTTP/1.1", headers, is_http_request=True)
+    return writer.create_warc_record(request.url, "request", io.BytesIO(request.body), len(request.body),
+                                     http_headers=http, warc_headers_dict=_named(exchange))
+
+
+def _named(exchange: Exchange) -> dict[str, str]:
+    """Return the headers of a record that both of an exchange's have."""
+    return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": date_of(exchange),
+            "WARC-Protocol": H2 if exchange.answer.http2 else "http/1.1"}
+
+
+def date_of(exchange: Exchange, form: str = "%Y-%m-%dT%H:%M:%S.%fZ") -> str:
+    """Return when it was asked for, as ISO 8601 in UTC."""
+    return f"{(exchange.started or EPOCH).astimezone(timezone.utc):{form}}"
+
+
+def _head(first_line: str, headers: list[tuple[str, str]], **more: Any) -> Any:
+    """Return the head of a message. What is not ASCII stands there as UTF-8, as sites send it: warcio would
+    percent-encode it in a header, and takes none in a status line ("404 Non trouvé").
+    """
+    lines = [(name, line) for name, value in headers for line in value.split("\n")]    # Chrome joins several Set-Cookie
+    head = StatusAndHeaders(first_line, lines, **more)
+    head.to_ascii_bytes = head.to_bytes
+    return head
+
+
+def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> None:
+    """Write the exchanges of `pages` into `file`."""
+    with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
+        warc = Path(directory, WARC)
+        written = write_warc(warc, exchanges)
+        members = {f"archive/{WARC}": warc.read_bytes(),
+                   "indexes/index.cdx": "".join(sorted(map(_cdx_line, written))).encode(),
+                   "pages/pages.jsonl": _pages(pages, exchanges)}
+    package = _package(members, pages)
+    members["datapackage.json"] = package
+    members["datapackage-digest.json"] = _json({"path": "datapackage.json", "hash": _hash(package)})
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:     # stored: readers seek in it
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def _cdx_line(written: Written) -> str:
+    """Return a line of the index. What was posted is no answer to a GET: readers look for it under another URL (pywb
+    and wabac.js).
+    """
+    request, answer = written.exchange.request, written.exchange.answer
+    found = {"url": request.url, "mime": answer.header("content-type").partition(";")[0].strip() or NO_TYPE,
+             "status": str(answer.status), "digest": written.digest, "offset": str(written.offset),
+             "length": str(written.size), "filename": WARC}
+    key = request.url
+    if request.method != "GET":
+        found["method"] = request.method
+        key += f"{'&' if '?' in key else '?'}__wb_method={request.method}"
+    return f"{surt(key)} {date_of(written.exchange, '%Y%m%d%H%M%S')} {json.dumps(found)}\n"
+
+
+def _pages(pages: list[Page], exchanges: Sequence[Exchange]) -> bytes:
+    dates = {exchange.request.url: date_of(exchange) for exchange in reversed(exchanges)}
+    first = min(dates.values(), default="")
+    lines = [{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}]
+    for page in pages:
+        url = page.url if page.url in dates else f"{page.url}/"
+        lines.append({"id": page.name, "url": page.url, "title": page.url, "ts": dates.get(url, first)})
+    return b"".join(_json(line) for line in lines)
+
+
+def _package(members: dict[str, bytes], pages: list[Page]) -> bytes:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    resources = [{"name": Path(path).name, "path": path, "hash": _hash(content), "bytes": len(content)}
+                 for path, content in members.items()]
+    return _json({"profile": "data-package", "wacz_version": VERSION, "software": SOFTWARE, "created": now,
+                  "mainPageUrl": pages[0].url, "resources": resources})
+
+
+def _hash(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return json.dumps(content).encode() + b"\n"

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from harness.errors import InputError
 from harness.files.charsets import charset_of
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
-from harness.files.har import H2, posted_body
+from harness.files.har import H2, exchanges_of, posted_body
 from harness.files.har_file import read_har_file
 from harness.files.har_form import Entry, Part, RequestPart, handshake_ms, pairs_of, time_ms, without_nulls
 from harness.files.headers import REDIRECTS, header_in, length_in
@@ -67,8 +67,10 @@ class Har(Part, frozen=True):
 
 class HarSource:
     """A HAR: iterate over it for its exchanges, in the order of asking. `pages` are the URLs of its pages by their ids;
-    `live` the entries of WebSockets, each with its page's id, `load_ends` when each page's load event was.
+    `live` its WebSockets, `load_ends` when each page's load event was.
     """
+
+    remarks: Sequence[str] = ()
 
     def __init__(self, path: Path) -> None:
         """Read all but the bodies. Raises InputError when it is no HAR, or has no request over http or https."""
@@ -81,16 +83,15 @@ class HarSource:
             raise InputError(f"{path}:1: not a HAR ({str(error)[:160]}); give one as a browser exports it") from None
         self._wrong: list[str] = []
         pages = log.pages or []
-        self.begins = {page.id: moment_of(page.started) for page in pages}
         self.load_ends = {page.id: end for page in pages if (end := load_end(page))}
-        self.live: list[tuple[str, dict[str, Any]]] = []
+        self.live: list[Exchange] = []
         asked = [asked for raw in log.entries for asked in self._asked(raw)]
-        self._asked_for = with_pages(in_order(asked), self.begins)
+        self._asked_for = with_pages(in_order(asked), {page.id: moment_of(page.started) for page in pages})
         self.pages = page_urls(self._asked_for, {page.id: page.title or page.id for page in pages})
         self._charsets = self._page_charsets()
         if not self._asked_for:
-            raise InputError(f"{path}:1: no request over http or https in it{self._first_problem()}; give the HAR of a "
-                             "page load")
+            why = f" ({self._wrong[0]})" if self._wrong else ""
+            raise InputError(f"{path}:1: no request over http or https in it{why}; give the HAR of a page load")
 
     def __iter__(self) -> Iterator[Exchange]:
         for exchange, entry in self._asked_for:
@@ -101,9 +102,6 @@ class HarSource:
         for what in self._wrong:
             yield Exchange(request=Request("", ""), error=f"{NO_FIT}: {what}")
 
-    def _first_problem(self) -> str:
-        return f" ({self._wrong[0]})" if self._wrong else ""
-
     def _asked(self, raw: msgspec.Raw) -> Iterator[Asked]:
         """Give an entry, if it is what a page asked for over http or https."""
         try:
@@ -112,7 +110,7 @@ class HarSource:
             self._wrong.append(str(error))
             return
         if entry.messages is not None:
-            self.live.append((entry.pageref, msgspec.to_builtins(entry)))
+            self.live += exchanges_of([msgspec.to_builtins(entry)], entry.pageref)
         request, response = entry.request, entry.response
         url, is_interim = as_browsers_ask(request.url), response.status in INTERIM
         if (not url.startswith(("http:", "https:")) or OF_FIREFOX.fullmatch(urlsplit(url).hostname or "")

@@ -39,7 +39,7 @@ def with_content(known: Exchange, entry: Entry, attached: Attached, page_charset
     is_empty = status in (*WITHOUT_BODY, *REDIRECTS) or known.request.method == "HEAD"
     if not status or is_empty or (not has_text and answer.content_bytes == 0):
         return _completed(known, status, Body(b"", answer.header("content-encoding") if is_empty else ""))
-    size, is_counted = _decoded_bytes(known, entry, content, named)
+    size, is_counted = _decoded_bytes(known, entry, named)
     readings = list(_readings(content, known, size, attached, page_charset))
     if readings and content.comment.startswith(STILL_ENCODED):     # as our own exports say
         return _completed(known, status, Body(readings[0], named))
@@ -94,12 +94,12 @@ def _completed(known: Exchange, status: int, body: Body) -> Exchange:
         content_bytes=len(body.content) if answer.content_bytes < 0 else answer.content_bytes))
 
 
-def _decoded_bytes(known: Exchange, entry: Entry, content: Content, named: str) -> tuple[int, bool]:
+def _decoded_bytes(known: Exchange, entry: Entry, named: str) -> tuple[int, bool]:
     """Return how large a body is decoded, 0 where nobody knows, and whether its sizes are known to be its own."""
     answer = known.answer
     is_plain = answer.headers is not None and not named and answer.status == HTTPStatus.OK
     length = length_in(answer.headers or ()) or 0
-    size = int(entry.content_bytes) or max(int(content.size), length if is_plain else 0)
+    size = int(entry.content_bytes) or max(int(entry.response.content.size), length if is_plain else 0)
     if size <= 0 and is_plain:
         size = answer.body_bytes
     is_of_encoded = bool(named) and not 0 < answer.body_bytes < size     # as Firefox and mitmproxy write it

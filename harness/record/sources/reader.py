@@ -1,47 +1,44 @@
-"""Read a source into a recording of our own format, in a child of this process: anybody may have written the file.
+"""Read a source into a Brought, in a child of this process: anybody may have written the file.
 
-    python -m harness.record.sources.reader SOURCE INTO BYTES SECONDS
-
-reads the URLs of the pages that are wanted from standard input (JSON; null: those that the source names), and leaves in
-INTO the folders of a recording (harness.mirror.store) and a Brought. Its status is 2 with one line for what cannot be
-read. The kernel gives it so many bytes of memory and seconds of a processor, whatever the file holds.
+It leaves a Brought and the folder of its bodies. The kernel gives it so much memory and time of a processor, whatever
+the file holds.
 """
 
-import json
+import gc
 import resource
 import signal
 import subprocess
-import sys
-import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
-from typing import IO
+from tempfile import TemporaryFile
 
 import msgspec
 from msgspec.structs import replace
 
-from harness.bootstrap import ROOT
-from harness.errors import NO_FAULT_OF_OURS, ExperimentError, InputError, first_few, many
+from harness.errors import InputError, first_few, many
 from harness.files.exchange import Exchange, Fate
-from harness.files.har_file import BROKEN_ZIP
+from harness.files.host_names import is_host_name
 from harness.files.pages import listable, sanitise
-from harness.files.urls import document_url, names_port
+from harness.files.urls import document_url, names_port, split_url
 from harness.mirror.asked import Asked, headers_of
-from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH
-from harness.record.sources.brought import Brought, Figures, Missing, mask, same_name
+from harness.mirror.headers import OF_NO_RECORDING
+from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH, Body, over_http, with_coding
+from harness.record.sources.brought import BODIES, Brought, Figures, Missing, mask, same_name
 from harness.record.sources.har import HarSource, has_bodies
-from harness.record.sources.temporary import TemporaryRecording
-from harness.record.sources.wacz import wacz_pages, warcs_in
 from harness.record.sources.warc import WarcSource
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import check_sizes, format_shapes
-from harness.system.processes import bound_to_us, stop
+from harness.system.forked import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")
 HARS = (".har", ".har.gz", ".har.json", ".zip")
+READERS: Mapping[tuple[str, ...], type[HarSource] | type[WarcSource]] = {
+    HARS: HarSource, (*WARCS, ".wacz"): WarcSource}
+"""By the endings of files' names what gives their exchanges."""
 KINDS = "a .har (or .zip with one), .warc, .warc.gz or .wacz file"
 MOST_MEMORY = 2**30
 MOST_CPU_S, MOST_S = 60, 600
@@ -49,6 +46,8 @@ MOST_CPU_S, MOST_S = 60, 600
 MOST_FILE_BYTES = 16_000_000_000
 MOST_DOCUMENTS = 3
 OUTPUT = "brought.msgpack"
+OTHERS = "of-no-page"
+"""The log of what belongs to no page that is wanted."""
 
 
 def bring(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
@@ -58,138 +57,136 @@ def bring(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
             pass
     except UnreadableFileError as error:
         raise InputError(f"{error}; give {KINDS}") from None
-    process = subprocess.Popen(
-        bound_to_us([sys.executable, "-m", "harness.record.sources.reader", str(source.absolute()), str(into),
-                     str(MOST_MEMORY), str(MOST_CPU_S)]),
-        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        _, said = process.communicate(json.dumps(wanted).encode(), MOST_S)
-    except subprocess.TimeoutExpired:
-        raise InputError(f"{source}:1: cannot be read (it takes more than {MOST_S} s); give a smaller one") from None
-    finally:
-        stop(process)
-    if process.returncode == 0:
+    with TemporaryFile() as errors:
+        try:
+            status = call_forked(partial(_within_limits, source, wanted, into), "reader", errors, MOST_S)
+        except subprocess.TimeoutExpired:
+            raise InputError(f"{source}:1: it takes more than {MOST_S} s to be read; give a smaller one") from None
+        errors.seek(0)
+        said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+    if status == 0:
         return msgspec.msgpack.decode((into / OUTPUT).read_bytes(), type=Brought)
-    last = said.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    if process.returncode == 2:
-        raise InputError(last.replace(str(source.absolute()), str(source), 1))
-    if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        last = f"it takes more than {MOST_CPU_S} s"
-    raise InputError(f"{source}:1: cannot be read ({last}); give a smaller one")
+    if status == InputError.status:
+        raise InputError(said)
+    why = f"it takes more than {MOST_CPU_S} s" if status == -signal.SIGKILL else said
+    raise InputError(f"{source}:1: cannot be read ({why}); give a smaller one")
 
 
-def read_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
-    """Read `source` into a recording in `into`. Raises InputError."""
-    name = source.name.lower()
-    if name.endswith(HARS):
-        return _har_into(source, wanted, into)
-    if name.endswith((*WARCS, ".wacz")):
-        return _warcs_into(source, wanted, into)
-    raise InputError(f"{source}:1: a source of an unknown kind; give {KINDS}")
-
-
-def _har_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
-    har = HarSource(source)
-    writer = TemporaryRecording(into, har.pages, _names(wanted, har.pages.values()), har.load_ends)
-    brought = _written(source, har, writer, har.pages)
-    for page, entry in har.live:
-        writer.add_live(entry, page)
-    writer.finish()
-    brought.asked_for = _asked_for(writer.seen, har.pages, har.load_ends)
-    if not has_bodies(writer.seen, har.pages):
-        shapes = shapes_of_har(writer.seen, har.pages)
-        kept = recordable([shape.url for shape in shapes])
-        fitting = [shape for shape in shapes if shape.url in kept]
-        check_sizes(fitting, str(source))
-        brought.figures = Figures(format_shapes(fitting) if fitting else "", rtts_of_har(writer.seen, fitting),
-                                  [shape.url for shape in shapes if shape.url not in kept],
-                                  any(each.page for each in writer.seen))
-    return brought
-
-
-def _warcs_into(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
-    warcs = WarcSource(str(source))
+def _within_limits(source: Path, wanted: Sequence[str] | None, into: Path) -> int:
+    """Read the source, with no more memory than now and MOST_MEMORY, and leave what was read."""
+    gc.enable()
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * resource.getpagesize() + MOST_MEMORY
+    for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, MOST_CPU_S), (resource.RLIMIT_CORE, 0)):
+        resource.setrlimit(limit, (value, value))
     try:
-        with ExitStack() as stack:
-            files: Iterator[IO[bytes]]
-            pages: Sequence[str] = ()
-            if source.name.lower().endswith(".wacz"):
-                archive = stack.enter_context(zipfile.ZipFile(source))
-                files, pages = warcs_in(source, archive), wacz_pages(source, archive)
-            else:
-                files = iter([stack.enter_context(source.open("rb"))])
-            writer = TemporaryRecording(into, {}, _names(wanted, pages), {})
-            brought = _written(source, warcs.exchanges(files), writer, {url: url for url in pages})
-            writer.finish()
-    except OSError as error:
-        if error.errno in NO_FAULT_OF_OURS:     # such as a full disk
-            raise
-        raise InputError(f"{source}:1: cannot be read ({error.strerror}); give a WARC or WACZ file") from None
-    except BROKEN_ZIP as error:
-        raise InputError(f"{source}:1: not a WACZ ({error}); give a zip as Webrecorder's tools make") from None
-    brought.remarks = [*warcs.remarks, *brought.remarks]
+        (into / OUTPUT).write_bytes(msgspec.msgpack.encode(read_into(source, wanted, into)))
+    except MemoryError:
+        raise InputError(f"{source}:1: cannot be read (it takes more than {MOST_MEMORY / 2**30:g} GB of memory); give "
+                         "a smaller one") from None
+    return 0
+
+
+def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
+    """Read the source at `path`, its bodies into `into`. Raises InputError."""
+    reader = next((each for endings, each in READERS.items() if path.name.lower().endswith(endings)), None)
+    if reader is None:
+        raise InputError(f"{path}:1: a source of an unknown kind; give {KINDS}")
+    source = reader(path)
+    brought = Brought(path.name, pages=list(source.pages.values()))
+    logs = {same_name(url): sanitise(url) for url in (recordable(brought.pages) if wanted is None else wanted)}
+    log_of_page = {page: logs[name] for page, url in source.pages.items() if (name := same_name(url)) in logs}
+    brought.load_ends = {log: source.load_ends[page].timestamp() for page, log in log_of_page.items()
+                         if page in source.load_ends}
+    (into / BODIES).mkdir()
+    of_logs: dict[str, list[int]] = defaultdict(list)
+    html: dict[str, None] = {}
+    seen, log = list[Exchange](), OTHERS
+    for exchange in _read(path, source, brought):
+        seen.append(_without_body(exchange))
+        url, answer = exchange.request.url, exchange.answer
+        if exchange.error or not answer.status or not is_host_name(split_url(url)[0]):
+            continue
+        if _may_be_page(exchange):
+            log = logs.get(same_name(url), log)         # what names no page belongs to the one that came last
+            if answer.status == HTTPStatus.OK and "html" in answer.mime_type.lower():
+                html[url] = None
+        of_logs[log_of_page.get(exchange.page, log)].append(brought.keep(_as_served(exchange), into))
+    brought.logs, brought.documents = of_logs, list(html)[:MOST_DOCUMENTS]
+    for live in source.live:
+        brought.live.setdefault(log_of_page.get(live.page, log), []).append(live)
+    if isinstance(source, HarSource):
+        brought.asked_for = {document_url(url): _asked_for(page, url, seen, source)
+                             for page, url in source.pages.items()}
+        brought.figures = None if has_bodies(seen, source.pages) else _figures(path, seen, source)
     return brought
 
 
-def _names(wanted: Sequence[str] | None, of_source: Iterable[str]) -> dict[str, str]:
-    """Return the log's name of each page that is wanted, by what archives file its URL under."""
-    urls = recordable(list(of_source)) if wanted is None else wanted
-    return {same_name(url): sanitise(url) for url in urls}
-
-
-def _written(source: Path, exchanges: Iterable[Exchange], writer: TemporaryRecording, pages: Mapping[str, str]
-             ) -> Brought:
-    brought = Brought(source.name, pages=list(pages.values()))
-    wrong: list[str] = []
-    noise: list[str] = []
-    total = 0
-    for exchange in exchanges:
-        answer = exchange.answer
+def _read(path: Path, source: HarSource | WarcSource, brought: Brought) -> Iterator[Exchange]:
+    """Give the exchanges of a source by their URLs as browsers ask for them; note what is missing in `brought`."""
+    wrong, noise, total = list[str](), list[str](), 0
+    for exchange in source:
+        answer, url = exchange.answer, document_url(exchange.request.url)
         total += len(answer.content or b"")
         if total > MOST_BYTES:
-            raise InputError(f"{source}:1: {TOO_MUCH}")
-        if not exchange.request.url:
+            raise InputError(f"{path}:1: {TOO_MUCH}")
+        if not url:
             wrong.append(exchange.error)
             continue
-        url = document_url(exchange.request.url)
-        if exchange.error:
+        if exchange.error:      # a text's size is its decoded one, where it came from the cache
             is_decoded = exchange.error == CACHED and not answer.mime_type.startswith(("image/", "font/"))
             brought.missing[url] = Missing(exchange.error, 0 if is_decoded else max(0, answer.body_bytes))
             noise += [url] if exchange.error == NOISE else []
-        writer.add(replace(exchange, request=replace(exchange.request, url=url)))
-    brought.exchanges = writer.exchanges
-    brought.documents = _documents(writer.exchanges)
+        yield replace(exchange, request=replace(exchange.request, url=url))
+    brought.remarks += source.remarks
     for what, found in ((f"whose body cannot be what it is called, or has another size: {first_few(noise)}", noise),
                         (f"that does not have its form ({wrong[0]})" if wrong else "", wrong)):
         if found:
             brought.remarks.append(f"{many(len(found), 'answer')} {what}, which count as missing")
-    return brought
 
 
-def _documents(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return the URLs of the first HTML documents, as browsers would ask for them."""
-    html = [each.request.url for each in exchanges if each.request.method == "GET"
-            and each.answer.status == HTTPStatus.OK and "html" in each.answer.mime_type.lower()
-            and Asked(headers_of(each.request.headers)).purpose != (False, True)]
-    return list(dict.fromkeys(html))[:MOST_DOCUMENTS]
+def _without_body(exchange: Exchange) -> Exchange:
+    """Return an exchange as it is counted, by the size of its body."""
+    answer, size = exchange.answer, len(exchange.answer.content or b"")
+    return replace(exchange, answer=replace(
+        answer, content=None, content_bytes=answer.content_bytes if answer.content_bytes >= 0 or not size else size))
 
 
-def _asked_for(exchanges: Sequence[Exchange], pages: Mapping[str, str], load_ends: Collection[str]
-               ) -> dict[str, list[str]]:
-    """Return which URLs (`mask`) the recorded load of each page got up to its load event, by the page's URL.
+def _as_served(exchange: Exchange) -> Exchange:
+    """Return an exchange as our servers answer it: with a coding that the browser takes."""
+    answer = exchange.answer
+    taken = over_http(Body(answer.content or b"", answer.header("content-encoding")), exchange.request.url)
+    headers = with_coding(OF_NO_RECORDING if answer.headers is None else answer.headers, taken.coding)
+    return replace(exchange, answer=replace(answer, headers=headers, content=taken.content))
+
+
+def _may_be_page(exchange: Exchange) -> bool:
+    """Say whether what was asked for may have been a page: a browser that says of it that it was none says so."""
+    asked = Asked(headers_of(exchange.request.headers))
+    return exchange.request.method == "GET" and asked.purpose != (False, True)
+
+
+def _asked_for(page: str, url: str, exchanges: Sequence[Exchange], source: HarSource) -> list[str]:
+    """Return which URLs (`mask`) the recorded load of a page got up to its load event.
 
     Where that event is not known the browser itself may have asked for things, and another page may follow: then it is
     what the page referred to, if anything is told of that.
     """
-    asked = {}
-    for page, url in pages.items():
-        got = [each for each in exchanges if each.page == page and each.answer.status
-               and each.fate is not Fate.AFTER_LOAD]
-        if page not in load_ends and any(each.request.header("referer") for each in got):
-            site = url[:url.index("/", url.index("//") + 2) + 1]
-            got = [each for each in got if each.request.header("referer") in (url, site)]
-        asked[document_url(url)] = sorted({mask(each.request.url) for each in got})
-    return asked
+    got = [each for each in exchanges if each.page == page and each.answer.status and each.fate is not Fate.AFTER_LOAD]
+    if page not in source.load_ends and any(each.request.header("referer") for each in got):
+        site = url[:url.index("/", url.index("//") + 2) + 1]
+        got = [each for each in got if each.request.header("referer") in (url, site)]
+    return sorted({mask(each.request.url) for each in got})
+
+
+def _figures(path: Path, exchanges: Sequence[Exchange], source: HarSource) -> Figures:
+    """Return what pages are made of that have no bodies. Raises InputError where they would be too large."""
+    shapes = shapes_of_har(exchanges, source.pages)
+    kept = recordable([shape.url for shape in shapes])
+    fitting = [shape for shape in shapes if shape.url in kept]
+    check_sizes(fitting, str(path))
+    return Figures(format_shapes(fitting) if fitting else "", rtts_of_har(exchanges, fitting),
+                   [shape.url for shape in shapes if shape.url not in kept], any(each.page for each in exchanges))
 
 
 def recordable(urls: Sequence[str]) -> list[str]:
@@ -197,33 +194,3 @@ def recordable(urls: Sequence[str]) -> list[str]:
     they are on a port that a replay has.
     """
     return listable(url for url in urls if not names_port(url))
-
-
-def main(arguments: list[str]) -> int:
-    """Read the source; the exit status is 2 when it cannot be read."""
-    source, into = Path(arguments[0]), Path(arguments[1])
-    most_memory, most_cpu_s = map(int, arguments[2:])
-    wanted = json.load(sys.stdin)
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + most_memory
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (most_cpu_s, most_cpu_s + 5))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        brought = read_into(source, wanted, into)
-        (into / OUTPUT).write_bytes(msgspec.msgpack.encode(brought))
-    except (InputError, ExperimentError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    except MemoryError:
-        print(f"{source}:1: cannot be read (it takes more than {most_memory / 2**30:g} GB of memory); give a smaller "
-              "one", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename or into}: {error.strerror or error}", file=sys.stderr)
-        return 3
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

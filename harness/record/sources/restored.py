@@ -7,11 +7,13 @@ loopback are nobody's.
 
 import re
 from http import HTTPStatus
+from math import inf
 
 from msgspec.structs import replace
 
-from harness.files.exchange import Answer, Exchange
+from harness.files.exchange import Answer, Exchange, Phases
 from harness.files.headers import Headers, header_in, without
+from harness.mirror.live import first_message_s
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import NUMBER, Brought, Missing, same_name
 
@@ -19,13 +21,14 @@ WHOLE = re.compile("[0-9]{1,9}")
 
 
 def restore(recording: PageRecording, brought: Brought) -> None:
-    """Put into `recording` what the source has written down, and say that its times are unknown."""
+    """Put into `recording` what the source has written down: when each answer came and how long its handshake and the
+    wait took, where the source has that; all other times are unknown.
+    """
     recording.brought = brought
     recording.websockets = [websocket for websocket in recording.websockets     # without those that the source lacks
                             if websocket.answer.status != HTTPStatus.NOT_IMPLEMENTED]
     lost = {same_name(url): missing for url, missing in brought.missing.items()}
     for seen in recording.requests:
-        seen.has(arrivals=())           # of loading from loopback
         answered = seen.archived = _numbered(seen.exchange.answer.headers or (), brought)
         if seen.transaction.main_frame and seen.stands_in:        # another page is not this one
             seen.archived = None
@@ -33,8 +36,18 @@ def restore(recording: PageRecording, brought: Brought) -> None:
             _restore(seen, seen.archived)
         elif answered is not None or (seen.status and seen.transaction.connection is not None
                                       and not _is_preflight(seen)):
-            _lose(seen, lost.get(same_name(seen.url)))
+            _lose(seen, lost.get(same_name(seen.url), Missing("")))
         # Chrome answered the others itself, or nobody did; or the servers allowed it (CORS).
+    known = [seen.archived.started for seen in recording.requests if seen.archived and seen.archived.started]
+    recording.began = min(known, default=recording.began)
+    told_s = first_message_s(recording.websockets)
+    for seen in recording.requests:
+        there = seen.archived or Exchange(request=seen.exchange.request)
+        seen.has(arrivals=(), head_bytes=0, protocol=there.answer.protocol or seen.exchange.answer.protocol)
+        seen.exchange = replace(
+            seen.exchange, started=there.started or recording.began, time_ms=0.0, phases=Phases(wait=there.phases.wait),
+            handshake_ms=there.handshake_ms, connection="", address="",
+            after_message=recording.moment(seen.transaction.start).timestamp() > told_s if told_s < inf else None)
     recording.set_fates()
 
 
@@ -50,10 +63,10 @@ def _is_preflight(seen: Seen) -> bool:
     return seen.transaction.method == "OPTIONS" and seen.status == HTTPStatus.NO_CONTENT
 
 
-def _lose(seen: Seen, lost: Missing | None) -> None:
+def _lose(seen: Seen, lost: Missing) -> None:
     """Make a failure of what the source does not have."""
-    seen.is_lacking, seen.lost = True, lost
-    error = f"in the archive without its body ({lost.why})" if lost else "not in the archive"
+    seen.lost = lost
+    error = f"in the archive without its body ({lost.why})" if lost.why else "not in the archive"
     seen.exchange = replace(seen.exchange, answer=Answer(partial=True), error=error, note=error)
 
 
@@ -65,6 +78,5 @@ def _restore(seen: Seen, answered: Exchange) -> None:
     part = sent.header("content-range")
     if part and part != answer.header("content-range"):     # what was asked for is what the recording has
         headers = (*without(headers, "content-range", "content-length"), ("Content-Range", part))
-    seen.has(reason=" ".join(answer.reason.split()), headers=headers)
-    if seen.stands_in:
-        seen.exchange = replace(seen.exchange, note=f"a stand-in: recorded for {answered.request.url}")
+    seen.has(reason=" ".join(answer.reason.split()), headers=headers,
+             note=f"a stand-in: recorded for {answered.request.url}" if seen.stands_in else None)

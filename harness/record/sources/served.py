@@ -2,7 +2,8 @@
 
 Each answer carries its exchange's number (harness.record.sources.brought.NUMBER), by which `restore` knows afterwards
 what was answered. What a source does not have is answered 404 at once, without a number. Archives file a URL under one
-name for http and https alike, so what one scheme lacks the other answers.
+name for http and https alike, so what one scheme lacks the other answers. An archive on the network is asked for what
+was not asked for yet.
 """
 
 import os
@@ -10,8 +11,8 @@ import socket
 import ssl
 import threading
 from collections import defaultdict
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import trustme
@@ -23,8 +24,10 @@ from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
+from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording
-from harness.record.sources.brought import NUMBER, Brought
+from harness.mirror.transactions import recorded_of
+from harness.record.sources.brought import BODIES, NUMBER, Brought
 from harness.record.sources.wayback import WebArchive
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.body import Bodies
@@ -35,32 +38,26 @@ from harness.system.tcp import QUEUE, listen
 
 ADDRESS = "127.0.0.1"
 OTHER = {"http": "https", "https": "http"}
-Find = Callable[[str, str], Recorded | None]
-"""Gives the answer to a method and a URL that the recording lacks, None when there is none. For threads at a time."""
 
 
 class ServedSource:
-    """A source, and the servers that answer from the recording that it was brought into, while it is entered as a
-    context. What that lacks they ask `find` for, which asks the `archive`, where there is one.
+    """A source, and what its servers answer; they run while `serving` lasts.
+
+    Bodies are in `directory`, in which the mark of loads is made. `archive` is asked for what was not brought yet.
     """
 
-    def __init__(self, brought: Brought, recording: Recording, mirror: Path, work_dir: Path,
-                 find: Find = lambda *_: None, *, archive: WebArchive | None = None) -> None:
-        """Bodies are below `mirror`, in a folder for each host. `work_dir` is where the mark of loads is made."""
-        self.brought, self._archive = brought, archive
-        self._recording, self._mirror, self._find = recording, mirror, find
-        self._mark_file = work_dir / "load-mark"
+    def __init__(self, brought: Brought, directory: Path, archive: WebArchive | None = None) -> None:
+        self.brought, self._directory, self._archive = brought, directory, archive
+        self._recording = brought.recording()
+        self._mark_file = directory / "load-mark"
         make_mark(self._mark_file)
         self._mark = LoadMark(self._mark_file)
         self._authority = Authority(trustme.CA())
         self.trusted_key = self._authority.fingerprint
-        self._stack = ExitStack()
-
-    @property
-    def rules(self) -> str:
+        self.rules = ""
         """Chrome's host-resolver rules that lead every host here."""
-        http, https = (listener.getsockname()[1] for listener in self._listeners)
-        return f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
+        self._found: dict[str, Recorded] = {}
+        self._lock = threading.Lock()
 
     def begin_page(self, name: str) -> None:
         """Say that the page of this name is loaded now: what belongs to it comes first, and nothing was given yet."""
@@ -72,34 +69,41 @@ class ServedSource:
         """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
         return self._archive.complaints() if self._archive is not None else []
 
-    def __enter__(self) -> "ServedSource":
-        """Begin to answer."""
-        self._listeners = [listen(ADDRESS, 0, QUEUE) for _ in OTHER]
+    @contextmanager
+    def serving(self) -> Iterator["ServedSource"]:
+        """Answer while this lasts."""
+        listeners = [listen(ADDRESS, 0, QUEUE) for _ in OTHER]
+        http, https = (listener.getsockname()[1] for listener in listeners)
+        self.rules = f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
         ports = [ServedPort(listener, _Web(self, scheme), "HTTP/1.1", self._tls() if scheme == "https" else None)
-                 for listener, scheme in zip(self._listeners, OTHER, strict=True)]
+                 for listener, scheme in zip(listeners, OTHER, strict=True)]
         nowhere = RequestLog(Path(os.devnull))
         logs: Logs = defaultdict(lambda: nowhere)
-        directories = {path.name: self._open(path) for path in self._mirror.iterdir() if path.is_dir()}
-        server = ReplayServer(ports, Bodies(directories), {0.0: (logs, logs)}, self._mark)
+        bodies = os.open(self._directory / BODIES, os.O_PATH | os.O_DIRECTORY)
+        server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (logs, logs)}, self._mark)
         threading.Thread(target=server.serve, daemon=True).start()
-        return self
+        try:
+            yield self
+        finally:
+            for listener in listeners:
+                listener.shutdown(socket.SHUT_RDWR)
+                listener.close()
+            os.close(bodies)
 
-    def __exit__(self, *_: object) -> None:
-        """Stop answering."""
-        for listener in self._listeners:
-            listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-        self._stack.close()
-
-    def site(self, scheme: str, host: str) -> "_ArchivedSite":
+    def site(self, scheme: str, host: str) -> "ArchivedSite":
         """Return what a host answers over http or https."""
-        return _ArchivedSite(self._recording, host, scheme, self._mark, self._find)
+        return ArchivedSite(self, self._recording, host, scheme, self._mark)
 
-    def _open(self, directory: Path) -> int:
-        """Return a descriptor of a host's folder."""
-        descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
-        self._stack.callback(os.close, descriptor)
-        return descriptor
+    def find(self, method: str, url: str) -> Recorded:
+        """Return what the archive answers; MISSING where it has nothing, or where there is no archive."""
+        found = self._archive.find(method, url) if self._archive is not None else None
+        if found is None:
+            return MISSING
+        with self._lock:
+            if url not in self._found:
+                number = self.brought.keep(found, self._directory)
+                self._found[url], = recorded_of(PageExchanges("", [self.brought.numbered(number)]))
+            return self._found[url]
 
     def _tls(self) -> ssl.SSLContext:
         """Return a context with a certificate for whichever host is asked for."""
@@ -133,12 +137,12 @@ class _Web(Sites):
             return self._by_name[name]
 
 
-class _ArchivedSite(Site):
+class ArchivedSite(Site):
     """A host of a source over one scheme. What it lacks is looked for over the other, and then asked for."""
 
-    def __init__(self, recording: Recording, host: str, scheme: str, mark: LoadMark, find: Find) -> None:
+    def __init__(self, source: ServedSource, recording: Recording, host: str, scheme: str, mark: LoadMark) -> None:
         super().__init__(recording, host, scheme, mark)
-        self._other, self._find = Site(recording, host, OTHER[scheme], mark), find
+        self._other, self._source = Site(recording, host, OTHER[scheme], mark), source
 
     def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
         """Return the answer to a request's target. A redirect from the other scheme to this one leads nowhere here."""
@@ -149,7 +153,7 @@ class _ArchivedSite(Site):
         other = self._other.answer(target, method, asked)
         if _is_recorded(other, method) and document_url(other.redirect_url) != document_url(url):
             return other
-        return self._find(method, url) or MISSING
+        return self._source.find(method, url)
 
 
 def _is_recorded(answer: Recorded, method: str) -> bool:
@@ -159,4 +163,3 @@ def _is_recorded(answer: Recorded, method: str) -> bool:
     if method not in ("GET", "HEAD") and answer.found == FoundAs.BEST_MATCH and answer.file is not None:
         return False
     return answer.found not in (FoundAs.MISSING, FoundAs.ENDED) and bool(header_in(answer.headers or (), NUMBER))
-

@@ -1,28 +1,16 @@
 """Where pages come from that others recorded: a file that is read first, or an archive that is asked meanwhile."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import inf
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from harness.errors import InputError, first_few, printable
-from harness.files.exchange import Body, Exchange, place_of
-from harness.files.headers import BODILESS
-from harness.files.pages import PageFiles, read_pages
-from harness.mirror.answers import Recorded, recorded
-from harness.mirror.recording import Recording, read_recording
-from harness.record.sources.brought import NUMBER, Brought
+from harness.files.pages import read_pages
+from harness.record.sources.brought import BODIES, Brought
 from harness.record.sources.reader import bring, recordable
 from harness.record.sources.served import ServedSource
-from harness.record.sources.temporary import NAME
 from harness.record.sources.wayback import WebArchive
 from harness.system.scratch import temporary_directory
-
-CAPTURES = "captures"
-"""The folder of all bodies that an archive gives."""
 
 
 @contextmanager
@@ -40,10 +28,7 @@ def source_file(path: Path, list_file: Path) -> Iterator[tuple[Brought, ServedSo
             return
         if wanted is None:
             list_pages(list_file, brought)
-        files = PageFiles(directory, NAME)
-        files.mirror.mkdir(exist_ok=True)
-        recording = read_recording(files.mirror, files.fetchlog) if any(files.mirror.iterdir()) else Recording()
-        with ServedSource(brought, recording, files.mirror, directory) as served:
+        with ServedSource(brought, directory).serving() as served:
             yield brought, served
 
 
@@ -51,35 +36,9 @@ def source_file(path: Path, list_file: Path) -> Iterator[tuple[Brought, ServedSo
 def web_archive(archive: WebArchive) -> Iterator[ServedSource]:
     """Give the servers that ask a web archive for whatever Chrome asks them for, while the context lasts."""
     with temporary_directory() as directory:
-        brought = Brought(archive.name)
-        brought.missing = archive.missing
-        mirror = directory / NAME
-        (mirror / CAPTURES).mkdir(parents=True)
-        answers: dict[str, Recorded] = {}
-        lock = threading.Lock()
-
-        def find(method: str, url: str) -> Recorded | None:
-            if (found := archive.find(method, url)) is None:
-                return None
-            with lock:
-                if url not in answers:
-                    answers[url] = _kept(found, brought, mirror)
-                return answers[url]
-
-        with ServedSource(brought, Recording(), mirror, directory, find, archive=archive) as served:
+        (directory / BODIES).mkdir()
+        with ServedSource(Brought(archive.name, missing=archive.missing), directory, archive).serving() as served:
             yield served
-
-
-def _kept(found: Exchange, brought: Brought, mirror: Path) -> Recorded:
-    """Return a capture as an answer of a recording whose body is in the folder CAPTURES of `mirror`."""
-    answer, content, body = found.answer, found.answer.content or b"", None
-    brought.exchanges.append(replace(found, answer=replace(answer, content=None)))
-    if not answer.redirect_url and answer.status not in BODILESS:
-        body = Body(f"{CAPTURES}/{len(brought.exchanges)}")
-        (mirror / body.file).write_bytes(content)
-    numbered = ((NUMBER, str(len(brought.exchanges))), *(answer.headers or ()))
-    kept = replace(answer, headers=numbered, body=body, content=None, content_bytes=len(content))
-    return recorded(replace(found, answer=kept), place_of(found.request.url), inf)
 
 
 def list_pages(list_file: Path, source: Brought) -> None:

@@ -22,11 +22,10 @@ MAIN_PAGE = "mainpageurl"
 """What `ABOUT` calls the page to open first, in lower case."""
 
 
-def warcs_in(source: Path, archive: zipfile.ZipFile) -> Iterator[IO[bytes]]:
+def warcs_in(source: Path) -> Iterator[IO[bytes]]:
     """Give the WARC files in a WACZ. Raises InputError when there are none."""
-    for name in _warcs(source, archive):
-        with archive.open(name) as file:
-            yield file
+    with zipfile.ZipFile(source) as archive:
+        yield from map(archive.open, _warcs(source, archive))
 
 
 def _warcs(source: Path, archive: zipfile.ZipFile) -> list[str]:
@@ -38,24 +37,25 @@ def _warcs(source: Path, archive: zipfile.ZipFile) -> list[str]:
     return [name for name, its_folder in found.items() if its_folder == folder]
 
 
-def wacz_pages(source: Path, archive: zipfile.ZipFile) -> list[str]:
+def wacz_pages(source: Path) -> list[str]:
     """Return the URLs of all pages that a WACZ names, each once: its main page, then those of its lists."""
-    folder = _warcs(source, archive)[0].partition("archive/")[0]
-    names = [name.removeprefix(folder) for name in archive.namelist() if name.startswith(folder)]
-    lists = sorted(filter(LIST.fullmatch, names), key=lambda name: (name != FIRST_LIST, name))
     urls: dict[str, str] = {}
-    for name in [name for name in (ABOUT, *lists) if name in names]:
-        listed = archive.getinfo(folder + name)
-        if listed.file_size > LARGEST_FILE:
-            raise InputError(f"{source}:1: cannot be read (a list of pages of {listed.file_size} bytes); give a "
-                             "smaller one")
-        text = archive.read(listed)
-        for line in [text] if name == ABOUT else text.split(b"\n"):
-            try:
-                fields = {str(key).lower(): value for key, value in parse_json(line).items()}
-            except (ValueError, AttributeError):
-                continue
-            url = fields.get(MAIN_PAGE if name == ABOUT else "url")
-            if isinstance(url, str):
-                urls.setdefault(document_url(url), url)
+    with zipfile.ZipFile(source) as archive:
+        folder = _warcs(source, archive)[0].partition("archive/")[0]
+        names = [name.removeprefix(folder) for name in archive.namelist() if name.startswith(folder)]
+        lists = sorted(filter(LIST.fullmatch, names), key=lambda name: (name != FIRST_LIST, name))
+        for name in [name for name in (ABOUT, *lists) if name in names]:
+            listed = archive.getinfo(folder + name)
+            if listed.file_size > LARGEST_FILE:
+                raise InputError(f"{source}:1: cannot be read (a list of pages of {listed.file_size} bytes); give a "
+                                 "smaller one")
+            text = archive.read(listed)
+            for line in [text] if name == ABOUT else text.split(b"\n"):
+                try:
+                    fields = {str(key).lower(): value for key, value in parse_json(line).items()}
+                except (ValueError, AttributeError):
+                    continue
+                url = fields.get(MAIN_PAGE if name == ABOUT else "url")
+                if isinstance(url, str):
+                    urls.setdefault(document_url(url), url)
     return list(urls.values())

@@ -11,9 +11,10 @@ what it is called.
 
 import io
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -24,10 +25,11 @@ from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord  # type: ignore[import-untyped]
 from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException  # type: ignore[import-untyped]
 
-from harness.errors import InputError
+from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Answer, Exchange, Request, is_over_http2
 from harness.files.har import H2
+from harness.files.har_file import BROKEN_ZIP
 from harness.files.headers import Headers, header_in, part_in
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, without_fragment
@@ -40,6 +42,7 @@ from harness.record.sources.body import (
     with_body,
     without_chunks,
 )
+from harness.record.sources.wacz import wacz_pages, warcs_in
 from harness.record.sources.warc_records import NO_WARC, Asked, headers_in, read_request, records_in
 
 ANSWERS = ("response", "revisit", "resource")
@@ -51,6 +54,7 @@ STATUS = re.compile("[2-5][0-9][0-9]")
 ENCODING_ADDS = 64
 """Bytes by which an encoded body may be larger than the decoded one, if that is small."""
 CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file (a revisit)"
+
 
 @dataclass
 class _Record:
@@ -67,20 +71,30 @@ class _Record:
     size: int = 0
 
 
-@dataclass
 class WarcSource:
-    """The exchanges in WARC files, in order. `remarks` say what could not be read, once they were read."""
+    """A WARC file, or those in a WACZ: iterate over it for its exchanges, in order. `pages` are the URLs of the pages
+    that it names, by themselves; `remarks` say what could not be read, once they were read.
+    """
 
-    name: str
-    remarks: list[str] = field(default_factory=list)
+    load_ends: Mapping[str, datetime] = {}
+    live: Sequence[Exchange] = ()
 
-    def exchanges(self, files: Iterator[IO[bytes]]) -> Iterator[Exchange]:
+    def __init__(self, path: Path) -> None:
+        """Read the names of its pages. Raises InputError when it is a WACZ that has no WARC file."""
+        self.name, self.remarks = str(path), list[str]()
+        self._path, self._is_wacz = path, path.name.lower().endswith(".wacz")
+        with self._readable():
+            self.pages = {url: url for url in wacz_pages(path)} if self._is_wacz else dict[str, str]()
+
+    def __iter__(self) -> Iterator[Exchange]:
         """Give what is in the files. Raises InputError where one is no WARC, and where nothing is in them."""
         records: list[_Record] = []
         asked: list[Asked] = []
-        with TemporaryFile() as bodies:
+        with TemporaryFile() as bodies, self._readable():
+            files: Iterable[IO[bytes]] = warcs_in(self._path) if self._is_wacz else [self._path.open("rb")]
             for file in files:
-                self._read(file, records, asked, bodies)
+                with file:
+                    self._read(file, records, asked, bodies)
             if not records:
                 raise InputError(f"{self.name}:1: no answers of servers in it; give a WARC of a crawl")
             whole_last = sorted(enumerate(records), key=lambda pair: (not pair[1].exchange.error, -pair[0]))
@@ -92,6 +106,18 @@ class WarcSource:
                 if answer.request.method == "HEAD":
                     answer = replace(answer, error="")
                 yield answer
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Raise InputError for a file that cannot be read."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in NO_FAULT_OF_OURS:     # such as a full disk
+                raise
+            raise InputError(f"{self.name}:1: cannot be read ({error.strerror}); give a WARC or WACZ file") from None
+        except BROKEN_ZIP as error:
+            raise InputError(f"{self.name}:1: not a WACZ ({error}); give a zip as Webrecorder's tools make") from None
 
     def _read(self, file: IO[bytes], records: list[_Record], asked: list[Asked], bodies: IO[bytes]) -> None:
         """Add what a file holds. One that breaks off keeps what came before."""

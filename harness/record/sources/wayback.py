@@ -24,7 +24,7 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.files.headers import REDIRECTS, Headers, header_in, without
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, document_url
-from harness.record.sources.body import with_body
+from harness.record.sources.body import with_body, with_coding
 from harness.record.sources.brought import Missing
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
@@ -169,17 +169,13 @@ def _body(answer: requests.Response) -> bytes | None:
 def _captured_headers(answer: requests.Response) -> Headers:
     """Return the headers of the capture, with the encoding that the body has now."""
     pairs = [(str(name), str(value)) for name, value in answer.raw.headers.items()]
-    original = [(name[len(CAPTURED):], value) for name, value in pairs if name.lower().startswith(CAPTURED)]
-    if not any(name.lower() == INTERNET_ARCHIVES for name, _ in pairs):
-        renamed = {name.lower() for name, _ in original}
-        original += [(name, value) for name, value in pairs
-                     if name.lower() not in renamed and not _is_archives_own(name.lower(), value)]
-    lasting = [*without(tuple(original), "content-encoding", "content-length")]
-    encoding = answer.headers.get("content-encoding", "")
-    present = {name.lower() for name, _ in lasting}
-    lasting += [(name, answer.headers[name]) for name in ("Content-Type", "Location")
-                if name.lower() not in present and name in answer.headers]
-    return tuple(lasting + ([("Content-Encoding", encoding)] if encoding else []))
+    captured = [(name[len(CAPTURED):], value) for name, value in pairs if name.lower().startswith(CAPTURED)]
+    known, names = {name.lower() for name, _ in captured}, {name.lower() for name, _ in pairs}
+    captured += [(name, value) for name, value in pairs if name.lower() not in known and (
+        name.lower() in ("content-type", "location") if INTERNET_ARCHIVES in names
+        else not _is_archives_own(name.lower(), value))]
+    return with_coding(without(tuple(captured), "content-encoding", "content-length"),
+                       answer.headers.get("content-encoding", ""))
 
 
 def _is_archives_own(name: str, value: str) -> bool:
