@@ -12,11 +12,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
-from harness.files.exchange import UNFINISHED, is_over_http2
+from harness.files.exchange import UNFINISHED, Phases, is_over_http2
 from harness.files.load_har import read_har
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
@@ -38,6 +38,9 @@ OF_SCRIPTS = "x-requested-with"
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
 FETCHED_WITH = frozenset(("origin", "range", "purpose", "sec-purpose"))
 """Headers of what is no script of another origin: fetched by a script, a part of a film, fetched ahead for later."""
+
+Span = tuple[float, float]
+"""From when to when, in ms."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class TimedRequest:
     start: float
     dispatched: float
     dns_ms: float
-    connect: tuple[float, float] | None
-    tls: tuple[float, float] | None
+    connect: Span | None
+    tls: Span | None
     sent: float
     head: float
     end: float
@@ -117,7 +120,7 @@ class Timeline:
     plt_ms: float
     parsed_ms: float | None
     requests: tuple[TimedRequest, ...]
-    long_tasks: tuple[tuple[float, float], ...]
+    long_tasks: tuple[Span, ...]
 
 
 def read_timeline(load: LoadResult) -> Timeline | None:
@@ -138,142 +141,130 @@ def make_timeline(log: dict[str, Any], record: LoadRecord, plt_ms: float,
     Raises KeyError or ValueError when it is no HAR.
     """
     origin = datetime.fromisoformat(log["pages"][0]["startedDateTime"])
-    connections = {str(connection.id): (connection.start_ms, connection.start_ms + connection.connect_ms)
-                   for connection in record.connections or () if connection.connect_ms is not None}
-    places = [place for place, entry in enumerate(log["entries"]) if entry.get("_error") != UNFINISHED]
-    entries = [log["entries"][place] for place in places]
-    starts = [(datetime.fromisoformat(entry["startedDateTime"]) - origin).total_seconds() * 1000 for entry in entries]
-    makers = _makers(entries, starts)
-    requests = [replace(_request(entry, start, connections, makers), entry=place)
-                for place, entry, start in zip(places, entries, starts, strict=True)]
-    if record.network == "loopback" and not record.tfo:
-        requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
-    requests = _with_initiators(requests, initiators)
+    sockets = {str(socket.id): (socket.start_ms, socket.start_ms + socket.connect_ms)
+               for socket in record.connections or () if socket.connect_ms is not None}
+    held_ms = record.rtt_ms if record.network == "loopback" and not record.tfo else 0.0
+    entries = [_Entry((datetime.fromisoformat(entry["startedDateTime"]) - origin).total_seconds() * 1000, place,
+                      Phases(**{name: float(entry["timings"][name]) for name in Phases.__struct_fields__}), entry)
+               for place, entry in enumerate(log["entries"]) if entry.get("_error") != UNFINISHED]
+    makers: dict[str, tuple[float, int]] = {}       # of each connection: when its first request was sent, and which
+    for each in entries:
+        if each.connection:
+            makers[each.connection] = min(makers.get(each.connection, (each.sent, each.place)), (each.sent, each.place))
+    said: dict[str, list[Initiator]] = defaultdict(list)
+    for initiator in reversed(initiators):          # each URL's first request has its first initiator, and so on
+        said[without_fragment(initiator.url)].append(initiator)
+    requests = [_request(each, makers, sockets.get(each.connection), held_ms, url_said.pop() if url_said else None)
+                for each in sorted(entries) for url_said in [said[without_fragment(str(each.entry["request"]["url"]))]]]
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
-    requests = _with_imports_of_workers(requests)
+    requests = _in_order(requests)
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
     for request in requests:
         tasks = _without(tasks, request) if request.synchronous else tasks
-    return Timeline(plt_ms, record.dom_content_loaded_ms,
-                    tuple(replace(request, order=order) for order, request in enumerate(requests)), tuple(tasks))
+    return Timeline(plt_ms, record.dom_content_loaded_ms, tuple(requests), tuple(tasks))
 
 
-def _with_initiators(requests: Sequence[TimedRequest], initiators: Sequence[Initiator]) -> list[TimedRequest]:
-    """Return the requests in the order of their start, each URL's first with its first initiator, and so on."""
-    said: dict[str, list[Initiator]] = defaultdict(list)
-    for initiator in reversed(initiators):
-        said[without_fragment(initiator.url)].append(initiator)
-    in_order = sorted(requests, key=lambda request: (request.start, request.entry))
-    return [replace(request, initiator=said[url].pop() if said[url] else None)
-            for request in in_order for url in [without_fragment(request.url)]]
+class _Entry(NamedTuple):
+    """An entry of a HAR, when it started in ms, and its place among the others: in the order of these."""
+
+    start: float
+    place: int
+    phases: Phases
+    entry: dict[str, Any]
+
+    @property
+    def connection(self) -> str:
+        return str(self.entry.get("connection", ""))
+
+    @property
+    def sent(self) -> float:
+        return self.start + self.phases.until_asked
 
 
-def _with_imports_of_workers(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
-    """Return the requests; what a worker asks for names its script as the Referer, and is the worker's, too.
+def _in_order(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
+    """Return the requests with their `order`; what a worker asks for names its script as the Referer, and is its, too.
 
     Only scripts ask for others: a service worker that fetches the page, to keep it, owns nothing that the page asks
     for. Where a worker waits (importScripts(), a synchronous XMLHttpRequest), the page's thread does not stand still.
     """
     marked: list[TimedRequest] = []
     workers: set[str] = set()
-    for request in requests:
+    for order, request in enumerate(requests):
         of_worker = request.of_worker or request.referer in workers
-        marked.append(replace(request, of_worker=of_worker, synchronous=request.synchronous and not of_worker))
+        marked.append(replace(request, order=order, of_worker=of_worker,
+                              synchronous=request.synchronous and not of_worker))
         if request.of_worker or (of_worker and request.kind == SCRIPT):
             workers.add(request.url)
     return marked
 
 
-def _without(tasks: Sequence[tuple[float, float]], waited: TimedRequest) -> list[tuple[float, float]]:
+def _without(tasks: Sequence[Span], waited: TimedRequest) -> list[Span]:
     """Return the tasks without the time in which they waited for a request."""
-    parts: list[tuple[float, float]] = []
+    parts: list[Span] = []
     for start, end in tasks:
         waits = waited.start < end and start < waited.end
         parts += [(start, waited.start), (waited.end, end)] if waits else [(start, end)]
     return [(start, end) for start, end in parts if start < end]
 
 
-def _makers(entries: Sequence[dict[str, Any]], starts: Sequence[float]) -> dict[str, tuple[int, float]]:
-    """Return for each connection which entry was the first sent on it (as id()), and when it was sent."""
-    makers: dict[str, tuple[int, float]] = {}
-    for entry, start in zip(entries, starts, strict=True):
-        connection, sent = str(entry.get("connection", "")), start + _before_sending(entry["timings"])
-        if connection and (connection not in makers or sent < makers[connection][1]):
-            makers[connection] = id(entry), sent
-    return makers
+def _request(each: _Entry, makers: Mapping[str, tuple[float, int]], socket: Span | None, held_ms: float,
+             initiator: Initiator | None) -> TimedRequest:
+    """Return a HAR's entry as a request of a timeline.
 
-
-def _before_sending(timings: dict[str, float]) -> float:
-    return sum(max(0.0, float(timings[name])) for name in ("blocked", "dns", "connect"))
-
-
-def _request(entry: dict[str, Any], start: float, connections: dict[str, tuple[float, float]],
-             makers: dict[str, tuple[int, float]]) -> TimedRequest:
-    """Return a HAR's entry as a request of a timeline, from `start` on, in ms.
-
-    `connections` say when each connection's TCP handshake began and ended, `makers` what `_makers` found.
+    `makers` are the first requests of all connections, `socket` when this one's TCP handshake began and ended, `held_ms`
+    for how long servers on loopback held the first answers (see `_held`).
     """
-    timings, asked, answer = entry["timings"], entry["request"], entry["response"]
-    connection = str(entry.get("connection", ""))
-    sent = start + _before_sending(timings)
-    head = sent + max(0.0, timings["send"]) + max(0.0, timings["wait"])
-    maker, ready = makers.get(connection, (id(entry), sent))
-    dns_ms = max(0.0, float(timings["dns"]))
-    plain = str(asked["url"]).startswith("http:")
-    first = maker == id(entry)
-    connect = tls = None
+    start, place, phases, entry = each
+    asked, answer, headers, sent, head = entry["request"], entry["response"], _headers(entry), each.sent, \
+        start + phases.until_head
+    url, dns_ms = str(asked["url"]), max(0.0, phases.dns)
+    plain = url.startswith("http:")
+    maker_sent, maker = makers.get(each.connection, (sent, place))
+    first, connect, tls = place == maker, None, None
     if first or is_over_http2(str(asked.get("httpVersion"))):
-        connect, tls = _handshakes(timings, connections.get(connection), start, min(sent, ready), plain=plain)
-    dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
-    headers = _headers(entry)
+        connect, tls = _handshakes(phases, socket, start, min(sent, maker_sent), plain=plain)
+    shared = not first and connect is not None
+    dispatched = min(sent, max(start, connect[0] - dns_ms)) if connect and first else sent
+    tcp_ms = socket[1] - socket[0] if socket and socket[0] >= 0 else 0.0
+    if held_ms and socket and (first or shared) and socket[0] + held_ms > start:
+        connect, tls, sent = _held(max(socket[0], start), socket[0] + held_ms, tls, sent, head)
+        tcp_ms = held_ms
     return TimedRequest(
-        order=0, url=str(asked["url"]), kind=kind_of(entry), referer=headers.get("referer", ""),
-        redirect_to=str(answer.get("redirectURL") or ""), connection=connection, first=first,
-        shared=not first and connect is not None, start=start,
-        dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
-        end=head + max(0.0, timings["receive"]), of_worker=headers.get("sec-fetch-dest") in OF_WORKERS,
+        order=0, url=url, kind=kind_of(entry), referer=headers.get("referer", ""),
+        redirect_to=str(answer.get("redirectURL") or ""), connection=each.connection, first=first, shared=shared,
+        start=start, dispatched=dispatched, dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
+        end=start + phases.total, of_worker=headers.get("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=int(asked["headersSize"]) + int(asked["bodySize"]) if plain else None,
         status=int(answer["status"]), mime_type=str(answer["content"]["mimeType"]),
-        body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=_tcp_ms(connections.get(connection)),
+        body_bytes=max(0, int(answer.get("bodySize", 0))), tcp_ms=tcp_ms,
         synchronous=bool(entry.get("_synchronous")), address=str(entry.get("serverIPAddress") or ""),
-        unread=is_unread(headers, str(asked.get("method", "GET"))))
+        unread=is_unread(headers, str(asked.get("method", "GET"))), entry=place, initiator=initiator)
 
 
-def _with_held_handshake(request: TimedRequest, connections: dict[str, tuple[float, float]],
-                         rtt_ms: float) -> TimedRequest:
-    """Return a request with the TCP handshake put back that its server, on loopback, held for (harness.replay.held).
-
-    There a connect takes no time, and what is asked for first on a connection is held for one round trip more. As in a
-    network, that stands between the connection's begin and the sending of the request, or of the ClientHello.
-    """
-    if not (request.first or request.shared) or request.connection not in connections:
-        return request
-    begin, stands = connections[request.connection][0], connections[request.connection][0] + rtt_ms
-    if stands <= request.start:
-        return request
-    begin = max(begin, request.start)
-    if request.tls:
-        hello = min(max(stands, request.tls[0]), request.tls[1])
-        return replace(request, connect=(begin, hello), tls=(hello, request.tls[1]), tcp_ms=rtt_ms)
-    sent = min(max(request.sent, stands), request.head)
-    return replace(request, connect=(begin, min(stands, sent)), sent=sent, tcp_ms=rtt_ms)
-
-
-def _tcp_ms(connection: tuple[float, float] | None) -> float:
-    return connection[1] - connection[0] if connection and connection[0] >= 0 else 0.0
-
-
-def _handshakes(timings: dict[str, float], connection: tuple[float, float] | None, start: float, ready: float,
-                *, plain: bool) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+def _handshakes(phases: Phases, socket: Span | None, start: float, ready: float, *,
+                plain: bool) -> tuple[Span | None, Span | None]:
     """Return the spans of the TCP and the TLS handshake that a request sent at `ready` or later waited for."""
-    if ready <= start or (connection is None and timings["connect"] < 0):
+    if ready <= start or (socket is None and phases.connect < 0):
         return None, None               # the connection stood before the request was made
-    if connection is None:
-        connection = ready - timings["connect"], ready - max(0.0, timings["ssl"])
-    begin, connected = (min(max(at, start), ready) for at in connection)
+    begin, connected = (min(max(at, start), ready) for at in socket or (ready - phases.connect,
+                                                                        ready - max(0.0, phases.ssl)))
     if connected <= start:
         return (None, None) if plain else ((start, start), (start, ready))
     return (begin, connected), ((connected, ready) if not plain and ready > connected else None)
+
+
+def _held(begin: float, stands: float, tls: Span | None, sent: float, head: float) -> tuple[Span, Span | None, float]:
+    """Return the handshakes, and when a request was sent, on loopback, whose server held its answer for the first one.
+
+    There a connect takes no time, and what is asked for first on a connection is held for one round trip more
+    (harness.replay.held). As in a network, that stands between the connection's begin and the sending of the request,
+    or of the ClientHello.
+    """
+    if tls:
+        hello = min(max(stands, tls[0]), tls[1])
+        return (begin, hello), (hello, tls[1]), sent
+    sent = min(max(sent, stands), head)
+    return (begin, min(stands, sent)), None, sent
 
 
 def kind_of(entry: Mapping[str, Any]) -> str:
@@ -295,10 +286,9 @@ def kind_of(entry: Mapping[str, Any]) -> str:
 
 def kind_of_type(mime_type: str) -> str:
     """Return what an answer of this type was asked for as, "" where the type does not say it."""
-    if "javascript" in mime_type or "ecmascript" in mime_type:
-        return SCRIPT
-    if "font" in mime_type:
-        return FONT
+    for word, kind in (("javascript", SCRIPT), ("ecmascript", SCRIPT), ("font", FONT)):
+        if word in mime_type:
+            return kind
     return MEDIA if mime_type.startswith(("audio/", "video/")) else ""
 
 
