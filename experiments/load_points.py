@@ -4,7 +4,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from harness.analysis.stats import CONFIDENCE
 
@@ -42,17 +42,10 @@ class LoadSample:
 
 @dataclass(frozen=True)
 class LoadPoint:
-    """The means of all samples of one mode and rate; `half_width` is half of the 95% interval of `cpu`, or NaN."""
+    """`mean` of all samples of one mode and rate; `half_width` is half of the 95% interval of its `cpu`, or NaN."""
 
-    mode: str
-    rate: float
-    cpu: float
+    mean: LoadSample
     half_width: float
-    p50_ms: float
-    p99_ms: float
-    syn_data: float
-    packets: float
-    wake_ups: float
 
 
 def load_points(samples: Iterable[LoadSample]) -> list[LoadPoint]:
@@ -60,13 +53,13 @@ def load_points(samples: Iterable[LoadSample]) -> list[LoadPoint]:
     groups: dict[tuple[str, float], list[LoadSample]] = defaultdict(list)
     for sample in samples:
         groups[sample.mode, sample.rate].append(sample)
-    return [_point(group) for _, group in sorted(groups.items()) if all(sample.counts for sample in group)]
+    return [LoadPoint(_mean(group), half_width([sample.cpu for sample in group]))
+            for _, group in sorted(groups.items()) if all(sample.counts for sample in group)]
 
 
-def _point(group: Sequence[LoadSample]) -> LoadPoint:
-    means = {name: statistics.fmean(getattr(sample, name) for sample in group)
-             for name in ("cpu", "p50_ms", "p99_ms", "syn_data", "packets", "wake_ups")}
-    return LoadPoint(group[0].mode, group[0].rate, half_width=half_width([sample.cpu for sample in group]), **means)
+def _mean(group: Sequence[LoadSample]) -> LoadSample:
+    numbers = [each.name for each in fields(LoadSample) if each.name != "mode"]
+    return replace(group[0], **{name: statistics.fmean(getattr(sample, name) for sample in group) for name in numbers})
 
 
 def half_width(values: Sequence[float]) -> float:

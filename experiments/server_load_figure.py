@@ -16,14 +16,10 @@ HEADER = "requests/s\tmode\tcore busy (%)\t+-\tp50 (ms)\tp99 (ms)\tin the SYN (%
 def server_load_lines(points: Sequence[LoadPoint]) -> Iterator[str]:
     """Give the table, rate by rate, tab-separated."""
     yield HEADER
-    for point in sorted(points, key=lambda point: point.rate):
-        yield (f"{point.rate:g}\t{STYLES[point.mode][0]}\t{100 * point.cpu:.1f}\t{_half_width(point)}"
-               f"\t{point.p50_ms:.2f}\t{point.p99_ms:.2f}\t{100 * point.syn_data:.1f}\t{point.packets:.2f}"
-               f"\t{point.wake_ups:.2f}")
-
-
-def _half_width(point: LoadPoint) -> str:
-    return NOT_KNOWN if math.isnan(point.half_width) else f"{100 * point.half_width:.1f}"
+    for point in sorted(points, key=lambda point: point.mean.rate):
+        mean, half_width = point.mean, NOT_KNOWN if math.isnan(point.half_width) else f"{100 * point.half_width:.1f}"
+        yield (f"{mean.rate:g}\t{STYLES[mean.mode][0]}\t{100 * mean.cpu:.1f}\t{half_width}\t{mean.p50_ms:.2f}"
+               f"\t{mean.p99_ms:.2f}\t{100 * mean.syn_data:.1f}\t{mean.packets:.2f}\t{mean.wake_ups:.2f}")
 
 
 def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> None:
@@ -35,9 +31,9 @@ def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> No
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     axes = figure.subplots()
     for mode, (label, marker, colour) in STYLES.items():
-        curve = [point for point in points if point.mode == mode]
+        curve = [point for point in points if point.mean.mode == mode]
         if curve:
-            axes.errorbar([point.rate for point in curve], [100 * point.cpu for point in curve],
+            axes.errorbar([point.mean.rate for point in curve], [100 * point.mean.cpu for point in curve],
                           yerr=[100 * point.half_width for point in curve], label=label, marker=marker,
                           color=colour, capsize=3, markersize=5, linewidth=1.2)
     axes.set_xlabel("requests a second (HTTP/1.0, 5 kB)")

@@ -7,7 +7,6 @@ import pytest
 
 from harness.analysis.compare import compare, read_sides
 from harness.analysis.intervals import improvement_interval
-from harness.analysis.plausible import awaited_answers, unexplained_saving
 from harness.analysis.row import Row, threshold_ms
 from harness.show.console import format_console
 from harness.show.improvement import improvement_section, threshold_lines
@@ -99,7 +98,7 @@ def test_load_events_that_wait_for_other_answers(off: list[int], on: list[int], 
     for tfo, counts in enumerate((off, on)):
         for run, awaited in enumerate(counts, start=1):
             add_awaiting(tmp_path, run, tfo, awaited, late=64 - awaited)
-    assert awaited_answers(row_of(tmp_path)) == told
+    assert row_of(tmp_path).awaited_answers == told
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -107,7 +106,7 @@ def test_what_scripts_fetch_holds_up_no_load_event(tmp_path: Path, *, cached: bo
     """A page that polls asks six times before its load event without TFO, and three times with it: that is no race."""
     for tfo, polls in enumerate((6, 3)):
         add_awaiting(tmp_path, 1, tfo, 2, polls=1 if cached else polls, cached=polls if cached else 0)
-    assert awaited_answers(row_of(tmp_path)) is None
+    assert row_of(tmp_path).awaited_answers is None
 
 
 @pytest.mark.parametrize(("hosts", "rtt_ms", "on_ms", "unexplained"), [
@@ -121,7 +120,7 @@ def test_what_handshakes_do_not_explain(hosts: int, rtt_ms: float, on_ms: float,
     on.plt_ms = on_ms
     on.write(tmp_path, rtt_ms=rtt_ms, tfo=1)
     row = row_of(tmp_path)
-    assert unexplained_saving(row) == unexplained
+    assert row.unexplained_saving == unexplained
     assert ("UNEXPLAINED" in {note.kind.name for note in notes_on(row)}) == bool(unexplained)
 
 

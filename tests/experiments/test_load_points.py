@@ -15,8 +15,8 @@ SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9, 1)
 def test_a_point_is_the_mean_of_its_samples() -> None:
     others = [replace(SAMPLE, repeat=1, cpu=0.22, packets=12), replace(SAMPLE, repeat=2, cpu=0.24)]
     [point] = load_points([SAMPLE, *others])
-    assert (point.mode, point.rate, point.packets) == ("on", 1000, 10)
-    assert point.cpu == pytest.approx(0.22)
+    assert (point.mean.mode, point.mean.rate, point.mean.packets) == ("on", 1000, 10)
+    assert point.mean.cpu == pytest.approx(0.22)
     assert point.half_width == pytest.approx(4.303 * 0.02 / 3 ** 0.5, rel=1e-3), "Student's t for three samples"
 
 

@@ -11,7 +11,7 @@ from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, format_shapes,
 from tests.support.made_shapes import RESOURCE, SHAPE
 
 PAGE = "page\thttp://a.test/\t2026-11\t0"
-ROW = dict(zip(COLUMNS, format_shapes([replace(SHAPE, resources=(RESOURCE,))]).splitlines()[-1].split("\t"),
+ROW = dict(zip(COLUMNS, format_shapes([replace(SHAPE, resources=[RESOURCE])]).splitlines()[-1].split("\t"),
                strict=True))
 """The columns of a page's own document."""
 SECOND = {**ROW, "index": "1", "parent": "0", "path_chars": "6", "kind": "image"}
