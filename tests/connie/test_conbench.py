@@ -1,6 +1,7 @@
 """connie's benchmarks as they are typed: their lines, their arithmetic, and what they say of bad input."""
 
 import errno
+import json
 import math
 import os
 import re
@@ -12,6 +13,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -185,23 +187,16 @@ def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("arguments", "named"), [
-    ((), ""), (("a.example", "http://b.example/"), "http://b.example/"), (("a.example", ""), "''"),
-    (("a\x01.example",), "a\\x01.example"), (("--file", "utf-16.txt"), "utf-16.txt:1: "),
-    (("localhost", "--port", "65536"), "'65536'"), (("localhost", "--rounds", "0"), "'0'"),
-    (("localhost", "--rounds", "1.5"), "'1.5'"), (("localhost", "--timeout", "-1"), "'-1'"),
-    (("localhost", "--timeout", "nan"), "'nan'"), (("localhost", "--seed", "1_0"), "'1_0'"),
-    (("--file", "hosts.txt"), "hosts.txt:3: "), (("--file", "empty.txt"), "empty.txt: "),
-    (("--file", "nowhere.txt"), "nowhere.txt: "), (("--file", "."), ".: "),
-    (("--file", "latin.txt"), "latin.txt: "), (("--peers", "--https", "localhost"), "--https")])
-def test_bad_input_is_one_line_and_status_2(arguments: tuple[str, ...], named: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bad", map(json.loads, Path(__file__).with_name("bad_input.jsonl").read_text().splitlines()),
+                         ids=str)
+def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("a.example   # a remark\n\nhttp://b.example/\n")
     (tmp_path / "empty.txt").write_text("# nothing\n")
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9.example\n")
     (tmp_path / "utf-16.txt").write_bytes("ab\n".encode("utf-16-le"))
-    done = forked.typed(CONBENCH, *arguments, cwd=tmp_path)
+    done = forked.typed(CONBENCH, *bad["typed"], cwd=tmp_path)
     assert_refused(done)
-    assert named in done.stderr
+    assert bad["named"] in done.stderr
 
 
 def unread_pipe() -> int:
