@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from harness.analysis.cell import TFO_NAMES
-from harness.analysis.requests import ANSWERS, PHASES, ShownRequest
 from harness.analysis.row import Row
-from harness.analysis.shown import ShownLoad, shown_load
+from harness.analysis.shown import ANSWERS, PHASES, ShownLoad, ShownRequest, shown_load
 from harness.show.answers import doubtful_words
 from harness.show.figures import framed, grid, legend_above
 from harness.show.inline_svg import BAR

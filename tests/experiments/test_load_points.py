@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.load_points import LoadSample, half_width, load_points, percentile_ms
-from experiments.server_load_figure import HEADER, draw_server_load, server_load_lines
+from experiments.load_points import (
+    HEADER,
+    LoadSample,
+    draw_server_load,
+    half_width,
+    load_points,
+    percentile_ms,
+    server_load_lines,
+)
 
 SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9, 1)
 

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.patches import Rectangle
 
-from harness.analysis.requests import PHASES, ShownRequest
-from harness.analysis.shown import shown_load
+from harness.analysis.shown import PHASES, ShownRequest, shown_load
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.exchange import UNFINISHED
