@@ -47,10 +47,6 @@ def _deviation(cell: Cell) -> str | None:
     return None if found is None else f"{found:.1f}"
 
 
-def _interval(row: Row) -> str | None:
-    return " to ".join(map(percent, row.limits_percent)) if row.interval else None
-
-
 def _over(row: Row) -> Transport:
     """Return what the connections of a row's second cell went over."""
     return Transport(row.on.transport)
@@ -88,7 +84,8 @@ VALUES: dict[str, str | Callable[[Row], object]] = {
     "significant": lambda row: row.significant if row.interval else None, "excludes 0": _excludes_0,
     "predicted_on_ms": lambda row: row.prediction.predicted_ms if row.prediction and row.off.metric == "load" else None,
     "difference": _difference, "handshakes": lambda row: span(*row.prediction.handshakes) if row.prediction else None,
-    "95% interval": _interval, "transport": lambda row: _over(row).words,
+    "95% interval": lambda row: " to ".join(map(percent, row.limits_percent)) if row.interval else None,
+     "transport": lambda row: _over(row).words,
     "round_trips": lambda row: _over(row).round_trips, "replayed_ms": predicted_ms, "early data": _early_data,
     **{f"early_{name}": partial(_early, name) for name in ("possible", "sent", "in_syn", "too_late")},
     "notes": lambda row: [note.kind.name.lower() for note in notes_on(row)],

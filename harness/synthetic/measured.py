@@ -126,7 +126,8 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
             resource = _caused(resource, found, numbers.get(found.parent.order, 0), loads.twin(request), near)
         resources.append(resource)
     http2_hosts = {resource.host for resource in resources if resource.scheme == "https"} & {*details.http2_hosts}
-    return PageShape(url, month, resources, _last_work_ms(near), frozenset(http2_hosts))
+    last_work_ms = max(0, round(near.plt_ms - cause_of_load_event(near).at))       # from what that event waited for
+    return PageShape(url, month, resources, last_work_ms, frozenset(http2_hosts))
 
 
 class _Loads:
@@ -328,9 +329,3 @@ def _between(distance: float, effect: TimedRequest | None, near: Timeline, after
     since = effect.start - distance
     worked = sum(max(0.0, min(end, effect.start) - max(start, since)) for start, end in near.long_tasks)
     return round(worked), round(distance - worked)
-
-
-def _last_work_ms(near: Timeline) -> int:
-    """Return for how long the page worked, without delay, from what the load event waited for until that event."""
-    cause = cause_of_load_event(near)
-    return max(0, round(near.plt_ms - cause.at))

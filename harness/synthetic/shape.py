@@ -125,12 +125,12 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
         raise InputError(f"{path}:1: {lines[told[0][0] - 1][:80]!r} where its format should stand, {FORMAT}; "
                          f"scripts/shape.py makes one of format {FORMAT}")
     shapes: list[PageShape] = []
-    for number, columns in told[1:]:
-        try:
+    number = 1
+    try:
+        for number, columns in told[1:]:
             _read_line(columns, shapes)
-        except WRONG as error:
-            raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
-                from None
+    except WRONG as error:
+        raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") from None
     if not shapes or not all(shape.resources for shape in shapes):
         raise InputError(f"{path}:1: a page without resources; make the file again")
     for shape in shapes:
