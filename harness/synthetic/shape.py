@@ -127,7 +127,7 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
     shapes: list[PageShape] = []
     number = 1
     try:
-        for number, columns in told[1:]:
+        for number, columns in told[1:]:        # noqa: B007 (the line that is wrong)
             _read_line(columns, shapes)
     except WRONG as error:
         raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") from None
