@@ -131,8 +131,9 @@ def one_load(lab: Laboratory, load: Load, part: str, after_ms: float, stall_ms: 
     """Load the page once, with a stall of `part` beside it if one is named."""
     if not part:
         return record_of(lab, load)
-    stall = multiprocessing.get_context("fork").Process(target=make_stall, args=(     # it may stop this process, too
-        part, os.getpid(), lab.star.user, load.page.url.split("/")[2], after_ms, stall_ms))
+    stall = multiprocessing.get_context("fork").Process(    # it may stop this process, too
+        target=make_stall, args=(part, os.getpid(), lab.star.user, load.page.url.split("/")[2]),
+        kwargs={"after_ms": after_ms, "stall_ms": stall_ms})
     stall.start()
     record = record_of(lab, load)
     stall.join()

@@ -23,7 +23,7 @@ POLL_S = 0.002
 PATIENCE_S = 30.0
 
 
-def make_stall(part: str, below: int, user: Host, host: str, after_ms: float, stall_ms: float) -> None:
+def make_stall(part: str, below: int, user: Host, host: str, *, after_ms: float, stall_ms: float) -> None:
     """Stop a part of the experiment whose process is `below` for `stall_ms`, so long after the load's first packet.
 
     It is counted at the interface of `user`. Of "one server" that of `host` is stopped. Ends this process with 1 when

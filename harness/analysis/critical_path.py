@@ -53,9 +53,9 @@ def critical_path(timeline: Timeline, graph: list[Dependencies]) -> list[Step]:
     steps, reached = [], timeline.plt_ms
     way = [("cpu", at, request)]
     while way:
-        for kind, start, step_of in way:
+        for kind, back_to, step_of in way:
             # Times may be 1 ms apart that should be the same: so never forward, and never below 0.
-            start = max(0.0, min(start, reached))
+            start = max(0.0, min(back_to, reached))
             if start < reached:
                 steps.append(Step(kind, start, reached, *((step_of.url, step_of.entry) if step_of else ("", -1))))
             reached = start

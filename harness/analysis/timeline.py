@@ -211,8 +211,8 @@ def _request(each: _Entry, makers: Mapping[str, tuple[float, int]], socket: Span
              initiator: Initiator | None) -> TimedRequest:
     """Return a HAR's entry as a request of a timeline.
 
-    `makers` are the first requests of all connections, `socket` when this one's TCP handshake began and ended, `held_ms`
-    for how long servers on loopback held the first answers (see `_held`).
+    `makers` are the first requests of all connections, `socket` is when this one's TCP handshake began and ended,
+    `held_ms` for how long servers on loopback held the first answers (see `_held`).
     """
     start, place, phases, entry = each
     asked, answer, headers, sent, head = entry["request"], entry["response"], _headers(entry), each.sent, \
