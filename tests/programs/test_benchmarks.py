@@ -43,7 +43,8 @@ def test_a_stall_that_is_broken_off_lets_its_part_go_on(monkeypatch: pytest.Monk
         monkeypatch.setattr("benchmarks.stall.time.sleep", sleep)
         try:
             with pytest.raises(KeyboardInterrupt):
-                stall.make_stall("everything", part.pid, Host("user", "", "", "lo", os.getpid()), "", after_ms=0, stall_ms=1000)
+                stall.make_stall("everything", part.pid, Host("user", "", "", "lo", os.getpid()), "", after_ms=0,
+                                 stall_ms=1000)
             assert Path(f"/proc/{part.pid}/stat").read_text().split()[2] != "T"
         finally:
             part.kill()
