@@ -36,26 +36,19 @@ LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4
                   r"median: (\d+\.\d{6}), p95: (\d+\.\d{6}), p99: (\d+\.\d{6}), errors: (\d+)")
 
 
+def rows_of(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
+
+
 def typed(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return ran(CONBENCH, *arguments)
 
 
-@pytest.mark.parametrize(("times_s", "failed", "expected"), [
-    ([0.05, 0.06, 0.07, 0.08, 0.14], 0, "count 5, total 0.4000, per call: 0.0800, std dev: 0.0354, median: 0.070000, "
-                                        "p95: 0.140000, p99: 0.140000, errors: 0"),
-    # Who gives up does not look quick.
-    ([0.05] * 150, 151, "count 150, total 7.5000, per call: 0.0500, std dev: 0.0000, median: failed, p95: failed, "
-                        "p99: failed, errors: 151"),
-    ([0.05, 0.06], 1, "count 2, total 0.1100, per call: 0.0550, std dev: 0.0071, median: 0.060000, p95: failed, "
-                      "p99: failed, errors: 1"),
-    # Divided by n outside the root, as in 2013, it would be 0.0029.
-    ([0.05, 0.15] * 150, 0, "count 300, total 30.0000, per call: 0.1000, std dev: 0.0501, median: 0.050000, "
-                            "p95: 0.150000, p99: 0.150000, errors: 0"),
-    ([], 1, "count 0, total 0.0000, per call: -, std dev: -, median: -, p95: -, p99: -, errors: 1"),
-    ([0.5], 0, "count 1, total 0.5000, per call: 0.5000, std dev: -, median: 0.500000, p95: 0.500000, p99: 0.500000, "
-               "errors: 0")])
-def test_the_line(times_s: list[float], failed: int, expected: str) -> None:
-    assert format_line("any", CallTimes(times_s, ["no"] * failed)) == f"any: {expected}"
+@pytest.mark.parametrize("case", rows_of("lines.jsonl"), ids=lambda case: case["what"])
+def test_the_line(case: dict[str, Any]) -> None:
+    """lines.jsonl: seconds and how many calls took so long, how many failed, and what is printed of it."""
+    times_s = [time_s for time_s, count in case["times_s"] for _ in range(count)]
+    assert format_line("any", CallTimes(times_s, ["no"] * case["failed"])) == f"any: {case['line']}"
 
 
 @given(st.lists(st.floats(0, 100) | st.just(math.inf), min_size=1, max_size=50), st.integers(1, 100))
@@ -186,8 +179,7 @@ def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("bad", map(json.loads, Path(__file__).with_name("bad_input.jsonl").read_text().splitlines()),
-                         ids=str)
+@pytest.mark.parametrize("bad", rows_of("bad_input.jsonl"), ids=str)
 def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("a.example   # a remark\n\nhttp://b.example/\n")
     (tmp_path / "empty.txt").write_text("# nothing\n")
