@@ -3,19 +3,17 @@
 A request without a `method` is a GET, without an Accept it takes anything, and without `by` SITE asked for it.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness.analysis.timeline import kind_of
+from tests.support.beside import cases
 
 SITE = "http://page.test"
 
 
-@pytest.mark.parametrize("asked", map(json.loads, Path(__file__).with_suffix(".jsonl").read_text().splitlines()),
-                         ids=str)
+@pytest.mark.parametrize("asked", cases(__file__, "test_kinds.jsonl"), ids=str)
 def test_a_request_is_what_it_was_made_for(asked: dict[str, Any]) -> None:
     headers = {"Accept": "*/*", **asked.get("headers", {})}
     assert kind_of({

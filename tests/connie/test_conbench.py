@@ -1,7 +1,6 @@
 """connie's benchmarks as they are typed: their lines, their arithmetic, and what they say of bad input."""
 
 import errno
-import json
 import math
 import os
 import re
@@ -25,6 +24,7 @@ from connie.bench.peers import IN_LOOPS, curl_command, in_loop, open_peers, prog
 from connie.bench.rounds import CallTimes, format_line, percentile, run_rounds
 from connie.bench.strategies import OWN, fetches
 from tests.support import forked
+from tests.support.beside import cases
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
 from tests.support.ran import assert_refused, ran
 
@@ -36,15 +36,11 @@ LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4
                   r"median: (\d+\.\d{6}), p95: (\d+\.\d{6}), p99: (\d+\.\d{6}), errors: (\d+)")
 
 
-def rows_of(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
-
-
 def typed(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return ran(CONBENCH, *arguments)
 
 
-@pytest.mark.parametrize("case", rows_of("lines.jsonl"), ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(__file__, "lines.jsonl"), ids=lambda case: case["what"])
 def test_the_line(case: dict[str, Any]) -> None:
     """lines.jsonl: seconds and how many calls took so long, how many failed, and what is printed of it."""
     times_s = [time_s for time_s, count in case["times_s"] for _ in range(count)]
@@ -179,7 +175,7 @@ def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("bad", rows_of("bad_input.jsonl"), ids=str)
+@pytest.mark.parametrize("bad", cases(__file__, "bad_input.jsonl"), ids=str)
 def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("a.example   # a remark\n\nhttp://b.example/\n")
     (tmp_path / "empty.txt").write_text("# nothing\n")

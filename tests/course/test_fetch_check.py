@@ -1,6 +1,5 @@
 """The course's rules for the list of pages: every breach is found, and nothing else."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from harness.bootstrap import ROOT
 from harness.course.rules import rule_breaches
 from harness.errors import InputError
 from harness.files.sites import registrable_domain
+from tests.support.beside import cases
 from tests.support.forked import typed
 
 THREE = "http://www.example.com/\nhttps://example.org/page\nhttps://en.example.net/a?b=c\n"
@@ -21,10 +21,7 @@ def write(directory: Path, text: str) -> Path:
     return file
 
 
-CASES = Path(__file__).with_name("lists.jsonl").read_text(encoding="utf-8").splitlines()
-
-
-@pytest.mark.parametrize("case", map(json.loads, CASES), ids=str)
+@pytest.mark.parametrize("case", cases(__file__, "lists.jsonl"), ids=str)
 def test_every_breach_of_the_rules_is_reported_with_its_line(case: dict[str, Any], tmp_path: Path) -> None:
     found = rule_breaches(write(tmp_path, case["text"]))
     assert [line.partition(": ")[0] for line in found] == [

@@ -1,6 +1,5 @@
 """scripts/submission.sh: what it takes, what it refuses and says, and what is in the zip."""
 
-import json
 import os
 import subprocess
 import zipfile
@@ -13,6 +12,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.show.console import HEADER
+from tests.support.beside import cases
 from tests.support.forked import typed
 from tests.support.ran import ran
 
@@ -21,8 +21,6 @@ LOGIN = "gburdell3"
 ZIP = f"{LOGIN}_p3.zip"
 ROWS = "".join(f"{sanitise(url)}\n\t20\t1.709\t1.670\t2.28%\n" for url in URLS)
 OBSERVATIONS = f"I saw this:\n{HEADER}\n{ROWS}So TFO helps.\n".encode()
-CASES = [json.loads(line) for line in
-         Path(__file__).with_name("observations.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def write(directory: Path, observations: bytes = OBSERVATIONS, urls: Sequence[str] = URLS) -> None:
@@ -89,7 +87,7 @@ def test_a_zip_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert zipfile.is_zipfile(tmp_path / ZIP)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(__file__, "observations.jsonl"), ids=lambda case: case["what"])
 def test_observations_as_editors_and_runs_leave_them_and_without_what_must_be_in_them(case: dict[str, Any],
                                                                                       tmp_path: Path) -> None:
     write(tmp_path, case["text"].encode(case.get("encoding", "utf-8")))

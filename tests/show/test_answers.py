@@ -25,6 +25,7 @@ from harness.show.columns import MARK, text_of
 from harness.show.prediction import prediction_section
 from harness.show.report.render import render
 from harness.show.waterfall import compare_loads, draw_requests
+from tests.support.beside import cases
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
 
@@ -32,7 +33,7 @@ SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
 LONG = "http://a.test/" + "long/" * 50
 FILE = Path(__file__).with_name("answers.jsonl")
-CASES = [json.loads(line) for line in FILE.read_text().splitlines()]
+CASES = cases(__file__, FILE.name)
 
 
 def add(client: Path, stand_ins: tuple[str, ...] = (), critical: bool | None = None, **case: Any) -> None:

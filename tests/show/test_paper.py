@@ -1,6 +1,5 @@
 """Table 1 of the paper beside ours: the figures, the difference, and when it is left out."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +7,11 @@ import pytest
 
 from harness.analysis.stats import improvement_percent
 from harness.show.paper import TABLE_1, paper_lines
+from tests.support.beside import cases
 from tests.support.client_folder import make_client, selected
 
-CASES = [json.loads(line) for line in Path(__file__).with_name("paper.jsonl").read_text().splitlines()]
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.pop("what"))
+@pytest.mark.parametrize("case", cases(__file__, "paper.jsonl"), ids=lambda case: case.pop("what"))
 def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> None:
     """paper.jsonl: how a folder is made, and the lines that are given; null for any."""
     wanted = case.pop("lines")

@@ -1,7 +1,6 @@
 """Page shapes, measured from two loads of a page whose causes are known."""
 
 import gzip
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from harness.browser.initiators import initiators
 from harness.mirror.recording import read_recording
 from harness.synthetic.measured import LoadDetails, document_texts, make_shape
+from tests.support.beside import cases
 from tests.support.https_recording import HttpsRecording
 from tests.support.made_har import PAGE
 from tests.support.made_shapes import LAST_MS, SAID, SHAPE, TEXT, TIMER_MS, WORK_MS, load
@@ -41,8 +41,7 @@ def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_pat
         for way, column in (("tag", 30), ("tag", 60), ("inline", 80))]
 
 
-@pytest.mark.parametrize("case", map(json.loads, Path(__file__).with_name("initiators.jsonl").read_text().splitlines()),
-                         ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(__file__, "initiators.jsonl"), ids=lambda case: case["what"])
 def test_what_chrome_says_of_requests_is_read(case: dict[str, Any]) -> None:
     """initiators.jsonl: events of DevTools, changes of priority, and what is known of each request from them."""
     told = zip(initiators(case["sent"], case.get("changed", [])), case["told"], strict=True)

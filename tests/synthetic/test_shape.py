@@ -1,6 +1,5 @@
 """Page-shape files: written, read, refused."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,13 @@ import pytest
 from harness.errors import InputError
 from harness.synthetic.build import make_pages
 from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, format_shapes, read_shapes
+from tests.support.beside import cases
 from tests.support.made_shapes import RESOURCE, SHAPE
 
 PAGE = "page\thttp://a.test/\t2026-11\t0"
 ROW = dict(zip(COLUMNS, format_shapes([replace(SHAPE, resources=[RESOURCE])]).splitlines()[-1].split("\t"),
                strict=True))
 """The columns of a page's own document."""
-REFUSED = Path(__file__).with_name("refused_shapes.jsonl").read_text(encoding="utf-8").splitlines()
 SECOND = {**ROW, "index": "1", "parent": "0", "path_chars": "6", "kind": "image"}
 
 
@@ -24,7 +23,7 @@ def test_a_file_is_read_as_it_was_written() -> None:
     assert format_shapes(read_shapes()) == SHAPE_FILE.read_text(encoding="ascii")
 
 
-@pytest.mark.parametrize("case", map(json.loads, REFUSED), ids=str)
+@pytest.mark.parametrize("case", cases(__file__, "refused_shapes.jsonl"), ids=str)
 def test_a_line_that_cannot_be_right_is_refused_by_its_number(case: dict[str, Any], tmp_path: Path) -> None:
     """`document`, `image`: what is changed in the line of the page's own document, or of an image below it."""
     lines = case.get("lines") or [PAGE, *("\t".join({**row, **case.get(kind, {})}.values()) for kind, row in (
