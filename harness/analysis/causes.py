@@ -28,7 +28,6 @@ What cannot be known: a timer from work of a script, and a cause from a request 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, SCRIPT, STYLE, TimedRequest, Timeline
@@ -79,8 +78,8 @@ class Ends:
 
     def latest(self, until: float, before: int) -> Iterator[TimedRequest]:
         """Give what ended at `until` or earlier, of those whose order is below `before`, the last one first."""
-        ended = islice(reversed(self._requests), len(self._requests) - bisect_right(self._ends, until), None)
-        return (request for request in ended if request.order < before)
+        places = range(bisect_right(self._ends, until) - 1, -1, -1)
+        return (self._requests[place] for place in places if self._requests[place].order < before)
 
     def last(self, until: float, before: int) -> TimedRequest | None:
         """Return the first of these, None for none."""

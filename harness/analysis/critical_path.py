@@ -50,17 +50,18 @@ def critical_path(timeline: Timeline, graph: list[Dependencies]) -> list[Step]:
     `graph` is what harness.analysis.causes.dependencies returns for `timeline`.
     """
     request, at = cause_of_load_event(timeline)
-    steps, reached = [], timeline.plt_ms
-    way = [("cpu", at, request)]
-    while way:
+    steps: list[Step] = []
+    reached, way = timeline.plt_ms, [("cpu", at, request)]
+    while True:
         for kind, back_to, step_of in way:
             # Times may be 1 ms apart that should be the same: so never forward, and never below 0.
             start = max(0.0, min(back_to, reached))
             if start < reached:
                 steps.append(Step(kind, start, reached, *((step_of.url, step_of.entry) if step_of else ("", -1))))
             reached = start
-        way, request = ([], None) if request is None else _through(request, graph[request.order])
-    return steps[::-1]
+        if request is None:
+            return steps[::-1]
+        way, request = _through(request, graph[request.order])
 
 
 def _through(request: TimedRequest, why: Dependencies) -> tuple[list[_Stretch], TimedRequest | None]:

@@ -220,7 +220,9 @@ def _request(each: _Entry, makers: Mapping[str, tuple[float, int]], socket: Span
     url, dns_ms = str(asked["url"]), max(0.0, phases.dns)
     plain = url.startswith("http:")
     maker_sent, maker = makers.get(each.connection, (sent, place))
-    first, connect, tls = place == maker, None, None
+    first = place == maker
+    connect: Span | None = None
+    tls: Span | None = None
     if first or is_over_http2(str(asked.get("httpVersion"))):
         connect, tls = _handshakes(phases, socket, start, min(sent, maker_sent), plain=plain)
     shared = not first and connect is not None

@@ -100,8 +100,8 @@ def pair_requests(off: Sequence[ShownRequest], on: Sequence[ShownRequest]) -> li
     only the load with TFO made come last, in order of their start.
     """
     first, second = map(_numbered, (off, on))
-    return [(request, second.get(key)) for key, request in first.items()] + [
-        (None, request) for key, request in second.items() if key not in first]
+    pairs: list[Pair] = [(request, second.get(key)) for key, request in first.items()]
+    return pairs + [(None, request) for key, request in second.items() if key not in first]
 
 
 def _numbered(requests: Sequence[ShownRequest]) -> dict[tuple[str, int], ShownRequest]:

@@ -88,7 +88,7 @@ def document_texts(load: Timeline, recording: Recording, mirror: Path) -> dict[s
 
     Chrome names a place in a document by line and column of that.
     """
-    found = {}
+    found: dict[str, str] = {}
     for url in (without_fragment(request.url) for request in load.requests if request.kind == DOCUMENT):
         for answer in recording.exact_url(url)[:1]:
             if answer.file is not None:
