@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 from harness.analysis.stats import CONFIDENCE
 from harness.show.labels import NOT_KNOWN
@@ -63,8 +64,9 @@ def load_points(samples: Iterable[LoadSample]) -> list[LoadPoint]:
 
 
 def _mean(group: Sequence[LoadSample]) -> LoadSample:
-    numbers = [each.name for each in fields(LoadSample) if each.name != "mode"]
-    return replace(group[0], **{name: statistics.fmean(getattr(sample, name) for sample in group) for name in numbers})
+    means: dict[str, Any] = {each.name: statistics.fmean(getattr(sample, each.name) for sample in group)
+                             for each in fields(LoadSample) if each.name != "mode"}
+    return replace(group[0], **means)
 
 
 def half_width(values: Sequence[float]) -> float:

@@ -41,9 +41,10 @@ def make(client: Path, loads: dict[str, dict[str, list[Any]]]) -> None:
     for rtt_ms, sides in loads.items():
         for tfo, side in enumerate(("off", "on")):
             for run, load in enumerate(sides[side], start=1):
-                counts = {"answers": answers_of(*load)} if isinstance(load, list) else {}
-                refused = {} if load else {"valid": False, "why_not": ["broken"]}
-                add_load(client, NEWS, float(rtt_ms) / 2, run, tfo, 1000 if counts else load, **counts, **refused)
+                more: dict[str, Any] = {} if load else {"valid": False, "why_not": ["broken"]}
+                if counts := load if isinstance(load, list) else ():
+                    more = {"answers": answers_of(*counts)}
+                add_load(client, NEWS, float(rtt_ms) / 2, run, tfo, 1000 if counts else load, **more)
 
 
 def of_row(row: Row) -> dict[str, Any]:
