@@ -26,7 +26,7 @@ use_project_python()
 from harness.browser import program
 from harness.course.rules import rule_breaches
 from harness.errors import InputError, first_few, printable
-from harness.files.hack_dns import Remap, read_hack_dns, resolver_rules
+from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.about import ShowVersion
 from harness.measure.settings import Settings
@@ -149,19 +149,15 @@ def check(list_file: Path) -> int:
 def visit_settings(options: argparse.Namespace, source: ServedSource | None) -> VisitSettings:
     """Return how each page is visited. Raises InputError for a wrong --remap or --ca, or when there is no Chrome."""
     remaps = read_hack_dns(options.remap) if options.remap else []
+    if options.remap and not remaps:
+        raise InputError(f"{options.remap}:1: no hosts; write: hostname ip port [https]")
     key = trusted_key(options.ca) if options.ca else None
     return VisitSettings(
-        url="", browser=program.find_browser(), rules=source.rules if source else rules(options.remap, remaps),
+        url="", browser=program.find_browser(),
+        rules=source.rules if source else resolver_rules(remaps) if remaps else None,
         trusted_key=source.trusted_key if source else key, shim=program.require_shim() if source else None,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)
-
-
-def rules(remap_file: Path | None, remaps: list[Remap]) -> str | None:
-    """Return Chrome's host-resolver rules, None for the Internet as it is."""
-    if remap_file and not remaps:
-        raise InputError(f"{remap_file}:1: no hosts; write: hostname ip port [https]")
-    return resolver_rules(remaps) if remaps else None
 
 
 def trusted_key(certificate_file: Path) -> str:

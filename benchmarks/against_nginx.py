@@ -23,11 +23,11 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from experiments.nginx import serving_files
-from harness.errors import ExperimentError
+from experiments.valid_load import valid_load
 from harness.files.hack_dns import Remap, resolver_rules
+from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
-from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.rules import TIME, alone
@@ -70,7 +70,7 @@ def main() -> int:
         print_machine()
         for run_number in range(1 + arguments.loads):
             for server, laboratory in (("replay", lab), ("nginx", beside)):
-                plts_ms[server].append(plt_ms(laboratory, Load(page, run_number, 0)))
+                plts_ms[server].append(valid_load(laboratory, Load(page, run_number, 0), against).plt_ms or 0.0)
     middle = {server: statistics.median(each) for server, (_, *each) in plts_ms.items()}
     print("server", "PLT, ms", "least", "most", "longer than from nginx", sep="\t")
     for server, (_, *each) in plts_ms.items():      # the first was a warm-up
@@ -93,15 +93,10 @@ def nginx_in(lab: Laboratory, page: Page) -> Iterator[Laboratory]:
         yield replace(lab, chrome=replace(lab.chrome, resolver_rules=rules))
 
 
-def plt_ms(lab: Laboratory, load: Load) -> float:
-    """Load the page until nothing disturbed it; return the page load time. Raises ExperimentError after some tries."""
-    for _ in range(1 + lab.settings.retries):
-        record = record_of(lab, load)
-        why = [*record.errors, *(reason.text for reason in alone(record) if reason.kind in OF_TIME)]
-        if record.plt_ms is not None and not why:
-            return record.plt_ms
-        print(f"run {load.run}: {'; '.join(why) or 'no load event'}", file=sys.stderr)
-    raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
+def against(record: LoadRecord) -> list[object]:
+    """Return what speaks against a load of which no log of its server is known."""
+    return [*record.errors, *(reason for reason in alone(record) if reason.kind in OF_TIME),
+            *(["no load event"] if record.plt_ms is None else [])]
 
 
 if __name__ == "__main__":

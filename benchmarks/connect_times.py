@@ -7,6 +7,7 @@ epoch, milliseconds) when its standard input ends. It runs with real-time priori
 where that is allowed: what is measured is the network, not how long this program waits for a processor.
 """
 
+import math
 import os
 import selectors
 import socket
@@ -52,30 +53,21 @@ def sample(server: tuple[str, int], pace_s: float) -> list[Answer]:
     Raises ExperimentError when some are still wanting 2 s later.
     """
     answers: list[Answer] = []
+    next_s, end_s = time.perf_counter(), math.inf
     with selectors.DefaultSelector() as selector:
         selector.register(sys.stdin, selectors.EVENT_READ)
-        next_s = time.perf_counter()
-        while sys.stdin in selector.get_map():
-            if time.perf_counter() >= next_s:
+        while selector.get_map() and (now_s := time.perf_counter()) < end_s:
+            if next_s <= now_s:
                 begin_connect(selector, server)
                 next_s += pace_s
-            answers += collect(selector, next_s)
-        deadline_s = time.perf_counter() + LAST_ANSWER_S
-        while selector.get_map() and time.perf_counter() < deadline_s:
-            answers += collect(selector, deadline_s)
+            for key, _ in selector.select(max(0.0, min(next_s, end_s) - time.perf_counter())):
+                if key.fileobj is sys.stdin:
+                    selector.unregister(sys.stdin)
+                    next_s, end_s = math.inf, time.perf_counter() + LAST_ANSWER_S
+                else:
+                    answers.append(end_connect(selector, key))
         if wanting := len(selector.get_map()):
             raise ExperimentError(f"{wanting} connects to {server[0]} were not answered")
-    return answers
-
-
-def collect(selector: selectors.BaseSelector, until_s: float) -> list[Answer]:
-    """Wait for answers until the clock is at `until_s` at most. Unregisters standard input when that ends."""
-    answers = []
-    for key, _ in selector.select(max(0.0, until_s - time.perf_counter())):
-        if key.fileobj is sys.stdin:
-            selector.unregister(sys.stdin)
-        else:
-            answers.append(end_connect(selector, key))
     return answers
 
 

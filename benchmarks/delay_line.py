@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -122,18 +122,16 @@ def parse_arguments() -> argparse.Namespace:
 def measure_rtt(lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> list[list[str]]:
     """Return the rows of one RTT: without a delay (0) only the idle one."""
     probe = lab.star.servers[arguments.probe]
+    situations: dict[str, Callable[[], LoadRecord | None]] = {
+        "idle": lambda: time.sleep(arguments.seconds),
+        "fetches": lambda: fetch_for(arguments.seconds, lab, page_set, arguments),
+        "page": lambda: record_of(lab, Load(page_set.page(arguments.page), run=1, transport=0))}
     rows = []
-    with sampling(lab, probe) as idle:
-        time.sleep(arguments.seconds)
-    rows.append(idle.row("idle", lab.rtt_ms, [time_ms for _, time_ms in idle.connects]))
-    if not lab.rtt_ms:
-        return rows
-    with sampling(lab, probe) as busy:
-        fetch_for(arguments.seconds, lab, page_set, arguments)
-    rows.append(busy.row("fetches", lab.rtt_ms, [time_ms for _, time_ms in busy.connects]))
-    with sampling(lab, probe) as loading:
-        record = record_of(lab, Load(page_set.page(arguments.page), run=1, transport=0))
-    rows.append(loading.row("page", lab.rtt_ms, during_plt(loading, record, probe)))
+    for name, goes_on in [*situations.items()][:None if lab.rtt_ms else 1]:
+        with sampling(lab, probe) as found:
+            record = goes_on()
+        times_ms = during_plt(found, record, probe) if record else [time_ms for _, time_ms in found.connects]
+        rows.append(found.row(name, lab.rtt_ms, times_ms))
     return rows
 
 

@@ -12,10 +12,10 @@ With --without the same loads are judged again without one rule at a time: a rul
 import argparse
 import json
 import math
+import multiprocessing
 import os
 import random
 import statistics
-import subprocess
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +26,8 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from benchmarks.report import print_table
-from benchmarks.stalled_parts import PARTS
+from benchmarks.stall import MARKS, make_stall
+from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
@@ -44,7 +45,7 @@ from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
 from harness.system.signals import run_interruptible
 
-STALL = Path(__file__).with_name("stall.py")
+PARTS = [*MARKS]
 OF_TIME = [rule.kind for rule in TIME]
 COST = 0.5
 """A stall that the load waited for this share of is one that has to be found: the others met nobody who waited."""
@@ -111,32 +112,32 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
         after_ms = chance.uniform(0, load_ms)
         record = one_load(lab, Load(page, run, arguments.tfo), part, after_ms, arguments.stall_ms)
         verdict = alone(record)
-        why_not = texts(verdict)
+        done.append(Disturbed(part, record, texts(verdict)))
         if run:
-            done.append(Disturbed(part, record, why_not))
-            print(f"{part or 'nothing'} {after_ms:.0f} ms: PLT {record.plt_ms or 0:.0f} ms {'; '.join(why_not)}",
-                  flush=True)
+            print(f"{part or 'nothing'} {after_ms:.0f} ms: PLT {record.plt_ms or 0:.0f} ms "
+                  f"{'; '.join(done[-1].why_not)}", flush=True)
         if not part and record.plt_ms:
             load_ms = record.plt_ms
         if arguments.records:
             with arguments.records.open("a") as file:
-                line = {"part": part, "after_ms": after_ms, **record.to_json(), "why_not": why_not,
-                        "why_not_kinds": [reason.kind.value for reason in verdict]}
-                file.write(json.dumps(line) + "\n")
-    return done
+                json.dump({"part": part, "after_ms": after_ms, **record.to_json(), "why_not": done[-1].why_not,
+                           "why_not_kinds": [reason.kind.value for reason in verdict]}, file)
+                file.write("\n")
+    return done[1:]
 
 
 def one_load(lab: Laboratory, load: Load, part: str, after_ms: float, stall_ms: float) -> LoadRecord:
     """Load the page once, with a stall of `part` beside it if one is named."""
     if not part:
         return record_of(lab, load)
-    command = [sys.executable, str(STALL), part, "--below", str(os.getpid()), "--network-of", str(lab.star.user.pid),
-               "--host", load.page.url.split("/")[2], "--after-ms", f"{after_ms:.1f}", "--stall-ms", f"{stall_ms:.1f}"]
-    stall = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    stall = multiprocessing.get_context("fork").Process(    # it may stop this process, too
+        target=make_stall, args=(part, os.getpid(), lab.star.user, load.page.url.split("/")[2]),
+        kwargs={"after_ms": after_ms, "stall_ms": stall_ms})
+    stall.start()
     record = record_of(lab, load)
-    printed, _ = stall.communicate(timeout=60)
-    if stall.returncode:
-        raise SystemExit(f"no stall of {part}: {printed}")
+    stall.join()
+    if stall.exitcode:
+        raise ExperimentError(f"no stall of {part}")
     return record
 
 

@@ -1,9 +1,7 @@
-#!/usr/bin/env python3
-"""Stop a part of a running experiment in the middle of a page load, and let it go on: a stall made on purpose.
+"""Stops a part of a running experiment in the middle of a page load, and lets it go on: a stall made on purpose.
 
-benchmarks/disturbed.py starts it beside a load. It waits for the load's first packet, then for a moment, sends SIGSTOP
-to every process of the part, and SIGCONT after the stall. It prints when the stall began, in s since the epoch, and
-how many processes stood still.
+benchmarks/disturbed.py starts it beside a load, in a process of its own. It waits for the load's first packet, then for
+a moment, sends SIGSTOP to every process of the part, and SIGCONT after the stall.
 """
 
 import os
@@ -13,73 +11,53 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness.bootstrap import use_project_python
-
-use_project_python()
-
-from benchmarks.stalled_parts import MARKS, PARTS
-from harness.system.options import STALL_MS, OptionParser, Whole
+from harness.browser.completion import packets
+from harness.network.star import Host
+from harness.system.netns import inside
 from harness.system.processes import descendants
-from harness.system.signals import run_interruptible
 
+MARKS = {"delay line": "delay_line.py", "one server": "http_tfo.py", "all servers": "http_tfo.py",
+         "network process": "network.mojom.NetworkService", "renderer": "--type=renderer", "everything": ""}
+"""What stands in the command lines of a part's processes, by the part's name."""
 POLL_S = 0.002
 PATIENCE_S = 30.0
 
 
-def main() -> int:
-    """Make the stall; the exit status is 1 when there was no packet or no such process."""
-    parser = OptionParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=PARTS)
-    parser.add_argument("--below", type=Whole(1, 2**22), required=True, help="pid of the experiment")
-    parser.add_argument("--network-of", type=Whole(1, 2**22), required=True,
-                        help="pid of a process in user's network namespace")
-    parser.add_argument("--host", default="", help="which server to stop, for 'one server'")
-    parser.add_argument("--after-ms", type=STALL_MS, required=True, help="ms from the first packet to the stall")
-    parser.add_argument("--stall-ms", type=STALL_MS, required=True)
-    arguments = parser.parse_args()
-    counts = Path(f"/proc/{arguments.network_of}/net/dev")
-    if not wait_for_packet(counts):
-        return 1
-    time.sleep(arguments.after_ms / 1000)
-    pids = find(arguments.part, arguments.below, arguments.host)
-    began_s = time.time()
+def make_stall(part: str, below: int, user: Host, host: str, *, after_ms: float, stall_ms: float) -> None:
+    """Stop a part of the experiment whose process is `below` for `stall_ms`, so long after the load's first packet.
+
+    It is counted at the interface of `user`. Of "one server" that of `host` is stopped. Ends this process with 1 when
+    there was no packet, or is no such process.
+    """
+    wait_for_packet(user)
+    time.sleep(after_ms / 1000)
+    pids = find(part, below, host)
     try:
         send(pids, signal.SIGSTOP)
-        time.sleep(arguments.stall_ms / 1000)
+        time.sleep(stall_ms / 1000)
     finally:        # whatever ends us, Ctrl-C say: nobody else lets them go on
         send(pids, signal.SIGCONT)
-    print(f"{began_s:.6f} {len(pids)}")
-    return 0 if pids else 1
+    if not pids:
+        sys.exit(1)
 
 
-def wait_for_packet(counts: Path) -> bool:
-    """Wait until the interface of `user` counts another packet."""
-    before, deadline = packets(counts), time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        if packets(counts) != before:
-            return True
-        time.sleep(POLL_S)
-    return False
-
-
-def packets(counts: Path) -> int:
-    """Return how many packets left through interfaces other than the loopback."""
-    lines = [line.split() for line in counts.read_text().splitlines() if ":" in line]
-    return sum(int(fields[10]) for fields in lines if not fields[0].startswith("lo:"))
+def wait_for_packet(user: Host) -> None:
+    """Wait until the interface of `user` counts another packet; end this process with 1 when none comes."""
+    deadline = time.monotonic() + PATIENCE_S
+    with inside(user.pid):
+        before = packets(user.interface)
+        while packets(user.interface) == before:
+            if time.monotonic() > deadline:
+                sys.exit(1)
+            time.sleep(POLL_S)
 
 
 def find(part: str, below: int, host: str) -> list[int]:
     """Return the processes of a part of the experiment whose process is `below`."""
-    own = {os.getpid(), os.getppid()} - {below}
-    pids = sorted(descendants(below) - own)
-    if part == "everything":
-        return [below, *pids]
-    lines = {pid: command_line(pid) for pid in pids}
-    found = [pid for pid, line in lines.items() if MARKS[part] in line]
+    pids = [pid for pid in sorted(descendants(below) - {os.getpid()}) if MARKS[part] in command_line(pid)]
     if part == "one server":
-        return [pid for pid in found if serves(pid, host)]
-    return found
+        return [pid for pid in pids if serves(pid, host)]
+    return [below, *pids] if part == "everything" else pids
 
 
 def serves(pid: int, host: str) -> bool:
@@ -103,7 +81,3 @@ def send(pids: list[int], number: signal.Signals) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, number)
-
-
-if __name__ == "__main__":
-    run_interruptible(main)

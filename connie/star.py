@@ -31,8 +31,7 @@ from dataclasses import asdict, replace
 
 from connie.lab.network import DNS_ADDRESS, running_network
 from connie.lab.report import COST_HEADER, STYLES, TIME_HEADER, cost_rows, draw, finding_lines, time_rows
-from connie.lab.scenarios import FAULTS, PROFILES
-from connie.lab.task import Cost, Results, Task, Time
+from connie.lab.task import FAULTS, PROFILES, Cost, Results, Task, Time
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.network.needs import check_kernel, check_programs

@@ -17,14 +17,11 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from harness.errors import ExperimentError
-from harness.files.load_record import LoadRecord
+from experiments.valid_load import valid_load
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
-from harness.measure.loads import record_of
-from harness.measure.plan import Load, plan_loads
+from harness.measure.laboratory import ReplayedWeb, running_laboratory
+from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_browser, check_pages
-from harness.measure.rules import alone
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
@@ -60,7 +57,7 @@ def main() -> int:
         web = ReplayedWeb(page_set=check_pages(files))
         with running_laboratory(speeds, web, check_browser(), netem=netem) as lab:
             for load in plan_loads(web.page_set.pages, 1 + arguments.runs, (0, 1), seed=1):
-                record = measure_valid_load(lab, load)
+                record = valid_load(lab, load)
                 assert record.plt_ms is not None, "a valid load has a page load time"
                 print(f"TFO {load.tfo}, run {load.run}: {record.plt_ms:.0f} ms, {record.syn_data_connections} of "
                       f"{record.connections_with_request} connections had their request in the SYN"
@@ -70,20 +67,6 @@ def main() -> int:
     saved_ms = statistics.median(plts_ms[0]) - statistics.median(plts_ms[1])
     print(f"TFO saved {saved(saved_ms, arguments.rtt)} (medians of {arguments.runs} loads)")
     return 0
-
-
-def measure_valid_load(lab: Laboratory, load: Load) -> LoadRecord:
-    """Measure `load` until it is valid; return its record. Says on stderr why a try does not count.
-
-    Raises ExperimentError after as many tries as the settings say, or when a part of the laboratory has ended.
-    """
-    for _ in range(1 + lab.settings.retries):
-        record = record_of(lab, load)
-        problems = alone(record)
-        if not problems:
-            return record
-        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0].text}", file=sys.stderr)
-    raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
 
 
 def saved(saved_ms: float, rtt_ms: float) -> str:

@@ -30,7 +30,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from experiments.cores import read_core, wake_ups
-from experiments.load_points import LoadSample, load_points, percentile_ms
+from experiments.load_points import STYLES, LoadSample, draw_server_load, load_points, percentile_ms, server_load_lines
 from experiments.pinned_server import (
     CLIENT_CORE,
     PATH,
@@ -42,7 +42,6 @@ from experiments.pinned_server import (
     require_two_cores,
     separate_cores,
 )
-from experiments.server_load_figure import STYLES, draw_server_load, server_load_lines
 from harness.browser import completion
 from harness.errors import InputError
 from harness.files import result_names

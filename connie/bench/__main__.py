@@ -23,11 +23,10 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
-from connie.bench.fetch import fetches
 from connie.bench.own_server import loopback_without_server, running_server
 from connie.bench.peers import open_peers
 from connie.bench.rounds import Call, format_line, run_rounds
-from connie.bench.strategies import OWN, Measure
+from connie.bench.strategies import OWN, Measure, fetches
 
 HTTP_PORT, HTTPS_PORT = 80, 443
 

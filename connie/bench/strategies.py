@@ -1,16 +1,21 @@
-"""What is measured of one connection, and the ways to connect: connie's and the standard library's.
+"""What is measured of one connection, and the ways to connect and to fetch: connie's and the standard library's.
 
 Each way is given the same name, and finds its addresses itself. A time begins before the name is looked up and ends
-with the connection, or with the first byte of the answer where a request is sent.
+with the connection, or with the first byte of the answer where a request is sent. Whoever fetches / from a host follows
+no redirects, and any status counts.
 """
 
+import http.client
 import socket
+import ssl
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from connie import DnsCache, cached_dns_connect, connie_connect
+import connie.http
+from connie import DnsCache, RaceOptions, cached_dns_connect, connie_connect
+from connie.bench.rounds import Call
 
 
 class Sample(NamedTuple):
@@ -72,3 +77,32 @@ OWN: dict[str, Measure] = {
 
 RACE_TFO: dict[str, Measure] = {"connie_connect, TFO": _measure_fast_open}
 """The race with the request in the SYNs, where the kernel has a cookie of the server. It needs a request."""
+
+
+def fetches(port: int, timeout_s: float, secure: bool) -> dict[str, Call]:
+    """Return what fetches / by each class of connection, by the names of these. secure: over TLS."""
+    common: dict[str, Any] = {"port": port, "timeout": timeout_s}
+    ending = "HTTPSConnection" if secure else "HTTPConnection"
+    if secure:
+        # Without a context each connection reads the machine's certificate authorities anew: some 20 ms, in every time.
+        common["context"] = ssl.create_default_context()
+        common["context"].set_alpn_protocols(["http/1.1"])      # as http.client's own context
+    kinds: tuple[tuple[Any, str, dict[str, Any]], ...] = (
+        (connie.http, "Connie", {"race": RaceOptions(cache=RACE_CACHE)}),
+        (connie.http, "CachedDNS", {"cache": ONE_ADDRESS_CACHE}), (http.client, "", {}))
+    return {f"{beginning}{ending}": partial(fetch_s, partial(getattr(module, beginning + ending), **common, **options))
+            for module, beginning, options in kinds}
+
+
+def fetch_s(connection_to: "partial[http.client.HTTPConnection]", host: str) -> float:
+    """Fetch / from a host over a new connection; return the seconds it took."""
+    began = perf_counter()
+    connection = connection_to(host)
+    try:
+        connection.request("GET", "/", headers={"Connection": "close"})
+        connection.getresponse().read()
+    except http.client.HTTPException as error:
+        raise ConnectionError(f"{type(error).__name__}: {error}") from None
+    finally:
+        connection.close()
+    return perf_counter() - began

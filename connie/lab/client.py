@@ -24,8 +24,7 @@ from dataclasses import asdict
 
 from connie.bench.peers import open_peers
 from connie.bench.strategies import OWN, RACE_TFO, Measure
-from connie.lab.scenarios import PORT, PROFILES, Scenario
-from connie.lab.task import FLOOR, REQUEST, Cost, Results, Task, Time
+from connie.lab.task import FLOOR, PORT, PROFILES, REQUEST, Cost, Results, Scenario, Task, Time
 from connie.lab.warm_up import to_address, warm_up
 from harness.errors import run_main
 from harness.system.fastopen import parse_netstat

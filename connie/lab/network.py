@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from connie.lab.scenarios import CLIENT_6, SERVER_NETWORK_4, SERVER_NETWORK_6, Profile, Scenario
+from connie.lab.task import CLIENT_6, SERVER_NETWORK_4, SERVER_NETWORK_6, Profile, Scenario
 from harness.errors import ExperimentError
 from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system.commands import run

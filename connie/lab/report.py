@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from connie.bench.rounds import percentile
-from connie.lab.scenarios import FAULTS, Profile
-from connie.lab.task import FLOOR, Results, Time
+from connie.lab.task import FAULTS, FLOOR, Profile, Results, Time
 from harness.analysis.intervals import improvement_interval
 
 CONNIE = "connie_connect"

@@ -24,7 +24,7 @@ from typing import Any
 from dnslib import AAAA, QTYPE, RCODE, RR, A, DNSRecord
 
 from connie.bench.own_server import ANSWER
-from connie.lab.scenarios import PORT
+from connie.lab.task import PORT
 from harness.errors import run_main
 from harness.system.netns import inside
 from harness.system.tcp import listen

@@ -5,8 +5,7 @@ from contextlib import suppress
 
 from connie import connie_connect
 from connie.bench.strategies import blocking, wait_for_answer
-from connie.lab.scenarios import PORT, Endpoint, Scenario
-from connie.lab.task import REQUEST
+from connie.lab.task import PORT, REQUEST, Endpoint, Scenario
 from harness.errors import ExperimentError
 
 SAMPLES = 5

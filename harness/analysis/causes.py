@@ -28,7 +28,7 @@ What cannot be known: a timer from work of a script, and a cause from a request 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, SCRIPT, STYLE, TimedRequest, Timeline
 from harness.files.urls import without_fragment
@@ -47,8 +47,7 @@ PASSIVE_MS = 100.0
 meanwhile some image ends."""
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """`request` at the time `at` (ms; its end, or earlier while it came in) set something off. None: the navigation."""
 
     request: TimedRequest | None
@@ -58,8 +57,7 @@ class Cause:
 NAVIGATION = Cause(None, 0.0)
 
 
-@dataclass(frozen=True)
-class Dependencies:
+class Dependencies(NamedTuple):
     """What one request waited for, all of it earlier in Timeline.requests.
 
     `cause` made it start. `freed` is the request whose end let it leave the queue, or, where the connection was made by
@@ -78,15 +76,14 @@ class Ends:
         self._requests = sorted(requests, key=lambda request: (request.end, request.order))
         self._ends = [request.end for request in self._requests]
 
-    def last(self, until: float, before: int) -> TimedRequest | None:
-        """Return what ended last, at `until` or earlier, of those whose order is below `before`; None for nothing."""
-        return next(self.latest(until, before), None)
-
     def latest(self, until: float, before: int) -> Iterator[TimedRequest]:
         """Give what ended at `until` or earlier, of those whose order is below `before`, the last one first."""
-        for place in range(bisect_right(self._ends, until) - 1, -1, -1):
-            if self._requests[place].order < before:
-                yield self._requests[place]
+        places = range(bisect_right(self._ends, until) - 1, -1, -1)
+        return (self._requests[place] for place in places if self._requests[place].order < before)
+
+    def last(self, until: float, before: int) -> TimedRequest | None:
+        """Return the first of these, None for none."""
+        return next(self.latest(until, before), None)
 
     def between(self, since: float, until: float) -> list[TimedRequest]:
         """Return what ended after `since`, and at `until` or earlier."""
@@ -96,8 +93,7 @@ class Ends:
 NOTHING = Ends(())
 
 
-@dataclass(frozen=True)
-class Asker:
+class Asker(NamedTuple):
     """Who asked for a request: `by` is a document, style sheet or script, `document` the one on whose behalf."""
 
     by: TimedRequest | None
@@ -106,8 +102,8 @@ class Asker:
 
 def dependencies(timeline: Timeline) -> list[Dependencies]:
     """Return what each request waited for, in the order of `timeline.requests`."""
-    causes, waits = _Causes(timeline), _Waits(timeline.requests)
-    return [Dependencies(causes.of(request), *waits.of(request)) for request in timeline.requests]
+    cause_of, waits = _Causes(timeline).of, _Waits(timeline.requests)
+    return [Dependencies(cause_of(request), *waits.of(request)) for request in timeline.requests]
 
 
 def cause_of_load_event(timeline: Timeline) -> Cause:
@@ -174,30 +170,27 @@ class _Causes:
     """Finds what made each request of a load start."""
 
     def __init__(self, timeline: Timeline) -> None:
-        self._tasks = timeline.long_tasks
-        self._askers = askers(timeline.requests)
-        of_documents: dict[tuple[int, bool], list[TimedRequest]] = defaultdict(list)
-        redirects: dict[str, list[TimedRequest]] = defaultdict(list)
-        for request, asker in zip(timeline.requests, self._askers, strict=True):
-            if asker.document is not None and not request.unread:      # documents are frames: they say that they loaded
-                of_documents[asker.document.order, request.kind in (*PASSIVE, DOCUMENT)].append(request)
-            redirects[request.redirect_to].append(request)
-        self._redirects = {url: Ends(those) for url, those in redirects.items() if url}
-        self._causes = {pool: Ends(those) for pool, those in of_documents.items()}
+        self._tasks, self._askers = timeline.long_tasks, askers(timeline.requests)
+        pools: dict[object, list[TimedRequest]] = defaultdict(list)
+        for request, (_, document) in zip(timeline.requests, self._askers, strict=True):
+            if document is not None and not request.unread:     # documents are frames: they say that they loaded
+                pools[document.order, request.kind in (*PASSIVE, DOCUMENT)].append(request)
+            pools[request.redirect_to].append(request)
+        self._pools = {key: Ends(those) for key, those in pools.items() if key}
 
     def of(self, request: TimedRequest) -> Cause:
         """Return what made `request` start: a redirect, who asked for it, or the latest of what may have let it."""
-        redirect = self._redirects.get(request.url, NOTHING).last(request.start + CLOCK_MS, request.order)
+        redirect = self._pools.get(request.url, NOTHING).last(request.start + CLOCK_MS, request.order)
         if redirect is not None:
             return Cause(redirect, min(redirect.end, request.start))
-        by, document = self._askers[request.order].by, self._askers[request.order].document
+        by, document = self._askers[request.order]
         if by is None or document is None:
             return NAVIGATION
-        causes, passive = (self._causes.get((document.order, is_passive), NOTHING) for is_passive in (False, True))
+        causes, passive = (self._pools.get((document.order, is_passive), NOTHING) for is_passive in (False, True))
         since = busy_since(request.start, self._tasks, causes)
-        if by.kind != DOCUMENT and 0 <= since + CLOCK_MS - by.end <= CLOCK_MS + IDLE_MS:
-            return Cause(by, min(by.end, since))
         until = since + CLOCK_MS
+        if by.kind != DOCUMENT and 0 <= until - by.end <= CLOCK_MS + IDLE_MS:
+            return Cause(by, min(by.end, since))
         found = [(last.end - older_ms, last.order, last, last.end) for ends, older_ms in (
             (causes, 0.0), (passive, PASSIVE_MS)) if (last := ends.last(until, request.order))]
         arrived = document.end if document.redirect_to else min(document.end, since)
@@ -214,21 +207,18 @@ class _Waits:
 
     def __init__(self, requests: Sequence[TimedRequest]) -> None:
         self._sent = Ends(request for request in requests if request.connection)
-        self._makers: dict[str, TimedRequest] = {}
-        for request in requests:
-            if request.connection and request.first:
-                self._makers.setdefault(request.connection, request)
+        self._makers = {request.connection: request for request in reversed(requests) if request.first}
 
     def of(self, request: TimedRequest) -> tuple[TimedRequest | None, float]:
         """Return which request `request` waited for, None for none, and when that let it go on."""
         if request.shared:
             maker = self._makers.get(request.connection)
             return maker if maker and maker.order < request.order else None, request.connected
-        if not request.connection or request.dispatched - request.start < QUEUE_MS:
-            return None, request.dispatched
-        ended = [other for other in self._sent.between(
-            max(request.start, request.dispatched - FREED_MS - 1e-9), request.dispatched + CLOCK_MS)
-            if other.order < request.order]
-        of_host = [other for other in ended if other.host == request.host] or ended
-        return max([other for other in of_host if other.connection == request.connection] or of_host,
-                   key=lambda other: other.end, default=None), request.dispatched
+        found: list[TimedRequest] = []
+        if request.connection and request.dispatched - request.start >= QUEUE_MS:
+            found = [other for other in self._sent.between(
+                max(request.start, request.dispatched - FREED_MS - 1e-9), request.dispatched + CLOCK_MS)
+                if other.order < request.order]
+            for nearer in ("host", "connection"):
+                found = [other for other in found if getattr(other, nearer) == getattr(request, nearer)] or found
+        return max(found, key=lambda other: other.end, default=None), request.dispatched

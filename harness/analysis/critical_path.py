@@ -16,10 +16,13 @@ request:
 
 from dataclasses import dataclass, field
 
-from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event
+from harness.analysis.causes import FREED_MS, Dependencies, cause_of_load_event
 from harness.analysis.timeline import TimedRequest, Timeline
 
 KINDS = ("dns", "connect", "tls", "wait", "receive", "queue", "cpu")
+
+_Stretch = tuple[str, float, TimedRequest | None]
+"""A kind of step, back to when, and of which request."""
 
 
 @dataclass(frozen=True)
@@ -46,55 +49,34 @@ def critical_path(timeline: Timeline, graph: list[Dependencies]) -> list[Step]:
 
     `graph` is what harness.analysis.causes.dependencies returns for `timeline`.
     """
-    walk = _Walk(timeline.plt_ms)
-    walk.back_to_cause(cause_of_load_event(timeline))
-    while walk.request is not None:
-        _through(walk, walk.request, graph[walk.request.order])
-    return walk.steps[::-1]
+    request, at = cause_of_load_event(timeline)
+    steps: list[Step] = []
+    reached, way = timeline.plt_ms, [("cpu", at, request)]
+    while True:
+        for kind, back_to, step_of in way:
+            # Times may be 1 ms apart that should be the same: so never forward, and never below 0.
+            start = max(0.0, min(back_to, reached))
+            if start < reached:
+                steps.append(Step(kind, start, reached, *((step_of.url, step_of.entry) if step_of else ("", -1))))
+            reached = start
+        if request is None:
+            return steps[::-1]
+        way, request = _through(request, graph[request.order])
 
 
-class _Walk:
-    """The way back: `at` is how far it has come, `request` whose part of the path comes next."""
-
-    def __init__(self, plt_ms: float) -> None:
-        self.at = plt_ms
-        self.request: TimedRequest | None = None
-        self.steps: list[Step] = []
-
-    def back_to(self, start: float, kind: str, request: TimedRequest | None) -> None:
-        """Walk back to `start`; times may be 1 ms apart that should be the same, so never forward, never below 0."""
-        start = max(0.0, min(start, self.at))
-        if start < self.at:
-            url, entry = (request.url, request.entry) if request else ("", -1)
-            self.steps.append(Step(kind, start, self.at, url, entry))
-        self.at = start
-
-    def back_to_cause(self, cause: Cause) -> None:
-        """Walk back over what Chrome did after the cause."""
-        self.back_to(cause.at, "cpu", cause.request)
-        self.request = cause.request
-
-
-def _through(walk: _Walk, request: TimedRequest, why: Dependencies) -> None:
-    """Walk back from wherever the path meets `request` to what it waited for."""
-    walk.back_to(request.head, "receive", request)
-    walk.back_to(request.sent, "wait", request)
+def _through(request: TimedRequest, why: Dependencies) -> tuple[list[_Stretch], TimedRequest | None]:
+    """Return the way back from wherever the path meets `request` to what it waited for, and whose part comes next."""
+    back: list[_Stretch] = [("receive", request.head, request), ("wait", request.sent, request)]
     if request.shared and why.freed is not None:    # it waited for what the request did that made the connection
         going_on = min(why.freed_at, why.freed.end)
-        walk.back_to(going_on, "queue" if request.sent - going_on >= FREED_MS else "cpu", request)
-        walk.request = why.freed
-        return
-    if request.tls:
-        walk.back_to(request.tls[1], "cpu", request)
-        walk.back_to(request.tls[0], "tls", request)
+        return [*back, ("queue" if request.sent - going_on >= FREED_MS else "cpu", going_on, request)], why.freed
+    for kind, handshake in (("tls", request.tls), ("connect", request.connect)):
+        if handshake:
+            back += [("cpu", handshake[1], request), (kind, handshake[0], request)]
     if request.connect:
-        walk.back_to(request.connect[1], "cpu", request)
-        walk.back_to(request.connect[0], "connect", request)
-        walk.back_to(request.connect[0] - request.dns_ms, "dns", request)
+        back.append(("dns", request.connect[0] - request.dns_ms, request))
     if why.freed is not None:
-        walk.back_to(why.freed.end, "cpu", request)
-        walk.request = why.freed
-        return
+        return [*back, ("cpu", why.freed.end, request)], why.freed
     is_queued = request.connection and request.dispatched - request.start >= FREED_MS
-    walk.back_to(request.start, "queue" if is_queued else "cpu", request)
-    walk.back_to_cause(why.cause)
+    return [*back, ("queue" if is_queued else "cpu", request.start, request),
+            ("cpu", why.cause.at, why.cause.request)], why.cause.request

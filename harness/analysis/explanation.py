@@ -1,12 +1,14 @@
 """Why a load took as long as it did: its critical path, where the time went, and what TFO would make of it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from harness.analysis.causes import dependencies
 from harness.analysis.cookies import without_a_cookie
 from harness.analysis.critical_path import KINDS, Step, critical_path
+from harness.analysis.stats import median, median_if_any
 from harness.analysis.timeline import read_timeline
 from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
 from harness.files.experiment import experiment_file, read_experiment
@@ -22,16 +24,15 @@ COUNTED_FROM = 0.5
 class Explanation:
     """One load explained. Times in ms.
 
-    `steps` lead from 0 to the load event without a gap. `handshakes` is the number of TCP handshakes among them,
-    `savable_handshakes` how many of these TFO can save: those whose request fits into a SYN. `breakdown_ms` has the
-    time of each kind of step (harness.analysis.critical_path.KINDS); together they are the PLT. `predicted_plt_ms` is
-    what the PLT would be with TFO, by playing the load's dependency graph again; `simple_prediction_ms` is PLT -
-    savable handshakes x RTT, each to its own server, which forgets that another chain may then be the longest.
+    `steps` lead from 0 to the load event without a gap. `handshakes` is the number of TCP handshakes among them.
+    `breakdown_ms` has the time of each kind of step (harness.analysis.critical_path.KINDS); together they are the PLT.
+    `predicted_plt_ms` is what the PLT would be with TFO, by playing the load's dependency graph again;
+    `simple_prediction_ms` is PLT - handshakes x RTT, each to its own server, of those whose request fits into a SYN:
+    it forgets that another chain may then be the longest.
     """
 
     steps: tuple[Step, ...]
     handshakes: int
-    savable_handshakes: int
     breakdown_ms: dict[str, float]
     predicted_plt_ms: float
     simple_prediction_ms: float
@@ -54,10 +55,10 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
                        if request.order not in cold and made_in.fits_syn(request)}
     handshakes = [step for step in steps if step.kind == "connect"
                   and step.length_ms >= COUNTED_FROM * made_in.rtt_to(step.url)]
-    savable_ms = [made_in.rtt_to(step.url) for step in handshakes if step.entry in savable_entries]
+    savable_ms = sum(made_in.rtt_to(step.url) for step in handshakes if step.entry in savable_entries)
     breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
-    return Explanation(tuple(steps), len(handshakes), len(savable_ms), breakdown_ms,
-                       timeline.plt_ms - saved_ms(timeline, graph, made_in), timeline.plt_ms - sum(savable_ms))
+    return Explanation(tuple(steps), len(handshakes), breakdown_ms,
+                       timeline.plt_ms - saved_ms(timeline, graph, made_in), timeline.plt_ms - savable_ms)
 
 
 def predicted_over(load: LoadResult, rtt_ms: float, over: Transport) -> float | None:
@@ -80,3 +81,37 @@ def _circumstances(load: LoadResult, rtt_ms: float) -> Circumstances:
     home_mbit, net_mbit = experiment.bw_home_mbit or math.inf, experiment.bw_net_mbit
     link = None if net_mbit is None else SharedLink(min(home_mbit, net_mbit), by_all=home_mbit < net_mbit)
     return Circumstances(rtt_ms, experiment.server_rtts_ms, link, not experiment.post_quantum, experiment.cookies)
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Of a row; times in ms. `measured_ms` is the median with TFO, None when it was not measured.
+
+    `handshakes` are the lowest and the highest number on the critical path of the loads without TFO that could be
+    explained. `simple_ms` is PLT - handshakes x RTT, `predicted_ms` what playing the loads again gives; both medians.
+    """
+
+    off_ms: float
+    handshakes: tuple[int, int]
+    simple_ms: float
+    predicted_ms: float
+    measured_ms: float | None
+
+    def difference_percent(self, predicted_ms: float) -> float | None:
+        """Return by how much a prediction is above what was measured, in percent of that; None when nothing was."""
+        return (predicted_ms - self.measured_ms) / self.measured_ms * 100 if self.measured_ms else None
+
+
+def predict(explained: Sequence[tuple[LoadResult, Explanation]], with_tfo: Sequence[LoadResult]) -> Prediction | None:
+    """Return the prediction from the `explained` loads without TFO; None without a load that has a HAR (2013's)."""
+    if not explained:
+        return None
+    loads, explanations = zip(*explained, strict=True)
+    counts = [found.handshakes for found in explanations]
+    return Prediction(_median_plt(loads) or 0.0, (min(counts), max(counts)),
+                      median([found.simple_prediction_ms for found in explanations]),
+                      median([found.predicted_plt_ms for found in explanations]), _median_plt(with_tfo))
+
+
+def _median_plt(loads: Sequence[LoadResult]) -> float | None:
+    return median_if_any([load.plt_ms for load in loads if load.plt_ms is not None])

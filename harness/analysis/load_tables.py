@@ -68,23 +68,23 @@ def _row(load: LoadResult) -> Row:
     record = load.record or LoadRecord(load.url, load.page, 0, 0, 0, 0)
     failed, connections = record.failed_requests, record.connections
     return {
-        "page": load.page, "url": load.url, "delaynet_ms": load.delaynet_ms, "rtt_ms": load.rtt_ms, "tfo": load.tfo,
-        "run": load.run, "valid": load.valid,
-        "plt_ms": load.plt_ms, "last_ms": load.last_ms, "first_byte_ms": record.first_byte_ms,
-        "requests": record.requests, "bytes": record.bytes,
+        **_of(load, "page", "url", "delaynet_ms", "rtt_ms", "tfo", "run", "valid", "plt_ms", "last_ms"),
+        **_of(record, "first_byte_ms", "requests", "bytes"),
         "failed_requests": None if failed is None else sum(failed.values()), "failed_by_reason": failed,
         "connections": None if connections is None else len(connections),
         "reused_connections": None if connections is None else sum(
             connection.requests > 1 for connection in connections),
-        **{name: getattr(record, name) for name in (
-            "connections_with_request", "syn_data_connections", "preconnects_unused", "silent_connections")},
-        "delay_line_drops": record.delay_line_drops,
+        **_of(record, "connections_with_request", "syn_data_connections", "preconnects_unused", "silent_connections",
+              "delay_line_drops"),
         **{f"{side}_{name}": record.counters.get(side, {}).get(name) for side in SIDES for name in COUNTERS},
-        "why_not": list(load.why_not),
-        "attempt": record.attempt if load.record else None, "experiment": record.experiment,
+        "why_not": list(load.why_not), "attempt": record.attempt if load.record else None,
+        "experiment": record.experiment,
         **{f"{name}_answers": getattr(record.answers, name, None) for name in ANSWERS},
-        "late_ms": _late_ms(record), "fcp_ms": record.fcp_ms, "lcp_ms": record.lcp_ms,
-    }
+        "late_ms": _late_ms(record), **_of(record, "fcp_ms", "lcp_ms")}
+
+
+def _of(what: object, *names: str) -> Row:
+    return {name: getattr(what, name) for name in names}
 
 
 def _late_ms(record: LoadRecord) -> float | None:

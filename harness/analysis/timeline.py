@@ -9,8 +9,9 @@ Of the connection only what this request waited for counts: nothing when it stoo
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
@@ -37,6 +38,9 @@ OF_SCRIPTS = "x-requested-with"
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
 FETCHED_WITH = frozenset(("origin", "range", "purpose", "sec-purpose"))
 """Headers of what is no script of another origin: fetched by a script, a part of a film, fetched ahead for later."""
+
+Span = tuple[float, float]
+"""From when to when, in ms."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,8 @@ class TimedRequest:
     start: float
     dispatched: float
     dns_ms: float
-    connect: tuple[float, float] | None
-    tls: tuple[float, float] | None
+    connect: Span | None
+    tls: Span | None
     sent: float
     head: float
     end: float
@@ -116,7 +120,7 @@ class Timeline:
     plt_ms: float
     parsed_ms: float | None
     requests: tuple[TimedRequest, ...]
-    long_tasks: tuple[tuple[float, float], ...]
+    long_tasks: tuple[Span, ...]
 
 
 def read_timeline(load: LoadResult) -> Timeline | None:
@@ -133,136 +137,126 @@ def read_timeline(load: LoadResult) -> Timeline | None:
 
 def make_timeline(log: LoadLog, record: LoadRecord, plt_ms: float, initiators: Sequence[Initiator] = ()) -> Timeline:
     """Return the timeline of a load's `log` and `record`, and what Chrome says of its requests."""
-    connections = {str(connection.id): (connection.start_ms, connection.start_ms + connection.connect_ms)
-                   for connection in record.connections or () if connection.connect_ms is not None}
-    ended = [(place, exchange, ((exchange.started or log.began) - log.began).total_seconds() * 1000)
+    sockets = {str(socket.id): (socket.start_ms, socket.start_ms + socket.connect_ms)
+               for socket in record.connections or () if socket.connect_ms is not None}
+    held_ms = record.rtt_ms if record.network == "loopback" and not record.tfo else 0.0
+    ended = [_Ended(((exchange.started or log.began) - log.began).total_seconds() * 1000, place, exchange)
              for place, exchange in enumerate(log.exchanges) if exchange.error != UNFINISHED]
-    makers = _makers(ended)
-    requests = [_request(place, exchange, start, connections, makers) for place, exchange, start in ended]
-    if record.network == "loopback" and not record.tfo:
-        requests = [_with_held_handshake(request, connections, record.rtt_ms) for request in requests]
-    requests = _with_initiators(requests, initiators)
+    makers: dict[str, tuple[float, int]] = {}       # of each connection: when its first request was sent, and which
+    for each in ended:
+        if socket := each.exchange.connection:
+            makers[socket] = min(makers.get(socket, (each.sent, each.place)), (each.sent, each.place))
+    said: dict[str, list[Initiator]] = defaultdict(list)
+    for initiator in reversed(initiators):          # each URL's first request has its first initiator, and so on
+        said[without_fragment(initiator.url)].append(initiator)
+    requests = [_request(each, makers, sockets.get(each.exchange.connection), held_ms,
+                         url_said.pop() if url_said else None)
+                for each in sorted(ended) for url_said in [said[without_fragment(each.exchange.request.url)]]]
     requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
-    requests = _with_imports_of_workers(requests)
+    requests = _in_order(requests)
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
     for request in requests:
         tasks = _without(tasks, request) if request.synchronous else tasks
-    return Timeline(plt_ms, record.dom_content_loaded_ms,
-                    tuple(replace(request, order=order) for order, request in enumerate(requests)), tuple(tasks))
+    return Timeline(plt_ms, record.dom_content_loaded_ms, tuple(requests), tuple(tasks))
 
 
-def _with_initiators(requests: Sequence[TimedRequest], initiators: Sequence[Initiator]) -> list[TimedRequest]:
-    """Return the requests in the order of their start, each URL's first with its first initiator, and so on."""
-    said: dict[str, list[Initiator]] = defaultdict(list)
-    for initiator in reversed(initiators):
-        said[without_fragment(initiator.url)].append(initiator)
-    in_order = sorted(requests, key=lambda request: (request.start, request.entry))
-    return [replace(request, initiator=said[url].pop() if said[url] else None)
-            for request in in_order for url in [without_fragment(request.url)]]
+class _Ended(NamedTuple):
+    """An exchange that ended, when it started in ms, and its place among the others: in the order of these."""
+
+    start: float
+    place: int
+    exchange: Exchange
+
+    @property
+    def sent(self) -> float:
+        """When it was sent."""
+        return self.start + self.exchange.phases.until_asked
 
 
-def _with_imports_of_workers(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
-    """Return the requests; what a worker asks for names its script as the Referer, and is the worker's, too.
+def _in_order(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
+    """Return the requests with their `order`; what a worker asks for names its script as the Referer, and is its, too.
 
     Only scripts ask for others: a service worker that fetches the page, to keep it, owns nothing that the page asks
     for. Where a worker waits (importScripts(), a synchronous XMLHttpRequest), the page's thread does not stand still.
     """
     marked: list[TimedRequest] = []
     workers: set[str] = set()
-    for request in requests:
+    for order, request in enumerate(requests):
         of_worker = request.of_worker or request.referer in workers
-        marked.append(replace(request, of_worker=of_worker, synchronous=request.synchronous and not of_worker))
+        marked.append(replace(request, order=order, of_worker=of_worker,
+                              synchronous=request.synchronous and not of_worker))
         if request.of_worker or (of_worker and request.kind == SCRIPT):
             workers.add(request.url)
     return marked
 
 
-def _without(tasks: Sequence[tuple[float, float]], waited: TimedRequest) -> list[tuple[float, float]]:
+def _without(tasks: Sequence[Span], waited: TimedRequest) -> list[Span]:
     """Return the tasks without the time in which they waited for a request."""
-    parts: list[tuple[float, float]] = []
+    parts: list[Span] = []
     for start, end in tasks:
         waits = waited.start < end and start < waited.end
         parts += [(start, waited.start), (waited.end, end)] if waits else [(start, end)]
     return [(start, end) for start, end in parts if start < end]
 
 
-def _makers(ended: Sequence[tuple[int, Exchange, float]]) -> dict[str, tuple[int, float]]:
-    """Return for each connection the place of the exchange that was the first sent on it, and when it was sent.
+def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: Span | None, held_ms: float,
+             initiator: Initiator | None) -> TimedRequest:
+    """Return an exchange as a request of a timeline.
 
-    `ended` are exchanges, each with its place in the HAR before it, and its start behind it, in ms.
+    `makers` are the first requests of all connections, `socket` is when this one's TCP handshake began and ended,
+    `held_ms` for how long servers on loopback held the first answers (see `_held`).
     """
-    makers: dict[str, tuple[int, float]] = {}
-    for place, exchange, start in ended:
-        connection, sent = exchange.connection, start + exchange.phases.until_asked
-        if connection and (connection not in makers or sent < makers[connection][1]):
-            makers[connection] = place, sent
-    return makers
-
-
-def _request(place: int, exchange: Exchange, start: float, connections: dict[str, tuple[float, float]],
-             makers: dict[str, tuple[int, float]]) -> TimedRequest:
-    """Return the exchange at a `place` in the HAR as a request of a timeline, from `start` on, in ms.
-
-    `connections` say when each connection's TCP handshake began and ended, `makers` what `_makers` found.
-    """
+    start, place, exchange = each
     phases, asked, answer, connection = exchange.phases, exchange.request, exchange.answer, exchange.connection
-    sent = start + phases.until_asked
-    maker, ready = makers.get(connection, (place, sent))
-    dns_ms = max(0.0, phases.dns)
-    plain = asked.url.startswith("http:")
-    first = maker == place
-    connect = tls = None
+    sent, head = each.sent, start + phases.until_head
+    dns_ms, plain = max(0.0, phases.dns), asked.url.startswith("http:")
+    maker_sent, maker = makers.get(connection, (sent, place))
+    first = place == maker
+    connect: Span | None = None
+    tls: Span | None = None
     if first or exchange.over_http2:
-        connect, tls = _handshakes(phases, connections.get(connection), start, min(sent, ready), plain=plain)
-    dispatched = max(start, connect[0] - dns_ms) if connect and first else sent
+        connect, tls = _handshakes(phases, socket, start, min(sent, maker_sent), plain=plain)
+    shared = not first and connect is not None
+    dispatched = min(sent, max(start, connect[0] - dns_ms)) if connect and first else sent
+    tcp_ms = socket[1] - socket[0] if socket and socket[0] >= 0 else 0.0
+    if held_ms and socket and (first or shared) and socket[0] + held_ms > start:
+        connect, tls, sent = _held(max(socket[0], start), socket[0] + held_ms, tls, sent, head)
+        tcp_ms = held_ms
     return TimedRequest(
-        order=0, entry=place, url=asked.url, kind=kind_of(exchange), referer=asked.header("referer"),
-        redirect_to=answer.redirect_url, connection=connection, first=first,
-        shared=not first and connect is not None, start=start,
-        dispatched=min(dispatched, sent), dns_ms=dns_ms, connect=connect, tls=tls, sent=sent,
-        head=start + phases.until_head, end=start + phases.total,
-        of_worker=asked.header("sec-fetch-dest") in OF_WORKERS,
+        order=0, url=asked.url, kind=kind_of(exchange), referer=asked.header("referer"),
+        redirect_to=answer.redirect_url, connection=connection, first=first, shared=shared,
+        start=start, dispatched=dispatched, dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
+        end=start + phases.total, of_worker=asked.header("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=request_head_bytes(exchange) + asked.body_bytes if plain else None,
-        status=answer.status, mime_type=answer.mime_type, body_bytes=max(0, answer.body_bytes),
-        tcp_ms=_tcp_ms(connections.get(connection)), synchronous=exchange.synchronous, address=exchange.address,
-        unread=is_unread(asked))
+        status=answer.status, mime_type=answer.mime_type, body_bytes=max(0, answer.body_bytes), tcp_ms=tcp_ms,
+        synchronous=exchange.synchronous, address=exchange.address, unread=is_unread(asked), entry=place,
+        initiator=initiator)
 
 
-def _with_held_handshake(request: TimedRequest, connections: dict[str, tuple[float, float]],
-                         rtt_ms: float) -> TimedRequest:
-    """Return a request with the TCP handshake put back that its server, on loopback, held for (harness.replay.held).
-
-    There a connect takes no time, and what is asked for first on a connection is held for one round trip more. As in a
-    network, that stands between the connection's begin and the sending of the request, or of the ClientHello.
-    """
-    if not (request.first or request.shared) or request.connection not in connections:
-        return request
-    begin, stands = connections[request.connection][0], connections[request.connection][0] + rtt_ms
-    if stands <= request.start:
-        return request
-    begin = max(begin, request.start)
-    if request.tls:
-        hello = min(max(stands, request.tls[0]), request.tls[1])
-        return replace(request, connect=(begin, hello), tls=(hello, request.tls[1]), tcp_ms=rtt_ms)
-    sent = min(max(request.sent, stands), request.head)
-    return replace(request, connect=(begin, min(stands, sent)), sent=sent, tcp_ms=rtt_ms)
-
-
-def _tcp_ms(connection: tuple[float, float] | None) -> float:
-    return connection[1] - connection[0] if connection and connection[0] >= 0 else 0.0
-
-
-def _handshakes(phases: Phases, connection: tuple[float, float] | None, start: float, ready: float,
-                *, plain: bool) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+def _handshakes(phases: Phases, socket: Span | None, start: float, ready: float, *,
+                plain: bool) -> tuple[Span | None, Span | None]:
     """Return the spans of the TCP and the TLS handshake that a request sent at `ready` or later waited for."""
-    if ready <= start or (connection is None and phases.connect < 0):
+    if ready <= start or (socket is None and phases.connect < 0):
         return None, None               # the connection stood before the request was made
-    if connection is None:
-        connection = ready - phases.connect, ready - max(0.0, phases.ssl)
-    begin, connected = (min(max(at, start), ready) for at in connection)
+    begin, connected = (min(max(at, start), ready) for at in socket or (ready - phases.connect,
+                                                                        ready - max(0.0, phases.ssl)))
     if connected <= start:
         return (None, None) if plain else ((start, start), (start, ready))
     return (begin, connected), ((connected, ready) if not plain and ready > connected else None)
+
+
+def _held(begin: float, stands: float, tls: Span | None, sent: float, head: float) -> tuple[Span, Span | None, float]:
+    """Return the handshakes, and when a request was sent, on loopback, whose server held its answer for the first one.
+
+    There a connect takes no time, and what is asked for first on a connection is held for one round trip more
+    (harness.replay.held). As in a network, that stands between the connection's begin and the sending of the request,
+    or of the ClientHello.
+    """
+    if tls:
+        hello = min(max(stands, tls[0]), tls[1])
+        return (begin, hello), (hello, tls[1]), sent
+    sent = min(max(sent, stands), head)
+    return (begin, min(stands, sent)), None, sent
 
 
 def kind_of(exchange: Exchange) -> str:
@@ -284,10 +278,9 @@ def kind_of(exchange: Exchange) -> str:
 
 def kind_of_type(mime_type: str) -> str:
     """Return what an answer of this type was asked for as, "" where the type does not say it."""
-    if "javascript" in mime_type or "ecmascript" in mime_type:
-        return SCRIPT
-    if "font" in mime_type:
-        return FONT
+    for word, kind in (("javascript", SCRIPT), ("ecmascript", SCRIPT), ("font", FONT)):
+        if word in mime_type:
+            return kind
     return MEDIA if mime_type.startswith(("audio/", "video/")) else ""
 
 

@@ -18,6 +18,7 @@ requests hides is not counted. Held fixed, though TFO changes it a little: how s
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event, holds_up_the_load_event
@@ -40,8 +41,7 @@ class SharedLink:
     by_all: bool = False
 
 
-@dataclass(frozen=True)
-class _Moved:
+class _Moved(NamedTuple):
     """By how many ms a request's answer begins and ends earlier."""
 
     head: float = 0.0
@@ -79,65 +79,53 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], made_in: Circumstanc
 
     `graph` is what harness.analysis.causes.dependencies returns.
     """
-    cold, link = without_a_cookie(timeline.requests, made_in.cookies), made_in.link
-    handshake_ms = [0.0 if request.order in cold else _handshake_ms(request, made_in, over)
-                    for request in timeline.requests]
-    shorter_ms = [0.0] * len(timeline.requests)
-    moved = _play(timeline, graph, handshake_ms, shorter_ms)
+    requests, link = timeline.requests, made_in.link
+    cold, shorter_ms = without_a_cookie(requests, made_in.cookies), [0.0] * len(requests)
+    handshake_ms = [0.0 if request.order in cold else _handshake_ms(request, made_in, over) for request in requests]
+    moved = _play(requests, graph, handshake_ms, shorter_ms)
     if link:
         # When transfers come changes how long they take, and that when others come: played again, between the two.
-        first_ms = _shorter_ms(timeline.requests, moved, link)
-        moved = _play(timeline, graph, handshake_ms, first_ms)
-        shorter_ms = [sum(each) / 2 for each in zip(first_ms, _shorter_ms(timeline.requests, moved, link), strict=True)]
-        moved = _play(timeline, graph, handshake_ms, shorter_ms)
-    awaited = [request for request in timeline.requests
+        first_ms = _shorter_ms(requests, moved, link)
+        second_ms = _shorter_ms(requests, _play(requests, graph, handshake_ms, first_ms), link)
+        moved = _play(requests, graph, handshake_ms, [sum(each) / 2 for each in zip(first_ms, second_ms, strict=True)])
+    awaited = [request for request in requests
                if request.end <= timeline.plt_ms and holds_up_the_load_event(request)]
     return min([_at(cause_of_load_event(timeline), moved),
                 *(moved[request.order].end + timeline.plt_ms - request.end for request in awaited)])
 
 
-def _play(timeline: Timeline, graph: list[Dependencies], handshake_ms: Sequence[float],
+def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake_ms: Sequence[float],
           shorter_ms: Sequence[float]) -> list[_Moved]:
     """Return by how much each request moves, by their order, when it saves these handshakes and receives for less."""
     moved: list[_Moved] = []
-    held: dict[str, _HeldConnections] = {}
-    for request, why in zip(timeline.requests, graph, strict=True):
+    held: dict[str, tuple[list[float], list[float]]] = {}       # until when each host's connections are, then and now
+    for request, why in zip(requests, graph, strict=True):
         earlier = _at(why.cause, moved)
-        here = held.setdefault(request.host, _HeldConnections())
+        here = held.setdefault(request.host, ([], []))
         if why.freed is not None:
             one_of_these = why.freed.host == request.host and not (request.shared or why.freed.shared)
             of_freed = moved[why.freed.order]
-            freed = here.free_earlier(request.dispatched) if one_of_these else \
+            freed = _free_earlier(*here, request.dispatched) if one_of_these else \
                 of_freed.head if request.shared else of_freed.end
             earlier = min(earlier + why.freed_at - request.start, freed)
         earlier += handshake_ms[request.order]
         moved.append(_Moved(earlier, earlier + shorter_ms[request.order]))
         if request.connection and not request.shared:
-            here.add(request.end, request.end - moved[-1].end)
+            for ends, moved_ms in zip(here, (0.0, moved[-1].end), strict=True):
+                heapq.heappush(ends, request.end - moved_ms)
     return moved
 
 
-class _HeldConnections:
-    """When those who hold a host's connections give them back: in the load as it was, and played again."""
+def _free_earlier(then: list[float], now: list[float], at: float) -> float:
+    """Return by how much earlier there is a connection for a request that got one when it was `at`: it takes the first.
 
-    def __init__(self) -> None:
-        self._then: list[float] = []
-        self._now: list[float] = []
-
-    def add(self, then: float, now: float) -> None:
-        """Note that a request holds one until `then`, and played again until `now`."""
-        heapq.heappush(self._then, then)
-        heapq.heappush(self._now, now)
-
-    def free_earlier(self, at: float) -> float:
-        """Return by how much earlier there is one for a request that got one when it was `at`; it takes the first.
-
-        Which request that leaves to others is not asked. One that was free long before `at` was not what it waited for.
-        """
-        while len(self._then) > 1 and self._then[0] < at - FREED_MS:
-            heapq.heappop(self._then)
-            heapq.heappop(self._now)
-        return heapq.heappop(self._then) - heapq.heappop(self._now)
+    Until when the host's connections are held in the load as it was stands in `then`, and played again in `now`. Which
+    request that leaves to others is not asked. One that was free long before `at` was not what it waited for.
+    """
+    while len(then) > 1 and then[0] < at - FREED_MS:
+        heapq.heappop(then)
+        heapq.heappop(now)
+    return heapq.heappop(then) - heapq.heappop(now)
 
 
 def _at(cause: Cause, moved: list[_Moved]) -> float:
@@ -170,11 +158,14 @@ def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link:
         if request.connection:
             servers.setdefault("" if link.by_all else request.server, []).append(request)
     for transfers in servers.values():
-        lengths = [alone_ms(request.body_bytes, link.bw_mbit) for request in transfers]
-        heads = [request.head for request in transfers]
-        heads_now = [request.head - moved[request.order].head for request in transfers]
-        for request, head, end, head_now, end_now in zip(
-                transfers, heads, ends_ms(list(zip(heads, lengths, strict=True))), heads_now,
-                ends_ms(list(zip(heads_now, lengths, strict=True))), strict=True):
-            shorter_ms[request.order] = min((end - head) - (end_now - head_now), request.end - request.head)
+        begun = [(request.head, alone_ms(request.body_bytes, link.bw_mbit)) for request in transfers]
+        begun_now = [(head - moved[request.order].head, length)
+                     for request, (head, length) in zip(transfers, begun, strict=True)]
+        for request, took_ms, takes_ms in zip(transfers, _lengths(begun), _lengths(begun_now), strict=True):
+            shorter_ms[request.order] = min(took_ms - takes_ms, request.end - request.head)
     return shorter_ms
+
+
+def _lengths(transfers: Sequence[tuple[float, float]]) -> list[float]:
+    """Return how long each transfer takes that shares one link (harness.analysis.shared_link.ends_ms)."""
+    return [end - begin for (begin, _), end in zip(transfers, ends_ms(transfers), strict=True)]

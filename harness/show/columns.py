@@ -1,12 +1,13 @@
 """What tables and files say of a row: each thing once, as a value and as a text.
 
-    VALUES["median_off_ms"](row)        1062.0
+    value_of(row, "median_off_ms")      1062.0
     text_of(row, "median_off_ms")       "1.062": in s
 
 A name ends in the unit of its value. A new column is a line in VALUES; tables name theirs by title (`Columns`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
 from harness.analysis.cell import Cell
@@ -46,21 +47,13 @@ def _deviation(cell: Cell) -> str | None:
     return None if found is None else f"{found:.1f}"
 
 
-def _of_prediction(name: str) -> Callable[[Row], float | None]:
-    return lambda row: getattr(row.prediction, name, None)
-
-
-def _interval(row: Row) -> str | None:
-    return " to ".join(map(percent, row.limits_percent)) if row.interval else None
-
-
 def _over(row: Row) -> Transport:
     """Return what the connections of a row's second cell went over."""
     return Transport(row.on.transport)
 
 
-def _early(name: str) -> Callable[[Row], int]:
-    return lambda row: int(getattr(early_counts(row), name))
+def _early(name: str, row: Row) -> int:
+    return int(getattr(early_counts(row), name))
 
 
 def _early_data(row: Row) -> str | None:
@@ -75,36 +68,45 @@ def _difference(row: Row) -> str | None:
     return None if difference is None else f"{round(difference, 1) + 0.0:+.1f}%"        # + 0.0: no "-0.0%"
 
 
-VALUES: dict[str, Callable[[Row], object]] = {
-    "page": lambda row: row.page, "url": lambda row: row.url, "name": lambda row: row.name,
-    "rtt_ms": lambda row: row.rtt_ms, "rtt": lambda row: row.rtt_name, "metric": lambda row: row.off.metric,
+VALUES: dict[str, str | Callable[[Row], object]] = {
+    **{name: name for name in ("page", "url", "name", "rtt_ms", "saved_ms", "servers", "connections")},
+    "rtt": "rtt_name", "metric": "off.metric", "median_off_ms": "off.median_ms", "median_on_ms": "on.median_ms",
+    "improvement_percent": "percent", "pairs of interval": "interval.pairs",
+    "explained_off_ms": "prediction.off_ms", "explained_on_ms": "prediction.measured_ms",
+    "predicted_ms": "prediction.predicted_ms",
     "n_off": lambda row: len(row.off.loads), "n_on": lambda row: len(row.on.loads),
     "loads": lambda row: f"{len(row.off.loads)}, {len(row.on.loads)}",
     "left_out_off": lambda row: len(row.off.left_out), "left_out_on": lambda row: len(row.on.left_out),
-    "median_off_ms": lambda row: row.off.median_ms, "median_on_ms": lambda row: row.on.median_ms,
-    "saved_ms": lambda row: row.saved_ms,
     "deviation_off": lambda row: _deviation(row.off), "deviation_on": lambda row: _deviation(row.on),
-    "improvement_percent": lambda row: row.percent,
     "improvement, marked": lambda row: percent(row.percent) + (MARK if any(row.doubtful.values()) else ""),
     "low_percent": lambda row: row.limits_percent[0], "high_percent": lambda row: row.limits_percent[1],
     "pairs": lambda row: len(row.pairs[0]),
-    "pairs of interval": lambda row: row.interval.pairs if row.interval else None,
     "significant": lambda row: row.significant if row.interval else None, "excludes 0": _excludes_0,
     "predicted_on_ms": lambda row: row.prediction.predicted_ms if row.prediction and row.off.metric == "load" else None,
-    "explained_off_ms": _of_prediction("off_ms"), "explained_on_ms": _of_prediction("measured_ms"),
-    "predicted_ms": _of_prediction("predicted_ms"), "difference": _difference,
-    "servers": lambda row: row.servers, "connections": lambda row: row.connections,
-    "handshakes": lambda row: span(*row.prediction.handshakes) if row.prediction else None,
-    "95% interval": _interval, "transport": lambda row: _over(row).words,
+    "difference": _difference, "handshakes": lambda row: span(*row.prediction.handshakes) if row.prediction else None,
+    "95% interval": lambda row: " to ".join(map(percent, row.limits_percent)) if row.interval else None,
+     "transport": lambda row: _over(row).words,
     "round_trips": lambda row: _over(row).round_trips, "replayed_ms": predicted_ms, "early data": _early_data,
-    **{f"early_{name}": _early(name) for name in ("possible", "sent", "in_syn", "too_late")},
+    **{f"early_{name}": partial(_early, name) for name in ("possible", "sent", "in_syn", "too_late")},
     "notes": lambda row: [note.kind.name.lower() for note in notes_on(row)],
 }
+"""What computes each, or where it stands: "prediction.off_ms" is row.prediction.off_ms, None without a prediction."""
+
+
+def value_of(row: Row, name: str) -> object:
+    """Return one of VALUES."""
+    found = VALUES[name]
+    if callable(found):
+        return found(row)
+    value: object = row
+    for part in found.split("."):
+        value = None if value is None else getattr(value, part)
+    return value
 
 
 def text_of(row: Row, name: str) -> str:
     """Return one of VALUES as a table has it: times in s, percentages with two digits."""
-    value = VALUES[name](row)
+    value = value_of(row, name)
     if value is None or isinstance(value, str):
         return value or NOT_KNOWN
     if isinstance(value, int | float):

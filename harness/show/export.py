@@ -10,7 +10,7 @@ from harness.analysis.selection import Selection
 from harness.analysis.transports import is_compared, transport_rows
 from harness.errors import InputError
 from harness.files.table_files import write_table
-from harness.show.columns import VALUES
+from harness.show.columns import value_of
 
 ENDINGS = (".csv", ".json", ".md")
 DIGITS = 3
@@ -47,7 +47,7 @@ def export_rows(selection: Selection) -> list[dict[str, Any]]:
     """Return a row for each page and RTT, in the table's order, or for each transport; None for what is not known."""
     rows, keys = (transport_rows(selection), OF_TRANSPORTS) if is_compared(selection.results) else (
         selection.rows, KEYS)
-    return [{key: _rounded(VALUES[name](row)) for key, name in keys.items()} for row in rows]
+    return [{key: _rounded(value_of(row, name)) for key, name in keys.items()} for row in rows]
 
 
 def _rounded(value: Any) -> Any:

@@ -9,7 +9,7 @@ Each is drawn once, by Matplotlib, for the file and for report.html (harness.sho
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -117,19 +117,18 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], rtts: dict[float, str]) -> 
 def _draw_curve(axes: Axes, curve: Curve, place: int, shift: float) -> None:
     color = STYLES[place % len(STYLES)][0]
     _, marker, line = STYLES[(place + place // len(STYLES)) % len(STYLES)]      # another pair for each of 49 curves
-    xs = [point.x * shift for point in curve.points]
-    axes.plot(xs, [point.y for point in curve.points], color=color, marker=marker, markersize=5, linestyle=line,
-              linewidth=1.5, label=curve.name)
-    draw_intervals(axes, xs, curve.points, ecolor=color, capsize=4)
-    for x, point in zip(xs, curve.points, strict=True):
+    points = [replace(point, x=point.x * shift) for point in curve.points]
+    axes.plot([point.x for point in points], [point.y for point in points], color=color, marker=marker, markersize=5,
+              linestyle=line, linewidth=1.5, label=curve.name)
+    draw_intervals(axes, points, ecolor=color, capsize=4)
+    for point in points:
         if point.bar:
-            axes.scatter([x], [point.y], s=81, alpha=0, edgecolors="none", gid=f"{BAR}{point.bar}")
+            axes.scatter([point.x], [point.y], s=81, alpha=0, edgecolors="none", gid=f"{BAR}{point.bar}")
 
 
-def draw_intervals(axes: Axes, xs: Sequence[float], points: Sequence[Point], *, ecolor: str, capsize: float) -> None:
+def draw_intervals(axes: Axes, points: Sequence[Point], *, ecolor: str, capsize: float) -> None:
     """Draw the interval of each of `points` that has one, where it lies."""
-    known = [(x, point.low, point.high) for x, point in zip(xs, points, strict=True)
-             if point.low is not None and point.high is not None]
+    known = [(point.x, point.low, point.high) for point in points if point.low is not None and point.high is not None]
     if known:
         axes.errorbar([x for x, *_ in known], [(low + high) / 2 for _, low, high in known],
                       yerr=[(high - low) / 2 for _, low, high in known], fmt="none", elinewidth=1, ecolor=ecolor,

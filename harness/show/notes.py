@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from harness.analysis.doubts import waited_ms
 from harness.analysis.intervals import ENOUGH_PAIRS
-from harness.analysis.plausible import awaited_answers, unexplained_saving
 from harness.analysis.row import Row
 from harness.analysis.stats import coefficient_of_variation, median_confidence
 from harness.show.labels import NOT_KNOWN, seconds, share_of
@@ -78,11 +78,11 @@ def _of_loads(row: Row) -> Iterator[tuple[NoteKind, str]]:
 
 def _of_the_improvement(row: Row) -> Iterator[tuple[NoteKind, str]]:
     if row.waited:
-        worst = max(row.waited, key=lambda waited: waited.waited_ms / waited.plt_ms)
+        worst = max(row.waited, key=lambda load: waited_ms(load) / (load.plt_ms or 1.0))
         which = f"{len(row.waited)} of its loads" if len(row.waited) > 1 else "one of its loads"
         kind, words = (NoteKind.ONLY_WAITED, "not significant: ") if row.explained_by_waits else (NoteKind.WAITED, "")
-        yield (kind, f"{words}the page waited for a processor in {which} (run {worst.load.run} "
-               f"{WORDS[worst.load.tfo]}: {seconds(worst.waited_ms)} of {seconds(worst.plt_ms)} s), which other "
+        yield (kind, f"{words}the page waited for a processor in {which} (run {worst.run} "
+               f"{WORDS[worst.tfo]}: {seconds(waited_ms(worst))} of {seconds(worst.plt_ms)} s), which other "
                "programs or the experiment's own servers had")
     if kinds := row.two_kinds:
         yield (NoteKind.TWO_KINDS, f"no improvement is given ('{NOT_KNOWN}'): its loads are of two kinds, "
@@ -92,12 +92,10 @@ def _of_the_improvement(row: Row) -> Iterator[tuple[NoteKind, str]]:
     if row.interval and not row.interval.excludes_zero:
         yield (NoteKind.NOT_SIGNIFICANT, "not significant: the improvement's 95% interval, "
                f"{row.interval.low_percent:.2f}% to {row.interval.high_percent:.2f}%, contains 0")
-    awaited = awaited_answers(row)
-    if awaited:
+    if awaited := row.awaited_answers:
         yield (NoteKind.RACE, f"its load event waited for {awaited[0]:g} answers without TFO and for {awaited[1]:g} "
                "with it, a race in the page: the improvement need not be TFO's")
-    saving = unexplained_saving(row)
-    if saving:
+    if saving := row.unexplained_saving:
         yield (NoteKind.UNEXPLAINED, f"{seconds(saving[0])} s saved, of which handshakes explain "
                f"{seconds(saving[1])} s: the rest need not be TFO's; load the page more often (--until-ci 3)")
 

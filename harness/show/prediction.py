@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterator, Sequence
 
-from harness.analysis.prediction import Prediction
+from harness.analysis.explanation import Prediction
 from harness.analysis.selection import Selection
 from harness.show.answers import doubtful_words
 from harness.show.columns import table_of

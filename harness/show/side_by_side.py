@@ -111,15 +111,14 @@ def _bars(axes: Axes, rows: Sequence[Row], value_of: Callable[[Row], float | Non
     names = list(dict.fromkeys(row.name for row in rows))
     width = WIDTH / len(names)
     for number, name in enumerate(names):
-        mine = [(row, value) for row in rows if row.name == name and (value := value_of(row)) is not None]
-        places = [[*groups].index((row.url, row.rtt_ms)) + (number - (len(names) - 1) / 2) * width for row, _ in mine]
+        points = [Point([*groups].index((row.url, row.rtt_ms)) + (number - (len(names) - 1) / 2) * width, value,
+                        *(row.limits_percent if is_improvement else ()))
+                  for row in rows if row.name == name and (value := value_of(row)) is not None]
         colour, _ = COLOURS[number % len(COLOURS)]
         _, hatch = COLOURS[(number + number // len(COLOURS)) % len(COLOURS)]        # another pair for each of 36 names
-        axes.bar(places, [value for _, value in mine], width=width, color=colour, hatch=hatch, edgecolor="#222222",
-                 linewidth=0.4, label=name)
-        points = [Point(place, value, *(row.limits_percent if is_improvement else ()))
-                  for place, (row, value) in zip(places, mine, strict=True)]
-        draw_intervals(axes, places, points, ecolor="black", capsize=3)
+        axes.bar([point.x for point in points], [point.y for point in points], width=width, color=colour, hatch=hatch,
+                 edgecolor="#222222", linewidth=0.4, label=name)
+        draw_intervals(axes, points, ecolor="black", capsize=3)
         for point in points:
             axes.annotate(f"{point.y:.1f}%" if is_improvement else f"{point.y:g}",
                           (point.x, max(point.y, point.high or 0.0, 0.0)), (0, 2), textcoords="offset points",

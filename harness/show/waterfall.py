@@ -1,6 +1,6 @@
 """When each request of a page at one RTT started and ended, without TFO and with it: a figure, and its numbers."""
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from harness.analysis.cell import TFO_NAMES
-from harness.analysis.requests import ANSWERS, PHASES, ShownRequest
 from harness.analysis.row import Row
-from harness.analysis.shown import ShownLoad, shown_load
+from harness.analysis.shown import ANSWERS, PHASES, ShownLoad, ShownRequest, shown_load
 from harness.show.answers import doubtful_words
 from harness.show.figures import framed, grid, legend_above
 from harness.show.inline_svg import BAR
@@ -100,18 +99,19 @@ def pair_requests(off: Sequence[ShownRequest], on: Sequence[ShownRequest]) -> li
     with the second. Their order does not count, since the browser may send two requests the other way round. Those that
     only the load with TFO made come last, in order of their start.
     """
-    waiting: dict[str, list[ShownRequest]] = defaultdict(list)
-    for request in sorted(on, key=_by_start):
-        waiting[request.url].append(request)
-    pairs: list[Pair] = [
-        (request, waiting[request.url].pop(0) if waiting[request.url] else None)
-        for request in sorted(off, key=_by_start)]
-    left = sorted((request for requests in waiting.values() for request in requests), key=_by_start)
-    return pairs + [(None, request) for request in left]
+    first, second = map(_numbered, (off, on))
+    pairs: list[Pair] = [(request, second.get(key)) for key, request in first.items()]
+    return pairs + [(None, request) for key, request in second.items() if key not in first]
 
 
-def _by_start(request: ShownRequest) -> tuple[float, float]:
-    return request.start_ms, request.end_ms
+def _numbered(requests: Sequence[ShownRequest]) -> dict[tuple[str, int], ShownRequest]:
+    """Return requests in order of their start, by URL and how many there were for it before."""
+    before: Counter[str] = Counter()
+    found = {}
+    for request in sorted(requests, key=lambda request: (request.start_ms, request.end_ms)):
+        found[request.url, before[request.url]] = request
+        before[request.url] += 1
+    return found
 
 
 def _draw_load(axes: Axes, shown: ShownLoad, tfo: int, bars: Sequence[tuple[int, ShownRequest]]) -> None:

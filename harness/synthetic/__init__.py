@@ -14,8 +14,7 @@ caused by the same resource:
     loading    the code and tags by which one resource requests another
     content    the bytes of each resource
     images     PNG, JPEG and GIF of the given number of bytes
-    fetchlog   the log a recording of the page would have left
-    build      writes all of it, and puts it in place when it is complete
+    build      writes all of it and the log that a recording would have left, and puts it in place when it is complete
 
 The contents depend on the figures and the seed only; nothing in the pages depends on time or randomness.
 

@@ -1,6 +1,7 @@
 """Makes ``NAME/`` and ``NAME.fetchlog/`` for the pages of ``NAME.pages``, and puts them in place when complete.
 
-Both are made and put there as a recording's are (harness.mirror.store). A recording is never replaced.
+Both are made and put there as a recording's are (harness.mirror.store): with the log that a recording of the page would
+have left, 2013's times, and the answers the servers are to give. A recording is never replaced.
 """
 
 import hashlib
@@ -8,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError, many
+from harness.files.hack_dns import PORTS
 from harness.files.pages import Page, PageFiles, read_pages
-from harness.files.text_log import format_log
+from harness.files.text_log import PageLog, Resolve, Response, Transaction, format_log
 from harness.mirror.bodies import damage
 from harness.mirror.importing import complete
 from harness.mirror.manifest import MANIFEST
@@ -17,9 +19,8 @@ from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.mirror.store import Store
 from harness.synthetic.content import make_contents
-from harness.synthetic.fetchlog import make_log
-from harness.synthetic.plan import PagePlan, make_plan
-from harness.synthetic.shape import SHAPE_FILE, PageShape, over_tls, read_shapes
+from harness.synthetic.plan import REDIRECT_STATUS, NodeKind, PagePlan, make_plan
+from harness.synthetic.shape import SHAPE_FILE, PageShape, Resource, over_tls, read_shapes
 from harness.synthetic.urls import make_paths
 from harness.system.atomic import write_atomically
 from harness.system.privileges import User
@@ -128,3 +129,29 @@ def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: Page
     if not same or not files.mirror.is_dir():
         return False
     return not damage(read_recording(files.mirror, files.fetchlog).bodies, files.mirror)
+
+
+UNKNOWN_ADDRESS = "192.0.2.1"
+"""From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
+
+
+def make_log(plan: PagePlan, urls: list[str]) -> PageLog:
+    """Return the log of a page whose resources have these whole `urls`, by index.
+
+    Every host is resolved at the start of its first request, in no time: how long it took in 2013 was not kept.
+    """
+    by_end = sorted(plan.resources, key=lambda resource: (resource.end_ms, resource.index))
+    first = {f"{resource.host}:{PORTS[resource.scheme]}": resource for resource in reversed(plan.resources)}
+    return PageLog(
+        resolves=[Resolve(resource.start_ms, resource.start_ms, 0, name, f"{UNKNOWN_ADDRESS}:{name.rpartition(':')[2]}")
+                  for name, resource in sorted(first.items(), key=lambda named: named[1].index)],
+        transactions=[Transaction(resource.start_ms, resource.end_ms, urls[resource.index]) for resource in by_end],
+        responses=[_response(plan, resource, urls) for resource in by_end], transactions_seen=True)
+
+
+def _response(plan: PagePlan, resource: Resource, urls: list[str]) -> Response:
+    node, target = plan.node_of(resource.index), resource.redirect_to
+    mime = resource.mime or ("application/x-javascript" if node.kind is NodeKind.SCRIPT else "image/gif")
+    status = REDIRECT_STATUS if target is not None else "No Content" if node.no_content else "OK"
+    return Response(status, mime, resource.charset or "", urls[resource.index],
+                    None if target is None else urls[target])

@@ -170,11 +170,12 @@ def _head(contents: Contents, node: Node) -> str:
     arrivals = "".join(contents.arrival(child) for child in node.children
                        if contents.lifted.get(child.index) and child.kind is not NodeKind.FETCH
                        and child.way == TAG)
+    work_ms = contents.shape.work_ms if node.kind is NodeKind.DOCUMENT else 0
     code = f"{PUT}{LATE}{arrivals}" if _needs_put(contents, node) else ""
-    if code or _works_at_last(contents, node):
+    if code or work_ms:
         code = WORK + code
-    if _works_at_last(contents, node):
-        code += f"addEventListener('load', function () {{ work({contents.shape.work_ms}); }});\n"
+    if work_ms:
+        code += f"addEventListener('load', function () {{ work({work_ms}); }});\n"
     script = f"<script>\n{code}</script>\n" if code else ""
     if not _is_full(node):
         return f"<!DOCTYPE html><title>Synthetic</title>{script}"
@@ -183,10 +184,6 @@ def _head(contents: Contents, node: Node) -> str:
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="{charset}">\n'
             f"<title>Synthetic page: {contents.shape.url}</title>\n"
             f"{no_icon}\n<style>{STYLE}</style>\n{script}")
-
-
-def _works_at_last(contents: Contents, node: Node) -> bool:
-    return node.kind is NodeKind.DOCUMENT and contents.shape.work_ms > 0
 
 
 def _body_start(contents: Contents, node: Node) -> str:

@@ -98,7 +98,7 @@ def _shape(url: str, loaded: _Loaded) -> PageShape:
     http2_hosts = {resource.host for resource, entry in zip(resources, entries, strict=True)
                    if resource.scheme == "https" and entry.answer.http2}
     month = first.isoformat()[:len("2013-03")] if first else UNKNOWN_MONTH      # strftime has no four digits for year 1
-    return PageShape(url, month, tuple(_with_tags(resources)), http2_hosts=frozenset(http2_hosts))
+    return PageShape(url, month, _with_tags(resources), http2_hosts=frozenset(http2_hosts))
 
 
 def _with_tags(resources: Sequence[Resource]) -> list[Resource]:

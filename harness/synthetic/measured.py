@@ -16,14 +16,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.analysis.causes import (
-    CLOCK_MS,
-    PASSIVE,
-    Ends,
-    askers,
-    cause_of_load_event,
-    dependencies,
-)
+from harness.analysis.causes import CLOCK_MS, PASSIVE, Ends, askers, cause_of_load_event, dependencies
 from harness.analysis.timeline import DATA, DOCUMENT, SCRIPT, STYLE, TimedRequest, Timeline
 from harness.files.encoding import decode
 from harness.files.headers import header_in
@@ -95,15 +88,13 @@ def document_texts(load: Timeline, recording: Recording, mirror: Path) -> dict[s
 
     Chrome names a place in a document by line and column of that.
     """
-    found = {}
-    for request in load.requests:
-        for answer in recording.exact_url(without_fragment(request.url))[:1]:
-            file = answer.file
-            if request.kind == DOCUMENT and file is not None:
+    found: dict[str, str] = {}
+    for url in (without_fragment(request.url) for request in load.requests if request.kind == DOCUMENT):
+        for answer in recording.exact_url(url)[:1]:
+            if answer.file is not None:
                 encoding = header_in(answer.headers or (), "content-encoding")
-                body, is_decoded = decode(read_untrusted(mirror / file), encoding)
-                if is_decoded:
-                    found[without_fragment(request.url)] = body.decode("latin-1")
+                body, is_decoded = decode(read_untrusted(mirror / answer.file), encoding)
+                found |= {url: body.decode("latin-1")} if is_decoded else {}
     return found
 
 
@@ -121,21 +112,22 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
     redirected_to = followed((request.url, request.redirect_to) for request in seen)
     resources = []
     for number, request in enumerate(seen):
-        said = request.initiator
+        said, synchronous = request.initiator or Initiator("", ""), _is_synchronous(request)
         resource = resource_of(
             request.url, request.mime_type, index=number, redirect_to=redirected_to.get(number),
             size_bytes=request.body_bytes, start_ms=round(request.start), end_ms=round(request.end),
-            kind=DATA if _is_synchronous(request) else request.kind,
+            kind=DATA if synchronous else request.kind,
             after_load=_is_after_load(request, far.plt_ms, details.loading_ms),
-            blocking=_is_synchronous(request) or (request.kind == SCRIPT and said is not None and said.blocking))
-        if said is not None and said.priority in PRIORITIES:
+            blocking=synchronous or (request.kind == SCRIPT and said.blocking))
+        if said.priority in PRIORITIES:
             resource = replace(resource, priority=said.priority, seen=said.seen)
         if number:
             found = loads.find(request)
             resource = _caused(resource, found, numbers.get(found.parent.order, 0), loads.twin(request), near)
         resources.append(resource)
     http2_hosts = {resource.host for resource in resources if resource.scheme == "https"} & {*details.http2_hosts}
-    return PageShape(url, month, tuple(resources), _last_work_ms(near), frozenset(http2_hosts))
+    last_work_ms = max(0, round(near.plt_ms - cause_of_load_event(near).at))       # from what that event waited for
+    return PageShape(url, month, resources, last_work_ms, frozenset(http2_hosts))
 
 
 class _Loads:
@@ -337,9 +329,3 @@ def _between(distance: float, effect: TimedRequest | None, near: Timeline, after
     since = effect.start - distance
     worked = sum(max(0.0, min(end, effect.start) - max(start, since)) for start, end in near.long_tasks)
     return round(worked), round(distance - worked)
-
-
-def _last_work_ms(near: Timeline) -> int:
-    """Return for how long the page worked, without delay, from what the load event waited for until that event."""
-    cause = cause_of_load_event(near)
-    return max(0, round(near.plt_ms - cause.at))

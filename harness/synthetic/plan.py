@@ -29,6 +29,7 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   (Which nodes are too small shows when their content is made, in `content`.)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -105,7 +106,7 @@ class Node:
 class PagePlan:
     """The nodes of one page, in order of their first request."""
 
-    resources: tuple[Resource, ...]
+    resources: list[Resource]
     nodes: list[Node]
 
     def __post_init__(self) -> None:
@@ -144,7 +145,7 @@ def _show(nodes: list[Node]) -> None:
             above = above.parent
 
 
-def _place_early(node: Node, document: Node, resources: tuple[Resource, ...]) -> None:
+def _place_early(node: Node, document: Node, resources: Sequence[Resource]) -> None:
     """Give a node a place in its document by the rule Early; the document's children so far are in order."""
     at_once = node.way == EVENT and not (node.after_load or node.work_ms or node.idle_ms or node.blocking)
     if document.kind in (NodeKind.DOCUMENT, NodeKind.FRAME) and at_once and (

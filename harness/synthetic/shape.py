@@ -11,7 +11,7 @@ is unknown. A line ``format<TAB>5`` stands before the first page. Lines that beg
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -102,10 +102,13 @@ class PageShape:
     """
 
     url: str
-    month: str
-    resources: tuple[Resource, ...]
-    work_ms: int = 0
+    month: Month
+    resources: list[Resource]
+    work_ms: Count = 0
     http2_hosts: frozenset[str] = frozenset()
+
+
+WRONG = (ValueError, IndexError, msgspec.ValidationError)
 
 
 def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
@@ -117,81 +120,49 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
         lines = lines_of(read_untrusted(path).decode("ascii"))
     except (UnreadableFileError, UnicodeDecodeError) as error:
         raise InputError(f"{path}:1: no page-shape file ({error}); scripts/shape.py makes one") from None
-    pages: list[_PageLines] = []
+    told = [(number, line.split("\t")) for number, line in enumerate(lines, start=1) if line and line[0] != "#"]
+    if told and told[0][1] != ["format", str(FORMAT)]:
+        raise InputError(f"{path}:1: {lines[told[0][0] - 1][:80]!r} where its format should stand, {FORMAT}; "
+                         f"scripts/shape.py makes one of format {FORMAT}")
+    shapes: list[PageShape] = []
+    number = 1
     try:
-        first, rows = _after_format(lines)
-    except ValueError as error:
-        raise InputError(f"{path}:1: {error}; scripts/shape.py makes one of format {FORMAT}") from None
-    for number, line in enumerate(rows, start=first):
-        if line and not line.startswith("#"):
-            try:
-                _read_line(line.split("\t"), pages)
-            except WRONG as error:
-                raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") \
-                    from None
-    if not pages or not all(page.resources for page in pages):
+        for number, columns in told[1:]:        # noqa: B007 (the line that is wrong)
+            _read_line(columns, shapes)
+    except WRONG as error:
+        raise InputError(f"{path}:{number}: not a page or resource ({error}); see harness/synthetic/shape.py") from None
+    if not shapes or not all(shape.resources for shape in shapes):
         raise InputError(f"{path}:1: a page without resources; make the file again")
-    shapes = [PageShape(page.url, page.month, tuple(page.resources), page.work_ms, frozenset(page.http2_hosts))
-              for page in pages]
-    _check_redirects(path, shapes)
+    for shape in shapes:
+        count = len(shape.resources)        # what follows a redirect stands below what leads to it
+        for beyond in (target for resource in shape.resources if (target := resource.redirect_to or 0) >= count):
+            raise InputError(f"{path}:1: not a page or resource (redirect to {beyond}, of {count} in {shape.url}); see "
+                             "harness/synthetic/shape.py")
     check_sizes(shapes, str(path))
     return shapes
 
 
-WRONG = (ValueError, IndexError, msgspec.ValidationError)
-
-
-@dataclass
-class _PageLines:
-    """What the lines of one page have said so far (see PageShape)."""
-
-    url: str
-    month: Month
-    work_ms: Count
-    http2_hosts: set[str] = field(default_factory=set)
-    resources: list[Resource] = field(default_factory=list)
-
-
-def _after_format(lines: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """Return the lines behind the one that says the format, and the number of their first. Raises ValueError."""
-    for number, line in enumerate(lines, start=1):
-        if line and not line.startswith("#"):
-            if line.split("\t") != ["format", str(FORMAT)]:
-                raise ValueError(f"{line[:80]!r} where its format should stand, {FORMAT}")
-            return number + 1, lines[number:]
-    return 1, ()
-
-
-def _read_line(columns: list[str], pages: list[_PageLines]) -> None:
+def _read_line(columns: list[str], shapes: list[PageShape]) -> None:
     """Begin a page, or add a line to the last one. Raises WRONG for a wrong line."""
     if columns[0] == "page":
         words = dict(zip(("url", "month", "work_ms"), columns[1:], strict=True))
-        pages.append(msgspec.convert(words, _PageLines, strict=False))
-    elif columns[0] == "http2":
-        if not all(map(is_host_name, columns[1:])):
-            raise ValueError("not the names of hosts")
-        pages[-1].http2_hosts.update(columns[1:])
-    else:
-        pages[-1].resources.append(_resource(columns, pages[-1].resources))
+        shapes.append(msgspec.convert({**words, "resources": []}, PageShape, strict=False))
+        return
+    page = shapes[-1]
+    if columns[0] != "http2":
+        page.resources.append(_resource(columns, page.resources))
+        return
+    if not all(map(is_host_name, columns[1:])):
+        raise ValueError("not the names of hosts")
+    shapes[-1] = replace(page, http2_hosts=page.http2_hosts.union(columns[1:]))
 
 
 def check_sizes(shapes: Sequence[PageShape], source: str) -> None:
     """Raise InputError when the pages of `source` are too large to be made: who wrote it says how large."""
-    resources = [resource for shape in shapes for resource in shape.resources]
-    largest_bytes = max((resource.size_bytes or 0 for resource in resources), default=0)
-    all_bytes = sum(resource.size_bytes or 0 for resource in resources)
-    if largest_bytes > LARGEST_BODY or all_bytes > MOST_BYTES:
-        raise InputError(f"{source}:1: too large to be made: {all_bytes} bytes, of which one answer has "
-                         f"{largest_bytes} (at most {MOST_BYTES} and {LARGEST_BODY}); leave out what is so large")
-
-
-def _check_redirects(path: Path, shapes: Sequence[PageShape]) -> None:
-    """Raise InputError for a redirect to a resource that its page does not have: each stands below what leads to it."""
-    for shape in shapes:
-        beyond = [resource for resource in shape.resources if (resource.redirect_to or 0) >= len(shape.resources)]
-        if beyond:
-            raise InputError(f"{path}:1: not a page or resource (redirect to {beyond[0].redirect_to}, of "
-                             f"{len(shape.resources)} in {shape.url}); see harness/synthetic/shape.py")
+    sizes = [resource.size_bytes for shape in shapes for resource in shape.resources]
+    if max(sizes, default=0) > LARGEST_BODY or sum(sizes) > MOST_BYTES:
+        raise InputError(f"{source}:1: too large to be made: {sum(sizes)} bytes, of which one answer has "
+                         f"{max(sizes)} (at most {MOST_BYTES} and {LARGEST_BODY}); leave out what is so large")
 
 
 def followed(requests: Iterable[tuple[str, str]]) -> dict[int, int]:
@@ -231,8 +202,8 @@ def _column(text: str) -> str | None:
 
 def over_tls(shape: PageShape) -> PageShape:
     """Return the same page with all of its resources over https."""
-    secure = tuple(replace(resource, scheme="https") for resource in shape.resources)
-    return replace(shape, url="https:" + shape.url.partition(":")[2], resources=secure)
+    return replace(shape, url="https:" + shape.url.partition(":")[2],
+                   resources=[replace(resource, scheme="https") for resource in shape.resources])
 
 
 def format_shapes(shapes: Sequence[PageShape]) -> str:

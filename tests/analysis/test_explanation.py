@@ -25,7 +25,7 @@ def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) 
     end = load.add(f"{PAGE}graphql", end, "script", request_bytes=SYN_BYTES + 1)
     load.plt_ms = load.add(f"{PAGE}graphql", end, "script") + 1
     explanation = explained(load.write(tmp_path))
-    assert (explanation.handshakes, explanation.savable_handshakes) == (3, 2)
+    assert explanation.handshakes == 3
     assert explanation.simple_prediction_ms == explanation.predicted_plt_ms == load.plt_ms - 200
 
 

@@ -12,18 +12,19 @@ import subprocess
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connie.bench import own_server
-from connie.bench.fetch import fetches
 from connie.bench.own_server import running_server
 from connie.bench.peers import IN_LOOPS, curl_command, in_loop, open_peers, program
 from connie.bench.rounds import CallTimes, format_line, percentile, run_rounds
-from connie.bench.strategies import OWN
+from connie.bench.strategies import OWN, fetches
 from tests.support import forked
+from tests.support.beside import cases
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
 from tests.support.ran import assert_refused, ran
 
@@ -39,22 +40,11 @@ def typed(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return ran(CONBENCH, *arguments)
 
 
-@pytest.mark.parametrize(("times_s", "failed", "expected"), [
-    ([0.05, 0.06, 0.07, 0.08, 0.14], 0, "count 5, total 0.4000, per call: 0.0800, std dev: 0.0354, median: 0.070000, "
-                                        "p95: 0.140000, p99: 0.140000, errors: 0"),
-    # Who gives up does not look quick.
-    ([0.05] * 150, 151, "count 150, total 7.5000, per call: 0.0500, std dev: 0.0000, median: failed, p95: failed, "
-                        "p99: failed, errors: 151"),
-    ([0.05, 0.06], 1, "count 2, total 0.1100, per call: 0.0550, std dev: 0.0071, median: 0.060000, p95: failed, "
-                      "p99: failed, errors: 1"),
-    # Divided by n outside the root, as in 2013, it would be 0.0029.
-    ([0.05, 0.15] * 150, 0, "count 300, total 30.0000, per call: 0.1000, std dev: 0.0501, median: 0.050000, "
-                            "p95: 0.150000, p99: 0.150000, errors: 0"),
-    ([], 1, "count 0, total 0.0000, per call: -, std dev: -, median: -, p95: -, p99: -, errors: 1"),
-    ([0.5], 0, "count 1, total 0.5000, per call: 0.5000, std dev: -, median: 0.500000, p95: 0.500000, p99: 0.500000, "
-               "errors: 0")])
-def test_the_line(times_s: list[float], failed: int, expected: str) -> None:
-    assert format_line("any", CallTimes(times_s, ["no"] * failed)) == f"any: {expected}"
+@pytest.mark.parametrize("case", cases(__file__, "lines.jsonl"), ids=lambda case: case["what"])
+def test_the_line(case: dict[str, Any]) -> None:
+    """lines.jsonl: seconds and how many calls took so long, how many failed, and what is printed of it."""
+    times_s = [time_s for time_s, count in case["times_s"] for _ in range(count)]
+    assert format_line("any", CallTimes(times_s, ["no"] * case["failed"])) == f"any: {case['line']}"
 
 
 @given(st.lists(st.floats(0, 100) | st.just(math.inf), min_size=1, max_size=50), st.integers(1, 100))
@@ -185,23 +175,15 @@ def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("arguments", "named"), [
-    ((), ""), (("a.example", "http://b.example/"), "http://b.example/"), (("a.example", ""), "''"),
-    (("a\x01.example",), "a\\x01.example"), (("--file", "utf-16.txt"), "utf-16.txt:1: "),
-    (("localhost", "--port", "65536"), "'65536'"), (("localhost", "--rounds", "0"), "'0'"),
-    (("localhost", "--rounds", "1.5"), "'1.5'"), (("localhost", "--timeout", "-1"), "'-1'"),
-    (("localhost", "--timeout", "nan"), "'nan'"), (("localhost", "--seed", "1_0"), "'1_0'"),
-    (("--file", "hosts.txt"), "hosts.txt:3: "), (("--file", "empty.txt"), "empty.txt: "),
-    (("--file", "nowhere.txt"), "nowhere.txt: "), (("--file", "."), ".: "),
-    (("--file", "latin.txt"), "latin.txt: "), (("--peers", "--https", "localhost"), "--https")])
-def test_bad_input_is_one_line_and_status_2(arguments: tuple[str, ...], named: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("bad", cases(__file__, "bad_input.jsonl"), ids=str)
+def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("a.example   # a remark\n\nhttp://b.example/\n")
     (tmp_path / "empty.txt").write_text("# nothing\n")
     (tmp_path / "latin.txt").write_bytes(b"caf\xe9.example\n")
     (tmp_path / "utf-16.txt").write_bytes("ab\n".encode("utf-16-le"))
-    done = forked.typed(CONBENCH, *arguments, cwd=tmp_path)
+    done = forked.typed(CONBENCH, *bad["typed"], cwd=tmp_path)
     assert_refused(done)
-    assert named in done.stderr
+    assert bad["named"] in done.stderr
 
 
 def unread_pipe() -> int:

@@ -20,8 +20,7 @@ from connie.bench.rounds import percentile
 from connie.lab import warm_up
 from connie.lab.paths import Paths, ends_of
 from connie.lab.report import CONNIE, STYLES, cost_rows, draw, finding_lines, time_rows, values_ms
-from connie.lab.scenarios import FAULTS, LATE_S, PROFILES, Endpoint, Profile, make_scenario
-from connie.lab.task import FLOOR, Cost, Results, Time
+from connie.lab.task import FAULTS, FLOOR, LATE_S, PROFILES, Cost, Endpoint, Profile, Results, Time, make_scenario
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from tests.support.project_copy import copy_project, typed

@@ -91,9 +91,9 @@ def test_a_har_without_bodies_has_the_shapes_beside_it(har: dict[str, Any], tmp_
 @pytest.mark.parametrize("page", rows("made_pages.jsonl"), ids=lambda page: page["what"])
 def test_a_made_page_has_what_stands_beside_its_shape(page: dict[str, Any]) -> None:
     first, *others = page["resources"]
-    shape = PageShape(page.get("url", "http://a.test/"), page.get("month", "2013-03"), (
+    shape = PageShape(page.get("url", "http://a.test/"), page.get("month", "2013-03"), [
         Resource(**{**RESOURCE, "index": 0, "parent": None, "path_chars": 1} | first),
-        *(Resource(**{**RESOURCE, "index": index} | other) for index, other in enumerate(others, start=1))),
+        *(Resource(**{**RESOURCE, "index": index} | other) for index, other in enumerate(others, start=1))],
         page.get("work_ms", 0))
     made, = make_page_set([shape], seed=1)
     bodies = {str(index): body.decode("latin-1") for index, body in made.bodies.items()}

@@ -1,34 +1,31 @@
 """scripts/submission.sh: what it takes, what it refuses and says, and what is in the zip."""
 
-import codecs
 import os
 import subprocess
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.show.console import HEADER
+from tests.support.beside import cases
 from tests.support.forked import typed
 from tests.support.ran import ran
 
 URLS = ["https://www.example.org/", "http://example.com/a?b=c", "https://www.example.co.uk/x"]
 LOGIN = "gburdell3"
 ZIP = f"{LOGIN}_p3.zip"
+ROWS = "".join(f"{sanitise(url)}\n\t20\t1.709\t1.670\t2.28%\n" for url in URLS)
+OBSERVATIONS = f"I saw this:\n{HEADER}\n{ROWS}So TFO helps.\n".encode()
 
 
-def table(urls: list[str], plt: str = "1.709\t1.670\t2.28%") -> str:
-    rows = "".join(f"{sanitise(url)}\n\t20\t{plt}\n\t100\t{plt}\n" for url in urls)
-    return f"{HEADER}\n{rows}\nPLT: from navigationStart.\n"
-
-
-def write(directory: Path, observations: str | bytes | None = None, urls: list[str] | None = URLS) -> None:
-    if urls is not None:
-        (directory / "myURLS.pages").write_text("\n".join(urls))
-    content = f"I saw this:\n{table(URLS)}So TFO helps.\n" if observations is None else observations
-    (directory / "observations.txt").write_bytes(content if isinstance(content, bytes) else content.encode())
+def write(directory: Path, observations: bytes = OBSERVATIONS, urls: Sequence[str] = URLS) -> None:
+    (directory / "myURLS.pages").write_text("\n".join(urls))
+    (directory / "observations.txt").write_bytes(observations)
 
 
 def submit(directory: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -90,46 +87,15 @@ def test_a_zip_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
     assert zipfile.is_zipfile(tmp_path / ZIP)
 
 
-@pytest.mark.parametrize("changed", [
-    lambda text: text.replace("\n", "\r\n").encode(),
-    lambda text: text.replace("\t", "    ").encode(),
-    lambda text: b"\xe9crit en latin-1\n" + text.encode(),
-    lambda text: text.encode("utf-8-sig"),
-    lambda text: text.replace("\t20\t", "\trecorded 12-180\t").replace("\t100\t", "\trecorded 240\t").encode(),
-    lambda text: text.encode() + table(URLS[:1], "-\t-\t-").encode(),
-    lambda text: text.replace(sanitise(URLS[1]), f"\n{sanitise(URLS[1])}").encode(),
-    lambda text: text.replace("1.709\t1.670\t2.28%", "1.7\t2.0\t-17.65%").encode(),
-    lambda text: f"I saw\n```text\n{text}```\n".encode(),
-    lambda text: "".join(f"    {line}\n" for line in text.splitlines()).encode(),
-    lambda text: "".join(f"> > {line}\n" for line in text.splitlines()).encode(),
-    lambda text: "".join(f"   {line}\n" for line in ("```", *text.splitlines(), "```")).encode(),
-    lambda text: "".join(f"`{line}`\n" for line in text.splitlines()).encode(),
-    lambda text: "".join(f"| {line.replace(chr(9), ' | ')} |\n" for line in text.splitlines()).encode(),
-    lambda text: codecs.BOM_UTF16_LE + text.encode("utf-16-le"),
-    lambda text: codecs.BOM_UTF16_BE + text.encode("utf-16-be"),
-], ids=["windows", "spaces", "latin-1", "byte order mark", "--rtt recorded", "measured once, not twice",
-        "blank lines", "slow-down", "fenced", "code block", "quoted", "fenced in a list", "backticks", "Markdown table",
-        "UTF-16", "UTF-16 of others"])
-def test_tables_as_editors_and_runs_leave_them(tmp_path: Path, changed: "object") -> None:
-    assert callable(changed)
-    write(tmp_path, changed(table(URLS)))
-    done = pack(tmp_path)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.parametrize(("observations", "lines"), [
-    ("", ["observations.txt:1: is empty; "]),
-    (" \n\n", ["observations.txt:1: is empty; "]),
-    ("TFO is good.\nVery.\n", ["observations.txt:2: holds no table; "]),
-    (f"{HEADER}\n", [f"observations.txt:1: no table has rows of {url} " for url in URLS]),
-    (table(URLS[:1]), [f"observations.txt:6: no table has rows of {url} " for url in URLS[1:]]),
-    (table(URLS[:2]) + table(URLS[2:], "1.709\t-\t-"), [f"observations.txt:13: {URLS[2]} was not measured "]),
-    (table(URLS).replace(HEADER, "Page RTT"), ["observations.txt:12: holds no table; "]),
-    (table(URLS).replace(sanitise(URLS[1]), "I think that"), [f"observations.txt:12: no table has rows of {URLS[1]} "]),
-], ids=["empty", "blank", "words", "header", "one page", "half measured", "other header", "page's name gone"])
-def test_observations_without_what_must_be_in_them(tmp_path: Path, observations: str, lines: list[str]) -> None:
-    write(tmp_path, observations)
-    assert_refused(tmp_path, *lines)
+@pytest.mark.parametrize("case", cases(__file__, "observations.jsonl"), ids=lambda case: case["what"])
+def test_observations_as_editors_and_runs_leave_them_and_without_what_must_be_in_them(case: dict[str, Any],
+                                                                                      tmp_path: Path) -> None:
+    write(tmp_path, case["text"].encode(case.get("encoding", "utf-8")))
+    if case["wrong"]:
+        assert_refused(tmp_path, *case["wrong"])
+    else:
+        done = pack(tmp_path)
+        assert done.returncode == 0, done.stderr
 
 
 def test_missing_files(tmp_path: Path) -> None:

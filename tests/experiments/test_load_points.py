@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from experiments.load_points import LoadSample, half_width, load_points, percentile_ms
-from experiments.server_load_figure import HEADER, draw_server_load, server_load_lines
+from experiments.load_points import (
+    HEADER,
+    LoadSample,
+    draw_server_load,
+    half_width,
+    load_points,
+    percentile_ms,
+    server_load_lines,
+)
 
 SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9, 1)
 
@@ -15,8 +22,8 @@ SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9, 1)
 def test_a_point_is_the_mean_of_its_samples() -> None:
     others = [replace(SAMPLE, repeat=1, cpu=0.22, packets=12), replace(SAMPLE, repeat=2, cpu=0.24)]
     [point] = load_points([SAMPLE, *others])
-    assert (point.mode, point.rate, point.packets) == ("on", 1000, 10)
-    assert point.cpu == pytest.approx(0.22)
+    assert (point.mean.mode, point.mean.rate, point.mean.packets) == ("on", 1000, 10)
+    assert point.mean.cpu == pytest.approx(0.22)
     assert point.half_width == pytest.approx(4.303 * 0.02 / 3 ** 0.5, rel=1e-3), "Student's t for three samples"
 
 

@@ -151,10 +151,15 @@ def packets_before_the_answer(capture: Path) -> dict[str, Counter[int]]:
     return found
 
 
-def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("client") / "http_load"
+    ran(shutil.which("gcc") or "gcc", "-O2", "-o", program, ROOT / "experiments" / "http_load.c", "-lm", status=0)
+    return program
+
+
+def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered(client: Path) -> None:
     """Nobody listens: all fail, and the rate is held all the same."""
-    client = tmp_path / "http_load"
-    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
     said = ran(client, "127.0.0.1", "9", "/", "1000", "0.5", "0", status=0).stdout
     found = re.fullmatch(r'\{"begun": 500, "answered": 0, "failed": 500, "seconds": ([\d.]+), "latencies_us": \[\]\}\n',
                          said)
@@ -163,10 +168,8 @@ def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered
 
 
 @pytest.mark.parametrize(("sent", "answered"), [(5000, 20), (4999, 0), (0, 0)])
-def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> None:
+def test_half_an_answer_is_none(client: Path, sent: int, answered: int) -> None:
     """An answer that its server broke off counted, and as a quick one."""
-    client = tmp_path / "http_load"
-    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
 
     def answer(listener: socket.socket) -> None:
         for _ in range(20):
@@ -182,10 +185,8 @@ def test_half_an_answer_is_none(tmp_path: Path, sent: int, answered: int) -> Non
     assert (json.loads(said)["answered"], json.loads(said)["failed"]) == (answered, 20 - answered)
 
 
-def test_a_low_rate_is_held_as_well_as_a_high_one(tmp_path: Path) -> None:
+def test_a_low_rate_is_held_as_well_as_a_high_one(client: Path) -> None:
     """Of 20 requests in a second it was said that they took 0.95 s: 21 a second, which does not count."""
-    client = tmp_path / "http_load"
-    ran(shutil.which("gcc") or "gcc", "-O2", "-o", client, ROOT / "experiments" / "http_load.c", "-lm", status=0)
     said = ran(client, "127.0.0.1", "9", "/", "20", "1", "0", status=0).stdout
     assert json.loads(said)["begun"] == 20
     assert 1 <= json.loads(said)["seconds"] < PATIENCE_S

@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks import disturbed, stall
 from harness.bootstrap import ROOT
+from harness.network.star import Host
 from tests.support.client_folder import make_client
 from tests.support.forked import typed
 from tests.support.internet.server import NGINX
@@ -38,13 +39,12 @@ def test_a_stall_that_is_broken_off_lets_its_part_go_on(monkeypatch: pytest.Monk
                 os.waitid(os.P_PID, part.pid, os.WSTOPPED)
                 raise KeyboardInterrupt
 
-        monkeypatch.setattr(sys, "argv", ["stall.py", "everything", "--below", f"{part.pid}", "--network-of",
-                                          f"{part.pid}", "--after-ms", "0", "--stall-ms", "1000"])
-        monkeypatch.setattr(stall, "wait_for_packet", lambda _: True)
+        monkeypatch.setattr(stall, "wait_for_packet", lambda _: None)
         monkeypatch.setattr("benchmarks.stall.time.sleep", sleep)
         try:
             with pytest.raises(KeyboardInterrupt):
-                stall.main()
+                stall.make_stall("everything", part.pid, Host("user", "", "", "lo", os.getpid()), "", after_ms=0,
+                                 stall_ms=1000)
             assert Path(f"/proc/{part.pid}/stat").read_text().split()[2] != "T"
         finally:
             part.kill()

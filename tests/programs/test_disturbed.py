@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.stalled_parts import PARTS
+from benchmarks.stall import MARKS
 from harness.bootstrap import ROOT
 from tests.support.small_mirror import ICON, SmallMirror
 
@@ -59,8 +59,8 @@ def test_stalls_are_found_and_undisturbed_loads_are_mostly_accepted(base: Path) 
     loads = disturb(base, "--undisturbed", "2", "--injections", f"{EACH}", "--stall-ms", "300", "--seed", str(seed))
     alone = [load for load in loads if not load["part"]]
     plts_ms = sorted(load["plt_ms"] for load in alone)
-    assert len(loads) == 2 + EACH * len(PARTS)
+    assert len(loads) == 2 + EACH * len(MARKS)
     for load in loads:
         slower = load["plt_ms"] is None or load["plt_ms"] > plts_ms[0] + 150
         assert load["why_not"] or not (load["part"] and slower), (load["part"], load["after_ms"], load["plt_ms"])
-    assert sum(bool(load["why_not"]) for load in loads if load["part"]) >= len(PARTS), "half of them, however late"
+    assert sum(bool(load["why_not"]) for load in loads if load["part"]) >= len(MARKS), "half of them, however late"

@@ -26,7 +26,7 @@ def test_nobody_imports_a_program() -> None:
     paths = [path for folder in folders for path in (ROOT / folder).glob("*.py")]
     programs = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in paths
                 if '__name__ == "__main__"' in path.read_text()}
-    assert {"tfo", "benchmarks.stall", "experiments.one_page"} <= programs
+    assert {"tfo", "benchmarks.scale", "experiments.one_page"} <= programs
     packages = [path for folder in ("harness", "connie") for path in (ROOT / folder).rglob("*.py")]
     found = [f"{path.name} imports {program}" for path in {*paths, *packages}
              for program in programs & modules_of(path.read_text())]

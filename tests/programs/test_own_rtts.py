@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.prediction import Prediction
+from harness.analysis.explanation import Prediction
 from harness.analysis.selection import Selection, select
 from harness.files.pages import sanitise
 from harness.files.results import read_results

@@ -1,10 +1,17 @@
-"""Answers that were not recorded for their request: counted under the table, marked, named in figures and report."""
+"""Answers that were not recorded for their request: counted under the table, marked, named in figures and report.
 
-from collections.abc import Callable, Sequence
+What a page got is in answers.jsonl, beside its row in the table of answers: five counts, what was received, and two
+lists of URLs; none where all was as recorded. `marked`: so is its improvement, and the prediction names the URL.
+`TFO_LAB_WRITE_CORPUS=1` writes what is said anew.
+"""
+
+import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -18,75 +25,57 @@ from harness.show.columns import MARK, text_of
 from harness.show.prediction import prediction_section
 from harness.show.report.render import render
 from harness.show.waterfall import compare_loads, draw_requests
+from tests.support.beside import cases
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
-LOST = "http://a.test/lost.js"
 LONG = "http://a.test/" + "long/" * 50
-Change = Callable[[ReceivedAnswers], ReceivedAnswers]
+FILE = Path(__file__).with_name("answers.jsonl")
+CASES = cases(__file__, FILE.name)
 
 
-def add(client: Path, stand_ins: Sequence[str] = (), runs: Sequence[int] = (1, 2), critical: bool | None = None,
-        change: Change = lambda answers: answers) -> None:
+def add(client: Path, stand_ins: tuple[str, ...] = (), critical: bool | None = None, **case: Any) -> None:
     """Write loads without and with TFO: a document, a script that the load event waits for, an image beside them.
 
-    The URLs in `stand_ins` were answered by stand-ins; `change` is made to what is known of the answers.
+    The URLs in `stand_ins` were answered by stand-ins. `script` is what else is known of the answer to the script,
+    `more` are other answers, `counts` all counts that differ; `covers` are what each run got of what was recorded.
     """
-    answers = tuple(ReceivedAnswer(url, "stand-in" if url in stand_ins else "exact",
-                                   critical=url != ASIDE if critical is None else critical) for url in URLS)
-    counted = change(ReceivedAnswers(len(URLS) - len(stand_ins), len(stand_ins), 0, 0, answers))
-    for run in runs:
+    answers = [{"url": url, "kind": "stand-in" if url in stand_ins else "exact",
+                "critical": url != ASIDE if critical is None else critical,
+                **(case.get("script", {}) if url == SCRIPT else {})} for url in URLS]
+    each = msgspec.convert([*answers, *case.get("more", [])], tuple[ReceivedAnswer, ...])
+    counted = replace(ReceivedAnswers(len(URLS) - len(stand_ins), len(stand_ins), 0, 0, each), **case.get("counts", {}))
+    for run, cover in enumerate(case.get("covers", [None, None]), start=1):
         for tfo in (0, 1):
             made = chain(2)
             made.add(ASIDE, 5, "image", wait=1)
             load = made.write(client, run=run, tfo=tfo)
             assert load.record is not None
-            write_load(load.log.parent, replace(load.record, answers=counted))
+            write_load(load.log.parent, replace(load.record, answers=replace(
+                counted, coverage=Coverage(*cover) if cover else None)))
             load.log.write_text(format_log(PageLog(
                 transactions=[Transaction(5 + place, 300, url) for place, url in enumerate(URLS)],
                 transactions_seen=True, transactions_whole=True)))
 
 
-def page_row(client: Path) -> list[str]:
-    """Return what the table of answers says of the page: five counts, what was received, and two lists of URLs."""
-    rows = [row for _, group in answers_table(selected(client)).groups for row in group]
-    return [*rows[0][1:]] if rows else []
-
-
-def of_script(**changes: Any) -> Change:
-    """Change the answer to the script."""
-    return lambda answers: replace(answers, each=tuple(
-        replace(answer, **changes) if answer.url == SCRIPT else answer for answer in answers.each))
-
-
-@pytest.mark.parametrize(("stand_ins", "critical", "change", "expected"), [
-    ((), None, lambda answers: answers, ([], "")),
-    ((ASIDE,), None, lambda answers: answers, (["2", "1", "0", "0"], "")),
-    ((SCRIPT,), None, lambda answers: answers, (["2", "1", "0", "0"], SCRIPT)),
-    ((SCRIPT,), True, lambda answers: answers, (["2", "1", "0", "0"], SCRIPT)),
-    ((SCRIPT,), False, lambda answers: answers, (["2", "1", "0", "0"], "")),
-    ((), None, lambda answers: replace(answers, missing=1, failed=2), (["3", "0", "1", "2"], "")),
-    ((), None, lambda answers: of_script(kind="missing", status=404)(replace(answers, exact=2, missing=1)),
-     (["2", "0", "1", "0"], SCRIPT)),
-    ((), None, of_script(expected=True, status=504), (["3", "0", "0", "0"], SCRIPT))])     # as when it was recorded
-def test_what_was_not_recorded_is_counted_and_marks_its_row_on_the_critical_path(
-        tmp_path: Path, stand_ins: tuple[str, ...], critical: bool | None, change: Change,
-        expected: tuple[list[str], str]) -> None:
-    numbers, named = expected
-    add(tmp_path, stand_ins, critical=critical, change=change)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+def test_its_row_is_the_one_beside_it_and_marked_on_the_critical_path(case: dict[str, Any], tmp_path: Path) -> None:
+    add(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "row", "marked")})
     selection = selected(tmp_path)
-    found = page_row(tmp_path)
-    assert found[:4] == numbers
-    assert found[6:7] == ([named or "-"] if numbers else [])
-    assert text_of(selection.rows[0], "improvement, marked").endswith(MARK) == bool(named)
-    assert any(named in line for line in prediction_section(selection).words if "On the critical path" in line) \
-        == bool(named)
+    found = {"row": [cell for _, rows in answers_table(selection).groups for row in rows for cell in row[1:]],
+             "marked": text_of(selection.rows[0], "improvement, marked").endswith(MARK)}
+    if os.environ.get("TFO_LAB_WRITE_CORPUS"):
+        case |= found
+        FILE.write_text("".join(json.dumps(each) + "\n" for each in CASES))
+    assert found == {key: case[key] for key in found}
+    named = [line for line in prediction_section(selection).words if "On the critical path" in line]
+    assert [SCRIPT in line for line in named] == [True] * case["marked"]
 
 
 def test_a_doubtful_answer_is_named_in_figures_and_report(tmp_path: Path) -> None:
-    add(tmp_path, [SCRIPT])
+    add(tmp_path, (SCRIPT,))
     selection = selected(tmp_path)
     [row] = selection.rows
     figures = [draw_requests(row), draw_breakdown([row])]
@@ -102,8 +91,7 @@ def test_a_doubtful_answer_is_named_in_figures_and_report(tmp_path: Path) -> Non
 
 
 def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
-    long = ReceivedAnswer(LONG, "stand-in", critical=True)
-    add(tmp_path, change=lambda answers: replace(answers, each=(*answers.each, long)))
+    add(tmp_path, more=[{"url": LONG, "kind": "stand-in", "critical": True}])
     [row] = selected(tmp_path).rows
     assert len(shortened(LONG)) == 100
     for figure in (draw_requests(row), draw_breakdown([row])):
@@ -112,21 +100,3 @@ def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
         lines = [text.get_window_extent() for text in figure.texts]
         assert lines
         assert all(line.x0 >= 0 and line.x1 <= figure.bbox.width for line in lines)
-
-
-@pytest.mark.parametrize(("got", "got_bytes", "received"), [
-    (90, 9000, []), (73, 9000, ["73 of 100 answers, 9 of 9 kB"]), (100, 800, ["100 of 100 answers, 1 of 9 kB"])])
-def test_a_page_that_asks_for_less_than_was_recorded_is_named(tmp_path: Path, got: int, got_bytes: int,
-                                                              received: list[str]) -> None:
-    """It is the load that got least that tells."""
-    for run, cover in ((1, Coverage(100, 9000, got, got_bytes)), (2, Coverage(100, 9000, 100, 9000))):
-        add(tmp_path, runs=[run], change=lambda answers, cover=cover: replace(answers, coverage=cover))  # type: ignore[misc]
-    assert page_row(tmp_path)[5:6] == received
-
-
-def test_what_failed_as_when_it_was_recorded_is_counted_and_named_if_the_page_is_made_of_it(tmp_path: Path) -> None:
-    lost = ReceivedAnswer(LOST, "exact", status=504, purpose="script", expected=True)
-    add(tmp_path, change=lambda answers: replace(answers, failed_as_recorded=2,
-                                                 each=(lost, replace(lost, url=f"{LOST}.png", purpose="image"))))
-    found = page_row(tmp_path)
-    assert (found[4], found[7]) == ("2", LOST)

@@ -10,14 +10,13 @@ import pytest
 
 from harness.analysis.cell import METRICS
 from harness.analysis.compare import read_sides
-from harness.analysis.intervals import improvement_interval
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, read_results
 from harness.show.columns import median_deviation_ms
 from harness.show.comparison import format_comparison
 from harness.show.console import MOST_LINES, RUN_LOG, main_table, summary_lines
 from harness.show.export import export
-from harness.show.improvement import COLUMNS, improvement_section
+from harness.show.improvement import improvement_section
 from harness.show.labels import is_simulated, share_of
 from harness.show.notes import NoteKind, notes_on
 from harness.show.section import section_lines
@@ -51,17 +50,6 @@ def add_pairs(client: Path, url: str, off_ms: list[float], on_ms: list[float], d
         for run, plt_ms in enumerate(plts_ms, start=1):
             add_load(client, url, delaynet_ms, run, tfo, plt_ms)
     return client
-
-
-@pytest.mark.parametrize(("off_ms", "on_ms", "row"), [
-    ([1704, 1709, 1714], [1679, 1670, 1661], "1.709\t1.670\t2.28%"), ([1000], [], "1.000\t-\t-"),
-    ([1000], [1250], "1.000\t1.250\t-25.00%"),          # a slow-down keeps its sign
-    ([1000], [1000.01], "1.000\t1.000\t0.00%"),         # and nothing is not "-0.00%"
-    ([0.4], [0.2], "0.000\t0.000\t50.00%"),             # computed before rounding
-    ([123456.7], [61728.35], "123.457\t61.728\t50.00%")])
-def test_a_row_has_medians_in_seconds_and_the_sign(tmp_path: Path, off_ms: list[float], on_ms: list[float],
-                                                   row: str) -> None:
-    assert rows(add_pairs(tmp_path, NEWS, off_ms, on_ms)) == ["httpwww.news.example", f"\t20\t{row}"]
 
 
 def test_rows_are_in_pages_order_then_by_rtt_by_the_metric_asked_for(tmp_path: Path) -> None:
@@ -155,23 +143,6 @@ def test_export_of_what_was_not_measured_is_unknown_and_not_0(tmp_path: Path) ->
     cells = json.loads((tmp_path / "table.json").read_text())["cells"]
     [missing] = [cell for cell in cells if cell["n_on"] == 0 and cell["left_out_on"]]
     assert [missing[key] for key in ("median_on_ms", "improvement_percent", "low_percent", "significant")] == [None] * 4
-
-
-def test_detail_is_the_same_numbers_as_everywhere(tmp_path: Path) -> None:
-    off, on = [1000.0, 1020, 990, 1010, 1005, 1100], [900.0, 905, 870, 910, 908, 890]
-    interval = improvement_interval(off, on)
-    assert interval is not None
-    header, page, row, empty, *_ = detail(add_pairs(tmp_path, NEWS, off, on))
-    assert (header.split("\t"), page, empty) == (["Page", *COLUMNS], NEWS, "")
-    assert row.split("\t")[1:] == ["20", "6", "6", "1.008", "0.902", "10.0", "6.5", "10.42%",
-                                   f"{interval.low_percent:.2f}%", f"{interval.high_percent:.2f}%", "6", "yes"]
-
-
-@pytest.mark.parametrize(("off", "on", "sure"), [
-    ([1000, 1020, 990], [900, 905, 870], "yes (75%)"), ([1000, 1020, 990, 1000], [1001, 905, 1001, 1002], "no (88%)"),
-    ([1000], [900], "-")])
-def test_detail_says_how_sure_few_pairs_are(tmp_path: Path, off: list[float], on: list[float], sure: str) -> None:
-    assert detail(add_pairs(tmp_path, NEWS, off, on))[2].split("\t")[-1] == sure
 
 
 def test_tabs_align_the_columns_of_detail(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.requests import PHASES
 from harness.analysis.selection import Selection
+from harness.analysis.shown import PHASES
 from harness.errors import InputError
 from harness.files.results import attempt_directory
 from harness.show.console import main_table, summary_lines

@@ -27,7 +27,7 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
                                       path_chars, max(0, number - 4), None, number, number + 1, kind, 1, number % 3,
                                       number % 5 == 0))
     path = tmp_path / "odd.shape"
-    path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", tuple(resources))]))
+    path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", resources)]))
     ran(sys.executable, ROOT / "scripts" / "make_pages.py", "--name", "Odd", "--shape", path, "--directory", tmp_path,
         status=0)
     assert (tmp_path / "Odd.pages").read_text() == "http://a.test/\n"

@@ -60,10 +60,10 @@ def test_what_a_fetch_and_a_timer_lead_to_comes_before_the_load_event(tmp_path: 
         return Resource(index, "a.test", "http", mime, None, 6000, 20, parent, None, 10 * index, 10 * index + 5, kind,
                         idle_ms=idle_ms, after_load=after_load, way=EVENT)
 
-    shape = PageShape("http://a.test/", "2026-11", (
+    shape = PageShape("http://a.test/", "2026-11", [
         resource(0, "text/html", "document", None), resource(1, "application/json", "data", 0),
         resource(2, "image/png", "image", 1), resource(3, "image/png", "image", 0, idle_ms=1000),
-        resource(4, "image/png", "image", 0, after_load=True)))
+        resource(4, "image/png", "image", 0, after_load=True)])
     (tmp_path / "Held.tsv").write_text(format_shapes([shape]))
     make_pages(tmp_path, "small", 1, tmp_path / "Held.tsv")
     page, = make_page_set([shape], seed=1)

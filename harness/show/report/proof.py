@@ -3,7 +3,7 @@
 Also what was not counted: loads that are not valid, and requests that failed.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from harness.analysis.cell import Cell
@@ -104,12 +104,12 @@ def _loads_left_out(selection: Selection) -> Table:
 def _failed_requests(selection: Selection) -> Table:
     """Return by page, RTT and reason how many requests failed, and of which URLs, as far as the records tell."""
     counts: Counter[tuple[str, float, int, str]] = Counter()
-    urls: dict[tuple[str, float, int, str], dict[str, None]] = {}
+    urls: dict[tuple[str, float, int, str], dict[str, None]] = defaultdict(dict)
     for load in selection.results.loads:
         for reason, count in (load.record.failed_requests or {} if load.record else {}).items():
             key = load.url, load.rtt_ms, load.tfo, reason
             counts[key] += count
-            urls.setdefault(key, {}).update(dict.fromkeys(_failed_urls(load, reason)))
+            urls[key] |= dict.fromkeys(_failed_urls(load, reason))
     names = selection.results.rtt_names
     return plain_table(
         "Requests made before the load event that failed, counted over all loads, warm-ups too",

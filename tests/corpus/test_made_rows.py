@@ -1,0 +1,65 @@
+"""Loads of one page, made by code, beside all that is said of its rows: ``made_rows.jsonl``.
+
+`loads` are by RTT in ms, then "off" and "on": each run's page load time in ms, null for a run that does not count; or
+[awaited, late, polls, cached], for how many answers its load event waited, how many came after it, how many of them
+scripts read, and whether Chrome's cache gave these. Of each row there are its cells in the table, in --detail, whether
+its improvement is significant and helps, its notes by kind, and the answers awaited where they differ by much;
+`from_ms` is from which RTT on TFO matters, and what is said of that.
+
+``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_made_rows.py`` writes what is said anew.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.analysis.row import Row, threshold_ms
+from harness.show.columns import texts
+from harness.show.console import COLUMNS
+from harness.show.improvement import COLUMNS as DETAIL
+from harness.show.improvement import threshold_lines
+from harness.show.notes import notes_on
+from tests.support.beside import cases
+from tests.support.client_folder import NEWS, add_load, selected
+from tests.support.made_record import made_answers
+
+FILE = Path(__file__).with_name("made_rows.jsonl")
+CASES = cases(__file__, FILE.name)
+
+
+def answers_of(awaited: int, late: int, polls: int, cached: int) -> dict[str, Any]:
+    found = made_answers(*(f"{NEWS}/{number}" for number in range(awaited)))
+    found["each"] += made_answers(*(f"{NEWS}/late{number}" for number in range(late)), late=True)["each"]
+    found["each"] += made_answers(*(f"{NEWS}/poll{number}" for number in range(polls)), purpose="data")["each"]
+    return {**found, "from_cache": [f"{NEWS}/poll0"] * cached}
+
+
+def make(client: Path, loads: dict[str, dict[str, list[Any]]]) -> None:
+    for rtt_ms, sides in loads.items():
+        for tfo, side in enumerate(("off", "on")):
+            for run, load in enumerate(sides[side], start=1):
+                more: dict[str, Any] = {} if load else {"valid": False, "why_not": ["broken"]}
+                if counts := load if isinstance(load, list) else ():
+                    more = {"answers": answers_of(*counts)}
+                add_load(client, NEWS, float(rtt_ms) / 2, run, tfo, 1000 if counts else load, **more)
+
+
+def of_row(row: Row) -> dict[str, Any]:
+    return {"table": " ".join(texts(row, COLUMNS)), "detail": " ".join(texts(row, DETAIL)[1:]),
+            "significant": row.significant, "helps": row.helps, "notes": [note.kind.name for note in notes_on(row)],
+            "awaited": row.awaited_answers and [*row.awaited_answers]}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+def test_its_rows_are_those_beside_it(case: dict[str, Any], tmp_path: Path) -> None:
+    make(tmp_path, case["loads"])
+    selection = selected(tmp_path)
+    found = {"rows": [*map(of_row, selection.rows)],
+             "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}
+    if os.environ.get("TFO_LAB_WRITE_CORPUS"):
+        case |= found
+        FILE.write_text("".join(json.dumps(each) + "\n" for each in CASES))
+    assert found == {key: case.get(key) for key in found}
