@@ -31,7 +31,7 @@ def plt_ms(load: Load) -> float | None:
     if load.page == BROKEN:
         return None
     spread = 0.08 if load.page == NOISY else 0.005
-    noise = random.Random(f"Load(page={load.page}, run={load.run}, tfo={load.tfo})").uniform(-spread, spread)
+    noise = random.Random(f"{load.page.name}, run {load.run}, TFO {load.tfo}").uniform(-spread, spread)
     return (800 if load.tfo else 1000) * (1 + noise)
 
 
