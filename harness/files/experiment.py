@@ -113,7 +113,7 @@ def read_experiments(clientdir: Path, problems: list[str]) -> list[ExperimentRec
     for path in sorted(clientdir.glob("experiment-*.json")):
         try:
             found.append(read_experiment(path))
-        except NewerFormatError:
+        except NewerFormatError:        # noqa: PERF203
             raise
         except UnreadableFileError as error:
             problems.append(str(error))
