@@ -109,23 +109,20 @@ def read_experiments(clientdir: Path, problems: list[str]) -> list[ExperimentRec
 
     Raises harness.files.load_record.NewerFormatError.
     """
-    found = [each for path in sorted(clientdir.glob("experiment-*.json")) for each in _read(path, problems)]
+    found = []
+    for path in sorted(clientdir.glob("experiment-*.json")):
+        try:
+            found.append(read_experiment(path))
+        except NewerFormatError:        # noqa: PERF203
+            raise
+        except UnreadableFileError as error:
+            problems.append(str(error))
     return sorted(found, key=attrgetter("delaynet_ms"))
 
 
 def read_experiment(path: Path) -> ExperimentRecord:
     """Read one file. Raises UnreadableFileError, NewerFormatError among them."""
     return read_json(path, partial(_experiment, path))
-
-
-def _read(path: Path, problems: list[str]) -> list[ExperimentRecord]:
-    try:
-        return [read_experiment(path)]
-    except NewerFormatError:
-        raise
-    except UnreadableFileError as error:
-        problems.append(str(error))
-        return []
 
 
 def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:

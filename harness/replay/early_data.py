@@ -147,9 +147,9 @@ class EarlySocket:
         while True:
             try:
                 return action()
-            except (SSL.WantReadError, ssl.SSLWantReadError):
+            except SSL.WantReadError:
                 events, waits = select.POLLIN, ssl.SSLWantReadError
-            except (SSL.WantWriteError, ssl.SSLWantWriteError):
+            except SSL.WantWriteError:
                 events, waits = select.POLLOUT, ssl.SSLWantWriteError
             except SSL.Error as error:
                 raise OSError(f"TLS: {error}") from None
@@ -173,11 +173,11 @@ class EarlySocket:
     def _read_early(self, size: int = LARGEST) -> bytes:
         """Return early data, b"" once there is no more. A write under way goes first: the handshake writes, too."""
         if self._write_waits:
-            raise ssl.SSLWantWriteError
+            raise SSL.WantWriteError
         room, got = FFI.new("char[]", size), FFI.new("size_t *")
         status = OPENSSL.SSL_read_early_data(self._tls._ssl, room, size, got)
         if status not in (SUCCESS, FINISHED):
-            self._raise(status)
+            self._tls._raise_ssl_error(self._tls._ssl, status)
         self.early = status == SUCCESS
         return bytes(FFI.buffer(room, got[0]))
 
@@ -188,17 +188,6 @@ class EarlySocket:
         self._write_waits = True
         status = OPENSSL.SSL_write_early_data(self._tls._ssl, data, len(data), sent)
         if status != 1:
-            self._raise(status)
+            self._tls._raise_ssl_error(self._tls._ssl, status)
         self._write_waits = False
         return int(sent[0])
-
-    def _raise(self, status: int) -> None:
-        """Raise what a call of OpenSSL's says that failed."""
-        error = OPENSSL.SSL_get_error(self._tls._ssl, status)
-        while OPENSSL.ERR_get_error():
-            pass
-        if error == OPENSSL.SSL_ERROR_WANT_READ:
-            raise ssl.SSLWantReadError
-        if error == OPENSSL.SSL_ERROR_WANT_WRITE:
-            raise ssl.SSLWantWriteError
-        raise OSError("TLS: the handshake failed")

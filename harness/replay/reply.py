@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from bisect import bisect
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from math import inf
 
 from harness.browser.program import date_now
 from harness.errors import printable
@@ -53,18 +51,6 @@ class Reply:
     """The identity of the recorded transaction, see harness.mirror.transactions."""
     think_ms: float = 0.0
     """How long the server waits before it sends the first byte."""
-
-    def allowed(self, since_head_ms: float, sent: int) -> int:
-        """Return how many bytes may be sent now, of which `sent` were: all, or what had come when it was recorded."""
-        come = bisect(self.arrivals, (since_head_ms, inf))
-        if come == len(self.arrivals):
-            return (self.size or 0) - sent
-        return max(0, self.arrivals[come - 1][1] - sent) if come else 0
-
-    def next_ms(self, since_head_ms: float) -> float | None:
-        """Return when more may be sent, in ms since the head; None when all may."""
-        come = bisect(self.arrivals, (since_head_ms, inf))
-        return self.arrivals[come][0] if come < len(self.arrivals) else None
 
 
 def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:

@@ -7,9 +7,11 @@ recorded time, does not take yet.
 import heapq
 import re
 import time
+from bisect import bisect
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 
 from harness.files.server_log import Early
 from harness.replay.connection import Connection
@@ -20,7 +22,7 @@ from harness.replay.site import Site
 DEFAULT_URGENCY = 3
 URGENCY = re.compile(r"(?:^|[\s,])u=([0-7])(?![0-9])")
 INCREMENTAL = re.compile(r"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
-NEVER = float("inf")
+NEVER = inf
 
 
 @dataclass
@@ -45,14 +47,17 @@ class Outgoing:
     """When the head is to be sent, or was, by the monotonic clock."""
 
     @property
-    def since_head_ms(self) -> float:
-        """How long ago the head was sent; below 0 while the server thinks."""
-        return (time.monotonic() - self.head_s) * 1000
+    def _come(self) -> int:
+        """How many of the body's pieces had come at this time when it was recorded; none while the server thinks."""
+        return bisect(self.reply.arrivals, ((time.monotonic() - self.head_s) * 1000, inf))
 
     @property
     def allowed(self) -> int:
         """Bytes of the body that may be sent now: all that are left, or what had come when it was recorded."""
-        return self.reply.allowed(self.since_head_ms, self.sent)
+        arrivals, come = self.reply.arrivals, self._come
+        if come == len(arrivals):
+            return (self.reply.size or 0) - self.sent
+        return max(0, arrivals[come - 1][1] - self.sent) if come else 0
 
     def rank(self) -> tuple[int, int, int]:
         """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole.
@@ -86,8 +91,10 @@ class Outgoing:
 
     def next_s(self) -> float:
         """Return when more may be sent, by time.monotonic(); NEVER where all may, at once or by its turn."""
-        next_ms = None if self.begun_s is None else self.reply.next_ms(self.since_head_ms)
-        return NEVER if next_ms is None else self.head_s + next_ms / 1000
+        come = self._come
+        if self.begun_s is None or come == len(self.reply.arrivals):
+            return NEVER
+        return self.head_s + self.reply.arrivals[come][0] / 1000
 
 
 @lru_cache(maxsize=256)

@@ -56,7 +56,7 @@ class Conversation:
                 self._send(_event(message))
                 self.sent += len(message.data)
             while True:     # until there was no message for so long, which ends it as the page's leaving does
-                self._listen(time.monotonic() + self._idle_limit_s, messages=1)
+                self._hear_message()
 
     def _shake_hands(self, target: str, headers: Iterable[tuple[str, str]]) -> None:
         self._protocol.initiate_upgrade_connection(
@@ -72,30 +72,33 @@ class Conversation:
     def _wait_for(self, message: LiveMessage) -> None:
         """Listen until the page has said what `message` waits for, and then for as long as it was silent before."""
         while self._came < message.awaits:
-            self._listen(time.monotonic() + self._idle_limit_s, messages=1)
-        self._listen(time.monotonic() + message.after_ms / 1000)
+            self._hear_message()
+        until = time.monotonic() + message.after_ms / 1000
+        while self._hear(until):
+            pass
 
-    def _listen(self, deadline: float, messages: int | None = None) -> None:
-        """Take what comes until `deadline`, or until so many messages have. Raises LeftError when the page leaves.
-
-        Without `messages` the deadline's passing is as good an end as any; with them it means that the page is silent.
-        """
-        wanted = None if messages is None else self._came + messages
-        while (left := deadline - time.monotonic()) > 0:
-            self._connection.settimeout(left)
-            try:
-                data = self._connection.recv(READ)
-            except TimeoutError:
-                break
-            if not data:
+    def _hear_message(self) -> None:
+        """Wait for the page's next message. Raises LeftError when it leaves, or is silent for too long."""
+        came, until = self._came, time.monotonic() + self._idle_limit_s
+        while self._came == came:
+            if not self._hear(until):
                 raise LeftError
-            self._protocol.receive_data(data)
-            for event in self._protocol.events():
-                self._take(event)
-            if wanted is not None and self._came >= wanted:
-                return
-        if wanted is not None:
+
+    def _hear(self, until: float) -> bool:
+        """Take what comes next; say whether anything came until then. Raises LeftError when the page leaves."""
+        if (left := until - time.monotonic()) <= 0:
+            return False
+        self._connection.settimeout(left)
+        try:
+            data = self._connection.recv(READ)
+        except TimeoutError:
+            return False
+        if not data:
             raise LeftError
+        self._protocol.receive_data(data)
+        for event in self._protocol.events():
+            self._take(event)
+        return True
 
     def _take(self, event: Event) -> None:
         if isinstance(event, Message):

@@ -54,5 +54,8 @@ def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> 
     assert len(har["entries"]) == figures["requests"]
     unfinished = figures["failed_requests"].get("unfinished", 0) + figures["failed_after_load"].get("unfinished", 0)
     assert len(log.transactions) + unfinished == figures["requests"]
-    assert all(transaction.end_ms <= figures["last_ms"] + 0.001 for transaction in log.transactions)
+    ends, names = [each.end_ms for each in log.transactions], [each.name for each in log.resolves]
+    assert ends == sorted(ends), "in order of completion"
+    assert not ends or ends[-1] <= figures["last_ms"] + 0.001
+    assert len(names) == len(set(names)), "the first look-up of each name"
     assert {page["pageTimings"].get("onLoad") for page in har["pages"]} <= {figures["plt_ms"] or 0, None, -1}

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 from harness.errors import ExperimentError
 from harness.files.exchange import UNFINISHED, Fate
 from harness.files.load_event import LoadEvent
-from harness.files.text_log import format_log, read_log
 from harness.netlog.file import read_constants, read_events
 from harness.netlog.har import exchanges, har
 from harness.netlog.load import NetLog, page_log, read_netlog
@@ -77,19 +76,6 @@ def test_it_is_what_the_server_saw(scene: Scene) -> None:
     assert Counter((urldefrag(hop.url).url, hop.body_bytes) for hop in scene.netlog.transactions
                    if hop.sends and hop.status // 100 != 3
                    ) == Counter((line["url"], line["body"]) for line in scene.served if line["status"] // 100 != 3)
-
-
-def test_the_page_log_is_in_order_of_completion_and_survives_the_text_format(scene: Scene) -> None:
-    log = page_log(scene.netlog, scene.start)
-    ends = [row.end_ms for row in log.transactions]
-    assert ends == sorted(ends)
-    assert len(ends) == sum(hop.end is not None for hop in scene.netlog.transactions)
-    assert [resolve.name for resolve in log.resolves].count("a.test:80") == 1
-    scene.path.write_text(format_log(log), encoding="utf-8")
-    again = read_log(scene.path)
-    assert (again.problems, len(again.resolves), len(again.transactions)) == ([], len(log.resolves), len(ends))
-    assert [(row.status, row.url, row.redirect_url) for row in again.responses] == [
-        (row.status, row.url, row.redirect_url) for row in log.responses]
 
 
 def test_a_fate_is_set_by_the_load_event_and_the_end_of_the_load(tmp_path: Path) -> None:
