@@ -5,7 +5,7 @@ format.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -45,20 +45,15 @@ def read_page(har: Path, problems: list[str]) -> PageExchanges | None:
     except UnreadableFileError as error:
         problems.append(f"{error}; record the page again")
         return None
-    page = har.name.removesuffix(".har")
-    exchanges = exchanges_of(log["entries"], page, str(har), problems)
-    return PageExchanges(page, [*_replayed(har, exchanges, problems)], page_times(log).load_event_s)
-
-
-def _replayed(har: Path, exchanges: Iterable[Exchange], problems: list[str]) -> Iterator[Exchange]:
-    for exchange in exchanges:
+    page, found = har.name.removesuffix(".har"), list[Exchange]()
+    for exchange in exchanges_of(log["entries"], page, str(har), problems):
         scheme = exchange.request.url.partition(":")[0].lower()
-        if scheme not in SCHEMES and (scheme not in WEBSOCKETS or exchange.answer.messages is None):
-            continue
-        if replayed_place(exchange) is None:
-            problems.append(not_replayed(har, exchange.request.url))
-        else:
-            yield exchange
+        if scheme in SCHEMES or (scheme in WEBSOCKETS and exchange.answer.messages is not None):
+            if replayed_place(exchange) is None:
+                problems.append(not_replayed(har, exchange.request.url))
+            else:
+                found.append(exchange)
+    return PageExchanges(page, found, page_times(log).load_event_s)
 
 
 def not_replayed(log: Path, url: str) -> str:

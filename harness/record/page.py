@@ -117,17 +117,17 @@ class PageRecording:
     @cached_property
     def load_event(self) -> LoadEvent | None:
         """When the load event was, in ticks; None where nobody knows."""
-        return load_event_of(self.visit.timing, began_ms=self._origin_tick) if self._origin_tick else None
+        return load_event_of(self.visit.timing, began_ms=self.origin_tick) if self.origin_tick else None
 
     @property
-    def _origin_tick(self) -> float:
+    def origin_tick(self) -> float:
         """When the document that is shown was navigated to, 0 where it is not known."""
         return self.netlog.tick(self.visit.time_origin_ms) if self.visit.time_origin_ms else 0.0
 
     @property
     def navigated_tick(self) -> float:
         """When the navigation to the document that is shown began, at the earliest; 0 where it is not known."""
-        return max(0.0, self._origin_tick - SLACK_MS)
+        return max(0.0, self.origin_tick - SLACK_MS)
 
     def set_fates(self) -> None:
         """Say of each exchange what became of it, and whether a document asked for it that another took the place of.
@@ -189,7 +189,7 @@ class PageRecording:
         """Return the HAR; after `write` it says where bodies are. Of a page that others recorded times are unknown."""
         comment = (f"brought by fetch.py from {self.brought.name}; how long anything took is unknown" if self.brought
                    else f"recorded by fetch.py as {self.visit.user_agent}")
-        shift_ms = self._origin_tick - self.start_tick if self._origin_tick else 0.0
+        shift_ms = self.origin_tick - self.start_tick if self.origin_tick else 0.0
         content_load_ms, load_ms = (
             shift_ms + after_ms if (after_ms := self.visit.timing.get(name)) and not self.brought else UNKNOWN
             for name in ("domContentLoadedEventEnd", "loadEventEnd"))

@@ -62,7 +62,12 @@ def record(files: PageFiles, pages: Sequence[Page], settings: VisitSettings, don
         store.make()
         if append:
             store.continue_from_existing()
-        outcome.verdicts = _record_all(pages, settings, store, source, done)
+        for page in pages:
+            began_s = time.monotonic()
+            verdict, visit = _record_page(replace(settings, url=page.url), page, store, source)
+            settings = replace(settings, user_agent=settings.user_agent or visit.user_agent)
+            outcome.verdicts.append((page, verdict))
+            done(verdict.line(page.url, time.monotonic() - began_s))
         if len(outcome.failed()) == len(outcome.verdicts):
             return outcome
         if store.replaces and not append:
@@ -93,18 +98,6 @@ def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
     listed = read_manifest(PageFiles(directory, name).fetchlog, []).content.get("pages", ())
     recorded = {page.get("url") for page in listed if isinstance(page, dict)}
     return [page for page in pages if page.url not in recorded]
-
-
-def _record_all(pages: Sequence[Page], settings: VisitSettings, store: Store, source: ServedSource | None,
-                done: Callable[[str], None]) -> list[tuple[Page, Verdict]]:
-    verdicts = []
-    for page in pages:
-        began_s = time.monotonic()
-        verdict, visit = _record_page(replace(settings, url=page.url), page, store, source)
-        settings = replace(settings, user_agent=settings.user_agent or visit.user_agent)
-        verdicts.append((page, verdict))
-        done(verdict.line(page.url, time.monotonic() - began_s))
-    return verdicts
 
 
 def _record_page(settings: VisitSettings, page: Page, store: Store, source: ServedSource | None

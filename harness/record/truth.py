@@ -12,7 +12,6 @@ from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO
 from harness.mirror.asked import headers_of
 from harness.mirror.live import left_out
-from harness.netlog.moved_on import moved_on_to
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import mask
@@ -75,12 +74,6 @@ def missing_code(recording: PageRecording) -> list[str]:
     purposes = [headers_of(transaction.request_headers).get("sec-fetch-dest") for transaction in lost]
     return list(dict.fromkeys(transaction.url for transaction, purpose in zip(lost, purposes, strict=True) if (
         purpose in CODE if purpose else urlsplit(transaction.url).path.endswith(CODE_NAMES))))
-
-
-def left_for(recording: PageRecording) -> str:
-    """Return the URL of the page that is shown when scripts led there from the asked one; "" when they did not."""
-    visit, netlog = recording.visit, recording.netlog
-    return moved_on_to(netlog, recording.url, netlog.tick(visit.time_origin_ms)) if visit.time_origin_ms else ""
 
 
 def taken_over(recording: PageRecording) -> str:

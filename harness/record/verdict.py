@@ -66,7 +66,9 @@ def judge(recording: PageRecording) -> Verdict:
     failed = [seen for seen in recording.requests if seen.over and not seen.status and seen.url not in answered]
     hosts = len({urlsplit(seen.url).hostname for seen in recording.requests if seen.status})
     reasons = _no_page(recording)
-    other = "" if reasons else truth.left_for(recording)
+    other = ""      # the URL of the page that is shown when scripts led there from the asked one
+    if recording.origin_tick and not reasons:
+        other = moved_on.moved_on_to(recording.netlog, recording.url, recording.origin_tick)
     return Verdict(
         sum(not seen.exchange.from_cache for seen in recording.requests), hosts,
         sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),

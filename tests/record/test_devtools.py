@@ -8,25 +8,11 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.files.pages import read_pages
 from harness.record.export.write import export
-from harness.synthetic.build import make_pages
 from tests.support.devtools import import_hars
 from tests.support.made_recording import make_recording
 
 LOAD = ROOT / "tests" / "corpus" / "clients" / "h2-modern" / "client.tar.gz"
-
-
-def exported(directory: Path, name: str) -> Any:
-    """Return what fetch.py --to writes of demo's pages, or of a small recording with redirect, POST and failure."""
-    directory.mkdir()
-    if name == "demo":
-        make_pages(directory, name, 1, ROOT / "demo" / "demo.shape")
-        pages = read_pages(directory / "demo.pages")
-    else:
-        pages = make_recording(directory, name)
-    export(directory, name, pages, directory / f"{name}.har")
-    return json.loads((directory / f"{name}.har").read_text())
 
 
 def of_a_load() -> Any:
@@ -41,7 +27,8 @@ def of_a_load() -> Any:
 @pytest.mark.chrome
 def test_devtools_shows_every_request_with_its_status_and_sizes(tmp_path: Path) -> None:
     """What was sent is head and body (a head of unknown size counts as -1), and stands for a body of 0 bytes, too."""
-    archives = [exported(tmp_path / name, name) for name in ("demo", "made")] + [of_a_load()]
+    export(tmp_path, "made", make_recording(tmp_path), tmp_path / "made.har")
+    archives = [json.loads((tmp_path / "made.har").read_text()), of_a_load()]
     for archive, shown in zip(archives, import_hars(*archives), strict=True):
         assert not isinstance(shown, str), shown
         entries = sorted(archive["log"]["entries"], key=lambda entry: str(entry["startedDateTime"]))

@@ -9,13 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.files import har_file
 from harness.files.looks import Role
 from harness.record.sources.body import as_sent
 from harness.record.sources.har import HarSource
 from harness.record.sources.source import list_pages
 from tests.support.foreign_hars import PAGE, entry, har
-from tests.support.made_warc import zipped
 from tests.support.read_source import read_source
 
 PORT = "http://b.test:8080/"
@@ -71,14 +69,6 @@ def body_in(path: Path) -> bytes | None:
     """Return the body of the one entry of a HAR."""
     found, = HarSource(path)
     return found.answer.content
-
-
-def test_a_zip_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(har_file, "MOST_BYTES", 100_000)
-    path = zipped(tmp_path / "x.zip", {"x.har": b"{}", "body.html": bytes(100_000)})
-    assert path.stat().st_size < 1000
-    with pytest.raises(InputError):
-        HarSource(path)
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "below/secret", ".secret", "..", ".", "", "se\0cret",

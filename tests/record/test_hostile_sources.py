@@ -92,8 +92,10 @@ def test_all_bodies_of_a_source_have_one_limit_together(tmp_path: Path, monkeypa
 
 def test_a_har_that_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x.har.gz").write_bytes(gzip.compress(bytes(5000)))
+    zipped(tmp_path / "x.zip", {"x.har": b"{}", "body.html": bytes(5000)})
     monkeypatch.setattr(har_file, "MOST_BYTES", 4000)
-    refusal(tmp_path / "x.har.gz")
+    for name in ("x.har.gz", "x.zip"):
+        refusal(tmp_path / name)
 
 
 def test_what_warcio_says_of_broken_records_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str],

@@ -102,7 +102,8 @@ class ServedSource:
         with self._lock:
             if url not in self._found:
                 number = self.brought.keep(found, self._directory)
-                self._found[url], = recorded_of(PageExchanges("", [self.brought.numbered(number)]))
+                # No replay has a host whose name is none, such as "-".
+                self._found[url] = next(iter(recorded_of(PageExchanges("", [self.brought.numbered(number)]))), MISSING)
             return self._found[url]
 
     def _tls(self) -> ssl.SSLContext:
