@@ -90,7 +90,7 @@ def _wait_for(keeper: int) -> NoReturn:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, _frame: _send(keeper, number))
     code = os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
-    _end_as(BY_SIGNAL - code if code - BY_SIGNAL in iter(signal.Signals) else code)
+    _end_as(BY_SIGNAL - code if code - BY_SIGNAL in list(signal.Signals) else code)
 
 
 def _end_as(code: int) -> NoReturn:
