@@ -71,7 +71,7 @@ trap 'stop INT' INT; trap 'stop TERM' TERM; trap 'stop HUP' HUP; trap 'stop QUIT
 
 # One experiment at a time: two would share the machine, and neither's times would be true.
 notes=/run/tfo-lab.lock
-exec 9</var/tmp
+exec 9</var/tmp       # tfo.py inherits it, and uses the lock by it (harness/system/lock.py)
 flock --nonblock 9 || fail "/var/tmp: another experiment is running: $(python3 -B -c \
     'from harness.system.lock import holder; print(holder())'); wait for its end or stop it" 75
 # The machine's own switch is put back at the end; by tfo.py should this script be killed, by the next run should both be.
@@ -79,7 +79,6 @@ fastopen=/proc/sys/net/ipv4/tcp_fastopen left=$(sed -n 's/^tcp_fastopen \([0-9]\
 [ -z "$left" ] || echo "$left" >"$fastopen"; before=$(<"$fastopen")
 printf 'pid %s (./run.sh --name %s) since %s\ntcp_fastopen %s\n' $$ "$name" "$(date +%T)" "$before" >"$notes"
 restore() { echo "$before" >"$fastopen"; : >"$notes"; }; trap restore EXIT
-export TFO_LAB_LOCK_FD=9
 run ./scripts/setup.sh
 [ "$name" != demo ] || name=Small tfo_options+=(--name Small)
 [[ -z $over_tls || $name != @(Paper|Small) ]] || name+=-https tfo_options+=(--name "$name")   # the same pages over TLS

@@ -15,6 +15,7 @@ import fcntl
 import json
 import os
 import shutil
+import struct
 import tempfile
 import uuid
 from collections import Counter
@@ -31,6 +32,8 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted, read_u
 
 PREFIX = "sweep-"
 STAGING = "."
+LOCK = "hhqqi4x"
+"""struct flock (fcntl(2)): kind, from where, start, length, and the process that has the lock."""
 
 
 class SweepFolder:
@@ -62,8 +65,6 @@ class SweepFolder:
         descriptor = os.open(self.path / "driver.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, str(os.getpid()).encode(), 0)
             for left in (*self.sites.glob(f"{STAGING}*"), *self.recordings.glob(f"{STAGING}*")):
                 shutil.rmtree(left, ignore_errors=True)
             yield
@@ -85,13 +86,11 @@ class SweepFolder:
         except OSError:
             return None
         try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            text = os.pread(descriptor, 20, 0).decode(errors="replace")
-            return int(text) if text.isdecimal() else None
+            asked = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(LOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         finally:
             os.close(descriptor)
-        return None
+        kind, *_, pid = struct.unpack(LOCK, asked)
+        return None if kind == fcntl.F_UNLCK else int(pid)
 
     def results(self, key: str) -> Path:
         """Return where a unit's results are, or will be."""

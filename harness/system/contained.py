@@ -26,6 +26,8 @@ from harness.system.scratch import sweep
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 STARTED_AS_DIED = signal.SIGUSR1
 """What the kernel sends the keeper when the program as it was started has ended."""
+BY_SIGNAL = 128
+"""The keeper's exit status, less this, is the number of the signal that ended the experiment, as a shell has it."""
 TITLE = b"TFO Lab: ends all that is left of an experiment"
 """The keeper's command line: not that of the program, so that who kills all of that name leaves who cleans up."""
 _machine: dict[str, int] = {}
@@ -53,20 +55,17 @@ def contain() -> None:
         print(f"no PID namespace can be made here ({why}): what SIGKILL ends may leave processes", file=sys.stderr)
         return
     proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    pid, alive, status = os.getpid(), os.pipe(), os.pipe()
+    pid, alive = os.getpid(), os.pipe()
     sys.stdout.flush()
     sys.stderr.flush()
     if keeper := fork_into_namespace():
         os.close(alive[0])
-        os.close(status[1])
-        _wait_for(keeper, status[0])
+        _wait_for(keeper)
     os.close(alive[1])
-    os.close(status[0])
     see_own_processes()
     if program := os.fork():
-        _keep(program, alive[0], status[1])
+        _keep(program, alive[0])
     os.close(alive[0])
-    os.close(status[1])
     _machine.update(proc=proc, pid=pid)
 
 
@@ -85,13 +84,13 @@ def started_by() -> int:
     return int(stat_of(started_as(), machines_proc())[1])
 
 
-def _wait_for(keeper: int, status: int) -> NoReturn:
+def _wait_for(keeper: int) -> NoReturn:
     """Wait for the keeper's end, passing signals on, and end as the experiment did."""
     for number in PASSED_ON:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, _frame: _send(keeper, number))
-    os.waitpid(keeper, 0)
-    _end_as(int(os.read(status, 16) or -signal.SIGKILL))
+    code = os.waitstatus_to_exitcode(os.waitpid(keeper, 0)[1])
+    _end_as(BY_SIGNAL - code if code - BY_SIGNAL in list(signal.Signals) else code)
 
 
 def _end_as(code: int) -> NoReturn:
@@ -108,8 +107,8 @@ def _send(pid: int, number: int) -> None:
         os.kill(pid, number)
 
 
-def _keep(program: int, alive: int, status: int) -> NoReturn:
-    """Be the keeper. `alive` is a pipe that the program as it was started holds, `status` takes how `program` ended."""
+def _keep(program: int, alive: int) -> NoReturn:
+    """Be the keeper, and end as `program` does. `alive` is a pipe that the program as it was started holds."""
     def end_all(_number: int, _frame: FrameType | None) -> None:
         _send(-1, signal.SIGKILL)           # kill(2): all processes of this namespace but its first
 
@@ -130,9 +129,8 @@ def _keep(program: int, alive: int, status: int) -> NoReturn:
     with suppress(OSError):
         act_as(invoking_user())
         sweep(passable_temp_root())
-    with suppress(BrokenPipeError):
-        os.write(status, str(os.waitstatus_to_exitcode(how)).encode())
-    os._exit(0)
+    code = os.waitstatus_to_exitcode(how)
+    os._exit(code if code >= 0 else BY_SIGNAL - code)
 
 
 def _show_title() -> None:

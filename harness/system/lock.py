@@ -14,11 +14,11 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import BusyError, InputError
+from harness.errors import BusyError
 from harness.system.contained import machines_proc, started_as, started_by
 from harness.system.fastopen import SYSCTL
 from harness.system.privileges import as_root
@@ -26,16 +26,18 @@ from harness.system.privileges import as_root
 
 @dataclass(frozen=True)
 class Lock:
-    """The `folder` that is locked, and root's `notes`. `sysctl` is what they may be about."""
+    """The `folder` that is locked, and root's `notes`. `sysctl` is what they may be about.
+
+    run.sh holds the lock by its descriptor `lent`, which tfo.py inherits: so it is lent.
+    """
 
     folder: Path = Path("/var/tmp")
     notes: Path = Path("/run/tfo-lab.lock")
     sysctl: Path = SYSCTL
+    lent: int = 9
 
 
 MACHINES = Lock()
-INHERITED_FD = "TFO_LAB_LOCK_FD"
-"""Environment variable: run.sh holds the lock, and lends it to tfo.py as this descriptor."""
 _HOLDER = re.compile(r"pid (\d{1,10}) \(", re.ASCII)
 _FASTOPEN = re.compile(r"^tcp_fastopen (\d{1,5})$", re.ASCII | re.MULTILINE)
 LONGEST = 4096
@@ -48,11 +50,16 @@ def only_experiment(lock: Lock = MACHINES) -> Iterator[None]:
 
     What a killed run.sh left of net.ipv4.tcp_fastopen is put back: by the next experiment of root's, or by that run's
     own tfo.py, when it was not killed with it. Raises BusyError that names the holder when another experiment has the
-    lock, and InputError when what is lent to us as the lock is another file.
+    lock.
     """
-    lent = os.environ.get(INHERITED_FD)
-    with _held(lock) if lent is None else _lent(lent, lock):
+    with _lent(lock) if _is_lent(lock) else _held(lock):
         yield
+
+
+def _is_lent(lock: Lock) -> bool:
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(lock.lent), lock.folder.stat())
+    return False
 
 
 @contextmanager
@@ -69,19 +76,9 @@ def _held(lock: Lock) -> Iterator[None]:
 
 
 @contextmanager
-def _lent(text: str, lock: Lock) -> Iterator[None]:
-    """Use the lock that `text` says is lent to us, and held: flock(2) succeeds where its open file has it."""
-    problem = InputError(f"{INHERITED_FD}={text[:20]!a}: that is not the lock of this machine ({lock.folder}); "
-                         "unset it")
-    if not re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
-        raise problem
-    try:
-        is_it = os.path.samestat(os.fstat(int(text)), lock.folder.stat())
-    except OSError:
-        raise problem from None
-    if not is_it:
-        raise problem
-    _take(int(text), lock)
+def _lent(lock: Lock) -> Iterator[None]:
+    """Use the lock that is lent to us, and held: flock(2) succeeds where its open file has it."""
+    _take(lock.lent, lock)
     lender = started_by()
     try:
         yield           # the lender outlives us, and lets go

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.errors import InputError
-from harness.system.lock import INHERITED_FD, Lock, holder, only_experiment
+from harness.system.lock import Lock, holder, only_experiment
 from tests.support.started import started
 from tests.support.waiting import wait_until
 
@@ -26,16 +27,11 @@ with only_experiment(Lock(Path(sys.argv[1]), *map(Path, sys.argv[2:4]))):
 """
 
 
-@pytest.fixture(autouse=True)
-def nobody_lends_us_a_lock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(INHERITED_FD, raising=False)
-
-
 @pytest.fixture
 def lock(tmp_path: Path) -> Lock:
     (tmp_path / "folder").mkdir()
     (tmp_path / "sysctl").write_text("3\n")
-    return Lock(tmp_path / "folder", tmp_path / "notes", tmp_path / "sysctl")
+    return Lock(tmp_path / "folder", tmp_path / "notes", tmp_path / "sysctl", lent=-1)
 
 
 def places(lock: Lock) -> list[str]:
@@ -82,21 +78,12 @@ def descriptor(lock: Lock) -> Iterator[int]:
     os.close(number)
 
 
-def test_whoever_was_lent_the_lock_neither_waits_for_it_nor_ends_it(lock: Lock, descriptor: int,
-                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_was_lent_the_lock_neither_waits_for_it_nor_ends_it(lock: Lock, descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     lock.notes.write_text("pid 1 (run.sh)\n")
-    monkeypatch.setenv(INHERITED_FD, str(descriptor))
-    with only_experiment(lock):
+    with only_experiment(replace(lock, lent=descriptor)):
         assert lock.notes.read_text() == "pid 1 (run.sh)\n"
-    monkeypatch.delenv(INHERITED_FD)
     assert f"pid {os.getpid()} " in refusal(lock)
-
-
-@pytest.mark.parametrize("lent", ["", "abc", "-1", "1_0", "987654", "0"])
-def test_what_is_lent_is_the_lock_or_refused(lent: str, lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(INHERITED_FD, lent)
-    assert refusal(lock).startswith(f"{INHERITED_FD}={lent!r}: that is not the lock of this machine ({lock.folder})")
 
 
 def test_the_present_holder_is_named_and_not_who_wrote_last(lock: Lock, descriptor: int) -> None:
@@ -122,7 +109,7 @@ def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: 
 def test_what_is_lent_outlives_a_killed_lender_and_tidies_up_after_it(lock: Lock) -> None:
     """As tfo.py does after a `kill -9` of run.sh."""
     script = """exec 9<"$3"; flock --nonblock 9 || exit 3; printf 'pid 1 (run.sh)\ntcp_fastopen 1\n' >"$4"
-                TFO_LAB_LOCK_FD=9 "$1" -c "$2" "${@:3}" <&0 & wait"""
+                "$1" -c "$2" "${@:3}" <&0 & wait"""
     with started("bash", "-c", script, "-", sys.executable, HOLD, *places(lock), says="held") as lender:
         lender.kill()
         lender.wait()
