@@ -175,13 +175,17 @@ def used(user: Host, line_pid: int | None) -> tuple[float, float, float]:
         return time.monotonic(), cpu_ns / NS_PER_US, packets(user.interface)
 
 
+def size_bytes(answer: Recorded) -> int:
+    """Return how large the file of an answer is, 0 without one."""
+    return (answer.answer.body and answer.answer.body.bytes) or 0
+
+
 def fetch_for(seconds: float, lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> None:
     """Have --fetchers servers send their largest files again and again for `seconds`, each over new connections."""
-    largest: dict[str, Recorded] = {}
-    for answer in sorted(page_set.recording.each, key=lambda answer: answer.answer.body_bytes):
-        if answer.answer.status == HTTPStatus.OK and answer.place.host != arguments.probe:
-            largest[answer.place.host] = answer
-    found = sorted(largest.values(), key=lambda answer: answer.answer.body_bytes, reverse=True)[:arguments.fetchers]
+    largest = {answer.place.host: answer for answer in sorted(page_set.recording.each, key=size_bytes)
+               if (answer.answer.status, answer.place.scheme) == (HTTPStatus.OK, "http")
+               and answer.place.host != arguments.probe}
+    found = sorted(largest.values(), key=size_bytes, reverse=True)[:arguments.fetchers]
     with inside(lab.star.user.pid):
         fetches = [subprocess.Popen(
             ["timeout", f"{seconds:g}", "curl", "--silent", "--show-error", "--fail", "--fail-early",

@@ -1,27 +1,24 @@
 """Which servers get the bytes that connie sends in the SYN, in a network namespace of its own where TFO is on."""
 
-import asyncio
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
-import connie.aio
 from connie import RaceOptions, connie_connect
 from connie.http import ConnieHTTPConnection
 from harness.system.fastopen import OFF, ON, read_counters, set_fastopen
 from harness.system.netns import inside
-from tests.support.connie_hosts import WAIT_S, Names, listening, names, same_descriptors
+from tests.support.connie_hosts import WAIT_S, Connect, Names, connect_in_a_loop, listening, names, same_descriptors
 
 __all__ = ["names"]
 
 pytestmark = [pytest.mark.root]
 
 REQUEST = b"GET / HTTP/1.0\r\n\r\n"
-Race = Callable[[str], None]
 
 
 class Servers:
@@ -62,40 +59,35 @@ def servers(names: Names) -> Iterator[Servers]:
         yield Servers(process.pid, listeners)
 
 
-def race(name: str) -> None:
-    connie_connect(name, 80, WAIT_S, tfo=REQUEST).close()
+def race(connect: Connect = connie_connect) -> None:
+    connect("two.test", 80, WAIT_S, tfo=REQUEST).close()
 
 
-def race_in_a_loop(name: str) -> None:
-    async def connect() -> None:
-        (await connie.aio.connect(name, 80, WAIT_S, tfo=REQUEST)).close()
-    asyncio.run(connect())
-
-
-@pytest.mark.parametrize("race", [race, race_in_a_loop])
-def test_only_the_winner_gets_the_bytes_without_cookies_and_everybody_with_them(servers: Servers, race: Race) -> None:
+@pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
+def test_only_the_winner_gets_the_bytes_without_cookies_and_everybody_with_them(servers: Servers,
+                                                                                connect: Connect) -> None:
     with same_descriptors():
-        race("two.test")
+        race(connect)
         assert sorted(servers.got()) == [b"", REQUEST]
         assert servers.data_syns() == 0
-        race("two.test")
+        race(connect)
         assert servers.got() == [REQUEST, REQUEST]
         assert servers.data_syns() == 2
 
 
 def test_a_switched_off_tfo_sends_them_after_the_handshake(servers: Servers) -> None:
-    race("two.test")
+    race()
     servers.got()
     set_fastopen([servers.pid], OFF)
-    for again in (race, race_in_a_loop):
-        again("two.test")
+    for connect in (connie_connect, connect_in_a_loop):
+        race(connect)
         assert sorted(servers.got()) == [b"", REQUEST]
     assert servers.data_syns() == 0
 
 
 def test_what_the_syn_does_not_take_follows(servers: Servers, names: Names) -> None:
     """More than a SYN holds on loopback (MTU 65536), to a server that takes its time."""
-    race("two.test")
+    race()
     servers.got()
     names.hosts["one.test"] = names.hosts["two.test"][:1]
     servers.listeners.pop()
@@ -105,10 +97,7 @@ def test_what_the_syn_does_not_take_follows(servers: Servers, names: Names) -> N
     reader.start()
     with connie_connect("one.test", 80, WAIT_S, tfo=data) as sock:
         assert sock.gettimeout() == WAIT_S
-
-    async def connect() -> None:
-        (await connie.aio.connect("one.test", 80, WAIT_S, tfo=data)).close()
-    asyncio.run(connect())
+    connect_in_a_loop("one.test", 80, WAIT_S, tfo=data).close()
     reader.join()
     assert got == [data, data]
     assert servers.data_syns() == 2
@@ -116,7 +105,7 @@ def test_what_the_syn_does_not_take_follows(servers: Servers, names: Names) -> N
 
 @pytest.mark.parametrize(("method", "recipients"), [("GET", 2), ("HEAD", 2), ("POST", 1), ("PUT", 1), ("DELETE", 1)])
 def test_only_safe_requests_go_to_several_servers(servers: Servers, method: str, recipients: int) -> None:
-    race("two.test")
+    race()
     servers.got()                                       # now there is a cookie of each
     connection = ConnieHTTPConnection("two.test", timeout=WAIT_S, tfo=True)
     connection.request(method, "/order")
@@ -127,7 +116,7 @@ def test_only_safe_requests_go_to_several_servers(servers: Servers, method: str,
 
 
 def test_a_stagger_keeps_the_bytes_from_those_behind_a_live_one(servers: Servers) -> None:
-    race("two.test")
+    race()
     servers.got()
     connie_connect("two.test", 80, tfo=REQUEST, stagger=WAIT_S).close()
     del servers.listeners[1:]

@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -100,20 +101,13 @@ def test_the_default_timeout_is_pythons(hosts: Names) -> None:
         socket.setdefaulttimeout(before)
 
 
-def get_by_connie(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
-    """Get it by http.client's connections, racing."""
-    scheme, _, host, _ = url.split("/")
-    if scheme == "http:":
-        return ask(ConnieHTTPConnection(host, timeout=timeout, source_address=("127.0.0.7", 0)))
-    race = RaceOptions(stagger=0.01)
-    return ask(ConnieHTTPSConnection(host, timeout=timeout, context=client_context(trust), race=race))
-
-
-def get_by_cached_dns(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
-    scheme, _, host, _ = url.split("/")
-    connection = (CachedDNSHTTPConnection(host, timeout=timeout) if scheme == "http:" else
-                  CachedDNSHTTPSConnection(host, timeout=timeout, context=client_context(trust)))
-    return ask(connection)
+def by_http_client(plain: Callable[..., http.client.HTTPConnection],
+                   secure: Callable[..., http.client.HTTPSConnection]) -> "Get":
+    def get(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
+        scheme, _, host, _ = url.split("/")
+        return ask(plain(host, timeout=timeout) if scheme == "http:" else
+                   secure(host, timeout=timeout, context=client_context(trust)))
+    return get
 
 
 def get_by_requests(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
@@ -141,6 +135,9 @@ def get_by_httpx_async(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
 
 
 Get = Callable[..., bytes]
+get_by_connie = by_http_client(partial(ConnieHTTPConnection, source_address=("127.0.0.7", 0)),
+                               partial(ConnieHTTPSConnection, race=RaceOptions(stagger=0.01)))
+get_by_cached_dns = by_http_client(CachedDNSHTTPConnection, CachedDNSHTTPSConnection)
 
 
 @pytest.mark.parametrize(("get", "refused", "bad_certificate", "late", "unknown"), [
