@@ -86,7 +86,8 @@ def _services(hosts: list[ServerHost], recording: Recording, settings: Settings,
                 continue
             sites = Sites(found)
             if authority is None or scheme == "http":
-                service = Service(sites, settings.port, http_protocol(settings.http))
+                protocol = "HTTP/1.0" if settings.http == "1.0" else "HTTP/1.1"     # no browser speaks HTTP/2 there
+                service = Service(sites, settings.port, protocol)
             else:
                 service = _secure(authority, sites, settings)
             services.setdefault(host, []).append(service)
@@ -96,7 +97,8 @@ def _services(hosts: list[ServerHost], recording: Recording, settings: Settings,
 def _secure(authority: Authority, sites: Sites, settings: Settings) -> Service:
     """Return the https service of an address."""
     old = settings.server == "2013"
-    protocols = {site.host: HTTP_2 if not old and offers_http2(settings.http, site.http2) else HTTP_1 for site in sites}
+    offers, always = settings.http != "1.1", settings.http in ("h2", "h3")
+    protocols = {site.host: HTTP_2 if not old and (always or (offers and site.http2)) else HTTP_1 for site in sites}
     try:
         context = (authority.early_context if settings.warm_pairs else authority.shared_context)(protocols)
         quic = _quic(authority.certified([*protocols])) if any(each.quic for each in settings.transports) else None
@@ -114,16 +116,6 @@ def _quic(pems: bytes) -> QuicConfiguration:
         raise InputError("--http h3 needs Python 3.11 or newer (Debian 12, Ubuntu 24.04) and its packages; "
                          "run: sudo ./scripts/setup.sh") from None
     return configuration_of(pems)
-
-
-def http_protocol(choice: str) -> str:
-    """Return what --http `choice` means on plain http, where no browser speaks HTTP/2."""
-    return "HTTP/1.0" if choice == "1.0" else "HTTP/1.1"
-
-
-def offers_http2(choice: str, recorded: bool) -> bool:
-    """Say whether --http `choice` offers HTTP/2 over TCP to an https host that was `recorded` with it or without."""
-    return choice in ("h2", "h3") or (choice != "1.1" and recorded)
 
 
 def _parser() -> OptionParser:
