@@ -17,7 +17,7 @@ from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
 from harness.browser.connection_limit import ConnectionLimit
-from harness.browser.initiators import log_initiators
+from harness.browser.initiators import LOG
 from harness.browser.page import ERRORS, first_line, limit_commands
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
 from harness.browser.workers import PROBLEMS, WorkerInjector
@@ -129,7 +129,8 @@ def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
             driver = webdriver.Chrome(options=options, service=service)
         except WebDriverException as error:
             raise WebDriverException(f"{first_line(error)}{_own_words(settings)}") from None
-    inject(driver)
+    # Every document runs the script before any of its own; and so do workers.
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": deterministic_script()})
     _inject_into_workers(driver)
     if settings.unattended:
         driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "deny"})
@@ -217,7 +218,7 @@ def _options(binary: str, settings: ChromeSettings) -> Options:
     options.add_experimental_option("excludeSwitches", ["disable-popup-blocking"])    # chromedriver adds it
     options.unhandled_prompt_behavior = "dismiss"
     if settings.initiators:
-        log_initiators(options)
+        options.set_capability("goog:loggingPrefs", {LOG: "ALL"})
     if settings.unattended:
         options.page_load_strategy = "none"
     options.add_experimental_option("prefs", _preferences(settings))
@@ -275,11 +276,6 @@ def deterministic_script() -> str:
     """Return the script that fixes time and randomness, whose names no page sees."""
     parts = "".join(script.read_text(encoding="utf-8") for script in DETERMINISTIC_SCRIPTS)
     return f"(() => {{\n{parts}}})();\n"
-
-
-def inject(driver: webdriver.Chrome) -> None:
-    """Have every document run the script that fixes time and randomness, before any script of its own."""
-    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": deterministic_script()})
 
 
 def _inject_into_workers(driver: webdriver.Chrome) -> None:

@@ -8,18 +8,6 @@ Chrome's memory by one without post-quantum groups, as it was before Chrome 124:
 without, 0.87 s with TFO).
 """
 
-from pathlib import Path
-
-from harness.browser.binary import find_once
-
 GROUPS = bytes.fromhex("ec110100 1d000100 17000000 18000000")
 """kDefaultSSLSupportedGroups in Chromium's net/ssl/ssl_config_service.cc, as it lies in the file: X25519MLKEM768 and
 X25519 with their keys, P-256, P-384 (IANA's numbers of TLS supported groups, little-endian)."""
-
-
-def find_groups(binary: str | Path) -> int | None:
-    """Return where the table of key exchange groups stands in Chrome's `binary`, in bytes from its start.
-
-    None when it is not there exactly once: then Chrome's ClientHello stays as it is. Raises OSError.
-    """
-    return find_once(binary, GROUPS)

@@ -1,14 +1,12 @@
 """How many connections Chrome opens to one host at a time, and how an experiment has it open more or fewer.
 
 Over HTTP/1 Chrome opens six (RFC 9112, section 9.4, leaves the number to the client), and has neither a switch nor a
-policy for it. So the shim changes the number in Chrome's memory, where `find_limits` has found it in Chrome's file.
+policy for it. So the shim changes the number in Chrome's memory, where it is found in Chrome's file.
 """
 
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 
-from harness.browser.binary import find_once
 from harness.system.options import Whole
 
 CHROMES_OWN = 6
@@ -21,15 +19,7 @@ of pages and of WebSockets, then for one host, of pages and of WebSockets."""
 
 @dataclass(frozen=True)
 class ConnectionLimit:
-    """So many connections `per_host`; `place` is where Chrome's own limits stand in its file (`find_limits`)."""
+    """So many connections `per_host`; `place` is where Chrome's own limits stand (harness.browser.binary)."""
 
     per_host: int
     place: int
-
-
-def find_limits(binary: str | Path) -> int | None:
-    """Return where Chrome's limits stand in its file, in bytes from its start; None when not exactly once.
-
-    Raises OSError.
-    """
-    return find_once(binary, SOCKET_LIMITS)

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
 
 from harness.files.urls import without_fragment
 
 LOG = "performance"
+"""chromedriver keeps it where it is asked to (goog:loggingPrefs), and `read_initiators` reads it."""
 MAY_BLOCK = {"Script": ("Medium", "High", "VeryHigh"), "Stylesheet": ("VeryHigh",), "XHR": ("VeryHigh",)}
 """By what is asked for, the priorities of what its document waits for: a script or sheet that stops the parser, a
 synchronous XMLHttpRequest. Others have lower ones."""
@@ -21,11 +21,6 @@ synchronous XMLHttpRequest. Others have lower ones."""
 
 SEEN_AT = "High"
 """The priority that an image within the window has or is raised to."""
-
-
-def log_initiators(options: Options) -> None:
-    """Have chromedriver keep the log that `read_initiators` reads."""
-    options.set_capability("goog:loggingPrefs", {LOG: "ALL"})
 
 
 def read_initiators(driver: webdriver.Chrome) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
-from harness.browser.client_hello import find_groups
+from harness.browser.binary import find_once
+from harness.browser.client_hello import GROUPS
 from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
@@ -102,7 +103,7 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
     The experiment can be resumed only if all of this is the same.
     """
     settings, page_set, machine = web.settings, web.page_set, environment.machine()
-    hello = (settings.post_quantum or find_groups(browser.binary) is None) if page_set.secure else None
+    hello = (settings.post_quantum or find_once(browser.binary, GROUPS) is None) if page_set.secure else None
     digest = recording_digest(page_set.files)
     live = {page.url: asdict(left_out) for page in page_set.pages
             if (left_out := live_left_out(page_set.files.fetchlog / f"{page.name}.har"))}

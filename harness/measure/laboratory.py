@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from harness.browser.binary import find_once
 from harness.browser.chrome import ChromeSettings
-from harness.browser.client_hello import find_groups
+from harness.browser.client_hello import GROUPS
 from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, origins, resolver_rules, write_hack_dns
@@ -242,7 +243,7 @@ def small_client_hello(settings: Settings, browser: Browser) -> int | None:
     """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN."""
     if settings.post_quantum:
         return None
-    place = find_groups(browser.binary)
+    place = find_once(browser.binary, GROUPS)
     if place is None:
         print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
               file=sys.stderr)

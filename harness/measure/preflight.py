@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.browser.connection_limit import CHROMES_OWN, ConnectionLimit, find_limits
+from harness.browser.binary import find_once
+from harness.browser.connection_limit import CHROMES_OWN, SOCKET_LIMITS, ConnectionLimit
 from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, MachineError, first_few, many, printable
 from harness.files.layout import Layout
@@ -79,7 +80,7 @@ def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit |
     """
     if per_host == CHROMES_OWN:
         return None
-    place = find_limits(browser.binary)
+    place = find_once(browser.binary, SOCKET_LIMITS)
     if place is None:
         raise InputError(f"--connections-per-host {per_host}: {browser.binary} has its limits elsewhere than Chromium "
                          f"156, and opens {CHROMES_OWN}; leave the option out")

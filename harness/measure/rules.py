@@ -105,7 +105,8 @@ NETWORK: tuple[Rule, ...] = (
          threshold=f"under {validity.SYN_DATA_SHARE:.0%}",
          measured="with TFO on, connections that carried their request in the SYN, or for a known reason did not: they "
          "asked for a cookie, a `--middlebox` touched their SYN, or a `--balancer` led to a server with another key"),
-    Rule(kind=ReasonKind.BOX_PASSED, check=validity.box_passed,
+    Rule(kind=ReasonKind.BOX_PASSED,
+         check=lambda load: some(load.middlebox.passed if load.middlebox else 0),
          words="{count} requests came in the SYN to servers behind the middlebox ({load.middlebox.box.value})",
          measured="a request in the SYN reached a server behind the `--middlebox`"),
     Rule(kind=ReasonKind.EARLY_UNASKED, check=validity.early_unasked,
@@ -117,11 +118,13 @@ NETWORK: tuple[Rule, ...] = (
          threshold=f"under {validity.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
                    "handshake was over",
          measured="with early data, connections that brought their request in it"),
-    Rule(kind=ReasonKind.EARLY_DISPUTED, check=validity.early_disputed,
+    Rule(kind=ReasonKind.EARLY_DISPUTED,
+         check=lambda load: load.early_data is not None and load.early_data.sent > load.early_data.accepted,
          words="servers got early data on {load.early_data.sent} connections, and Chrome says that it was accepted "
          "on {load.early_data.accepted}",
          measured="the servers' logs and Chrome's net-log differ in the number of connections with early data"),
-    Rule(kind=ReasonKind.TCP_BESIDE_QUIC, check=validity.tcp_beside_quic,
+    Rule(kind=ReasonKind.TCP_BESIDE_QUIC,
+         check=lambda load: some(load.early_data.over_tcp if load.early_data else 0),
          words="it is to go over QUIC, but {count} TCP connections carried requests of https",
          measured="with `--http h3`, a TCP connection carried a request of https; WebSockets (wss) may use TCP"),
     Rule(kind=ReasonKind.NOT_LOGGED, check=validity.not_logged, unless=NOTHING_CAME,

@@ -107,25 +107,10 @@ def no_data_with_tfo(load: LoadRecord) -> Sequence[Values]:
     return [{"asked": words.format(others)}] if in_syn + others < SYN_DATA_SHARE * carried else []
 
 
-def box_passed(load: LoadRecord) -> Sequence[Values]:
-    """Count the requests that came in the SYN though a middlebox stands before their servers."""
-    return some(load.middlebox.passed if load.middlebox else 0)
-
-
-def early_disputed(load: LoadRecord) -> bool:
-    """Tell whether servers got more early data than Chrome sent. Where Chrome was slow, early data were no request."""
-    return load.early_data is not None and load.early_data.sent > load.early_data.accepted
-
-
 def early_unasked(load: LoadRecord) -> Sequence[Values]:
     """Count the connections with early data in a load that is to have none."""
     counts = load.early_data
     return some(max(counts.sent, counts.accepted) if counts and not load.early else 0)
-
-
-def tcp_beside_quic(load: LoadRecord) -> Sequence[Values]:
-    """Count the TCP connections of a load that is to go over QUIC."""
-    return some(load.early_data.over_tcp if load.early_data else 0)
 
 
 def little_early(load: LoadRecord) -> Sequence[Values]:

@@ -63,6 +63,7 @@ def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
     """
     server = next(iter(star.servers.values()))
     port = replace(server, interface=star.user.port, pid=star.switch_pid)
+    packets = max(FEWEST, round(TOO_MANY * (speeds.buffer_kb or 0) * 1000 / PACKET_BYTES))
     found = []
     for way, sender, receiver, rate_mbit in (("down", port, star.user, speeds.bw_home_mbit),
                                              ("up", star.user, server, speeds.up_mbit)):
@@ -70,7 +71,7 @@ def check_home_link(star: Star, speeds: LinkSpeeds) -> str:
             found.append(f"{way} wider than the servers', which fill up first")
             continue
         for last in (False, False, True):
-            transfer = burst(sender, receiver, _packets(speeds.buffer_kb))
+            transfer = burst(sender, receiver, packets)
             problems = [*_off(f"rate {way}", transfer.rate_mbit, rate_mbit, "Mbit/s"),
                         *_off(f"buffer {way}", transfer.bytes / 1000, speeds.buffer_kb, "kB", ROUNDING_KB)]
             if not problems:
@@ -124,10 +125,6 @@ def _packet(sender: Host, receiver: Host) -> bytes:
     ethernet = bytes.fromhex((receiver.mac + sender.mac).replace(":", "")) + struct.pack("!H", ETH_P_IP)
     udp = struct.pack("!HHHxx", PORT, PORT, udp_bytes)
     return (ethernet + ip[:10] + checksum(ip) + ip[12:] + udp).ljust(PACKET_BYTES, b"\0")
-
-
-def _packets(buffer_kb: float | None) -> int:
-    return max(FEWEST, round(TOO_MANY * (buffer_kb or 0) * 1000 / PACKET_BYTES))
 
 
 def _arrivals_s(receiving: socket.socket) -> list[float]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.bootstrap import ROOT
 from harness.files import load_mark
-from harness.network.star import Host, Star
+from harness.network.star import Star
 from harness.system.companions import Companion, running
 from harness.system.privileges import User
 
@@ -36,7 +36,8 @@ def running_servers(star: Star, mirror: Path, fetchlog: Path, settings: Mapping[
     Raises InputError or ExperimentError with the servers' own line when one cannot listen.
     """
     hosts_file = work_dir / "hosts"
-    hosts_file.write_text("".join(f"{name} {host.address} {_namespace(host)}\n"
+    ours = os.getpid()      # a namespace that is ours, "-", need not be entered
+    hosts_file.write_text("".join(f"{name} {host.address} {'-' if host.pid == ours else f'/proc/{host.pid}/ns/net'}\n"
                                   for server, host in star.servers.items()
                                   for name in (names or {}).get(server, (server,))), encoding="utf-8")
     mark = work_dir / load_mark.NAME
@@ -54,8 +55,3 @@ def running_servers(star: Star, mirror: Path, fetchlog: Path, settings: Mapping[
         command += ["--think", rtts]
     with running([*map(str, command)], f"ready {len(star.servers)}", "the servers") as servers:
         yield servers
-
-
-def _namespace(host: Host) -> str:
-    """Return the file of a host's network namespace; "-" for one in our own, which need not be entered."""
-    return "-" if host.pid == os.getpid() else f"/proc/{host.pid}/ns/net"

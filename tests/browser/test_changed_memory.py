@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.browser.binary import find_once
-from harness.browser.client_hello import GROUPS, find_groups
-from harness.browser.connection_limit import CHROMES_OWN, SOCKET_LIMITS, find_limits
+from harness.browser.client_hello import GROUPS
+from harness.browser.connection_limit import CHROMES_OWN, SOCKET_LIMITS
 from harness.browser.program import Browser, find_browser
 from harness.errors import InputError
 from harness.measure.preflight import check_connection_limit
@@ -73,7 +73,7 @@ def client_hello(key_shares: int | None) -> bytes:
 
 @pytest.mark.chrome
 def test_it_fits_into_a_syn_without_the_post_quantum_key() -> None:
-    place = find_groups(find_browser().binary)
+    place = find_once(find_browser().binary, GROUPS)
     assert place is not None, "this Chrome has another table: TFO saves nothing over https"
     hello = client_hello(place)
     assert hello[0] == 22, "a handshake record of TLS"
@@ -83,7 +83,7 @@ def test_it_fits_into_a_syn_without_the_post_quantum_key() -> None:
 
 @pytest.mark.chrome
 def test_it_does_not_as_chrome_sends_it() -> None:
-    """If this fails, Chrome has changed, and harness.browser.client_hello may no longer be needed."""
+    """If this fails, Chrome has changed, and harness.browser.binary may no longer be needed."""
     hello = client_hello(None)
     assert POST_QUANTUM_KEY in hello
     assert len(hello) > SYN_ROOM
@@ -124,7 +124,7 @@ def most_at_once(per_host: int, place: int | None, expected: int) -> int:
 
 @pytest.mark.chrome
 def test_chrome_opens_as_many_as_it_is_told() -> None:
-    place = find_limits(find_browser().binary)
+    place = find_once(find_browser().binary, SOCKET_LIMITS)
     assert place is not None, "this Chrome has its limits elsewhere: --connections-per-host does not work"
     assert {per_host: most_at_once(per_host, place, per_host) for per_host in (2, 13)} == {2: 2, 13: 13}
 
@@ -137,7 +137,7 @@ def test_left_alone_it_opens_its_own_number() -> None:
 @pytest.mark.chrome
 def test_what_stands_elsewhere_is_left_alone() -> None:
     """The shim is told a place one byte off: it changes nothing there, and Chrome works."""
-    place = find_limits(find_browser().binary)
+    place = find_once(find_browser().binary, SOCKET_LIMITS)
     assert place is not None
     assert most_at_once(13, place + 1, CHROMES_OWN) == CHROMES_OWN
 
