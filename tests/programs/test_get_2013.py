@@ -1,7 +1,6 @@
 """scripts/get-2013.sh, with a local clone that has the shape of the public repository."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.recording import read_recording
-from tests.support.ran import assert_refused, ran
+from tests.support.ran import ran
 
 SCRIPT = ROOT / "scripts" / "get-2013.sh"
 URL = "http://www.a.test"
@@ -75,12 +74,3 @@ def test_what_cannot_be_cloned_is_one_line(tmp_path: Path) -> None:
     status, said = get(tmp_path / "here", tmp_path / "nothing")
     assert (status, said.count("\n"), names(tmp_path / "here")) == (1, 1, [])
     assert said.startswith(f"get-2013.sh: {tmp_path}/nothing: cannot be cloned (fatal: ")
-
-
-def test_bad_use_is_one_line(tmp_path: Path) -> None:
-    for options in (("--dir",), ("a", "b"), ("--what",)):
-        status, said = get(tmp_path / "here", *options)
-        assert (status, said.count("\n")) == (2, 1), options
-    shutil.rmtree(tmp_path / "here")
-    done = ran(SCRIPT, "--dir", tmp_path / "here")
-    assert_refused(done)
