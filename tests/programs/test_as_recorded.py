@@ -12,7 +12,6 @@ from tests.support.thinking_servers import (
     KINDS,
     LEAST_MS,
     NEAR,
-    PAGE,
     ROUNDS,
     Kind,
     record_thinking_servers,

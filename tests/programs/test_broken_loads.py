@@ -86,7 +86,7 @@ def test_the_rule_that_is_broken_is_named(page: str, tfo: int, spoiled: Spoiled)
     assert set(load.why_not_kinds) >= WHY[page, tfo]
     assert page != "server" or load.plt_ms is None
     if page == "network":
-        assert (load.plt_ms or 0.0) > (250, 900)[tfo], "Chrome's spare connection starts after 250 ms, a SYN again at 1 s"
+        assert (load.plt_ms or 0.0) > (250, 900)[tfo], "a spare connection starts after 250 ms, a SYN again at 1 s"
 
 
 def test_the_table_has_no_number_for_them(spoiled: Spoiled) -> None:

@@ -31,7 +31,7 @@ def test_a_silent_connection_stops_the_server_of_2013_but_not_with_tfo(tmp_path:
              for server, more in (("2013", ("--retries", "0")), ("threaded", ()))}      # that of 2013 stops always
     (old_off, old_on), (new_off, new_on) = (
         [found[server].load(tfo) for tfo in (0, 1)] for server in ("2013", "threaded"))
-    assert not (new_off.why_not or new_on.why_not or old_on.why_not)
+    assert [load.why_not for load in (new_off, new_on, old_on)] == [(), (), ()]
     assert new_off.preconnects_unused, "Chrome opened no connection ahead of need: there is nothing to show"
     for off in (old_off, new_off):
         assert off.silent_connections == off.preconnects_unused, "all of them are known, closed only with Chrome"
