@@ -1,4 +1,4 @@
-"""Pages that a server of their own makes (tests/corpus/pages): fetch.py records them, and each one's replay is the page.
+"""Pages that a server of their own makes (tests/corpus/pages): fetch.py records them, and their replay is the page.
 
 NAME.py is the server, NAME.json what a recording must have, and what a load of its replay must get:
 

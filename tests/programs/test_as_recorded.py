@@ -1,4 +1,4 @@
-"""--rtt recorded --think recorded, by a recording's HAR: what each server was, it is again; TFO saves each one's RTT."""
+"""--rtt recorded --think recorded, by a recording's HAR: servers are as they were, and TFO saves each one's RTT."""
 
 from collections import defaultdict
 from pathlib import Path
