@@ -25,10 +25,6 @@ class SmallMirror:
         write_file(self.directory / self.name, url, body.encode() if isinstance(body, str) else body)
         self.responses.append(Response("OK", mime_type, "utf-8", url, None))
 
-    def add_redirect(self, url: str, target: str) -> None:
-        """Record a redirect."""
-        self.responses.append(Response("Found", "text/html", "", url, target))
-
     def finish(self, *pages: str) -> Path:
         """Write the list of pages and each page's log; return the directory.
 
