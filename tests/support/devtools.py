@@ -6,15 +6,29 @@ missing.
 """
 
 import json
+import os
+import sys
+import tempfile
 from typing import Any
 
-from tests.support.own_chrome import answer_of
+from harness.bootstrap import ROOT
+from harness.system.privileges import browsing_user
+from tests.support.ran import ran
 
 CHROME = """
+import json, sys
+from pathlib import Path
+from harness.browser.chrome import ChromeSettings, deterministic_script, start
+from harness.browser.program import find_browser
+from harness.system.privileges import User, become
+archives, (work_dir, uid, gid) = json.load(sys.stdin), sys.argv[1:]
+browser = find_browser()
+deterministic_script()  # read as root: the project may lie where nobody else can look
+become(User("", int(uid), int(gid)))
 driver = start(browser, ChromeSettings(Path(work_dir)))
 try:
     driver.get("devtools://devtools/bundled/devtools_app.html")
-    print(json.dumps([driver.execute_async_script(IMPORT, json.dumps(archive)) for archive in json.load(sys.stdin)]))
+    print(json.dumps([driver.execute_async_script(IMPORT, json.dumps(archive)) for archive in archives]))
 finally:
     driver.quit()
 """
@@ -34,5 +48,11 @@ const [text, done] = arguments;
 
 def import_hars(*archives: Any) -> list[Any]:
     """Return for each archive the list of requests DevTools shows of it, or its complaint as a string."""
-    found: list[Any] = answer_of(f"IMPORT = {IMPORT!r}\n{CHROME}", given=json.dumps(archives))
+    user = browsing_user()
+    with tempfile.TemporaryDirectory(prefix="h", ignore_cleanup_errors=True) as work_dir:
+        os.chown(work_dir, user.uid, user.gid)
+        done = ran(sys.executable, "-c", f"IMPORT = {IMPORT!r}\n{CHROME}", work_dir, user.uid, user.gid, cwd=ROOT,
+                   input=json.dumps(archives))
+    assert done.returncode == 0, done.stderr
+    found: list[Any] = json.loads(done.stdout)
     return found

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, field
-from itertools import pairwise, starmap
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +37,13 @@ class HttpsRecording:
         self.urls.append(url)
 
     def finish(self, *pages: str) -> Path:
-        """Write pages and logs; return the directory. A page has what was added from its URL on, up to the next one's.
-
-        The first page has what was added before it, too.
-        """
+        """Write pages and logs; return the directory."""
         (self.directory / f"{self.name}.pages").write_text("".join(f"{page}\n" for page in pages))
         logs = self.directory / f"{self.name}.fetchlog"
         logs.mkdir()
-        begins = [0, *(self.urls.index(page) for page in pages[1:]), len(self.urls)]
-        for page, here in zip(pages, starmap(slice, pairwise(begins)), strict=True):
-            # The text log of a recording with a HAR does not count: here all of it is wrong.
-            log = PageLog(responses=[Response("Not Found", "x/y", "", url, None) for url in self.urls[here]],
-                          transactions_seen=True)
-            (logs / sanitise(page)).write_text(format_log(log))
-            (logs / f"{sanitise(page)}.har").write_text(json.dumps({"log": {"entries": self.entries[here]}}))
+        # The text log of a recording with a HAR does not count: here all of it is wrong.
+        log = PageLog(responses=[Response("Not Found", "x/y", "", url, None) for url in self.urls],
+                      transactions_seen=True)
+        (logs / sanitise(pages[0])).write_text(format_log(log))
+        (logs / f"{sanitise(pages[0])}.har").write_text(json.dumps({"log": {"entries": self.entries}}))
         return self.directory
