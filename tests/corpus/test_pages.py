@@ -24,8 +24,9 @@ from harness.files.load_har import read_har_log
 from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser
 from harness.measure.judge import judged_alone
+from harness.measure.reason import TRIES
 from harness.measure.settings import Settings
-from harness.measure.trial import OF_THE_CONTENT, TRIES, just_recorded, load_once
+from harness.measure.trial import OF_THE_CONTENT, just_recorded, load_once
 from tests.support.ran import ran
 from tests.support.started import started
 

@@ -26,8 +26,12 @@ def clone(tmp_path: Path) -> Path:
     log = PageLog(responses=[Response("OK", "text/html", "", f"{URL}/", None)], transactions_seen=True)
     (directory / "Paper.fetchlog" / "httpwww.a.test").write_text(format_log(log))
     for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
-        ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", *command, status=0, cwd=directory)
+        git(directory, *command)
     return directory
+
+
+def git(directory: Path, *words: str) -> None:
+    ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", *words, status=0, cwd=directory)
 
 
 def get(target: Path, *options: str | Path) -> tuple[int, str]:
@@ -64,8 +68,8 @@ def test_nothing_is_replaced(clone: Path, tmp_path: Path, there: str) -> None:
 
 @pytest.mark.parametrize("part", ["Paper", "Paper.fetchlog", "Paper.pages"])
 def test_a_repository_without_the_pages_leaves_nothing(clone: Path, tmp_path: Path, part: str) -> None:
-    ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", "rm", "-rq", part, status=0, cwd=clone)
-    ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", "commit", "-qm", "less", status=0, cwd=clone)
+    git(clone, "rm", "-rq", part)
+    git(clone, "commit", "-qm", "less")
     status, said = get(tmp_path / "here", clone)
     assert (status, said.count("\n"), names(tmp_path / "here")) == (1, 1, [])
 

@@ -59,7 +59,7 @@ def test_run_sh_hands_its_options_on(says: str, words: str, project: Path) -> No
     done = ran(*typed(project, "./run.sh", *shlex.split(words)))
     assert_refused(done)
     assert says in done.stderr
-    assert names(project) - before <= {"Paper", "Paper.fetchlog", "Paper.pages"}, "which are made before tfo.py reads"
+    assert names(project) == before
 
 
 def test_a_sweep_of_another_version_is_not_gone_on_with(tmp_path: Path) -> None:
