@@ -184,31 +184,22 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-@contextmanager
-def replaced(lab: Laboratory, load: Load, change: Callable[[str], str] | None) -> Iterator[None]:
-    """Change the document in the mirror, or take it away."""
-    path = lab.client_dir.parent / "small" / host_of(load) / "index.html"
-    good = path.read_text()
-    if change:
-        path.write_text(change(good))
-    else:
-        path.unlink()
-    try:
-        yield
-    finally:
-        path.write_text(good)
+def replaced(change: Callable[[str], str] | None) -> Spoiling:
+    """Return what changes the document in the mirror meanwhile, or takes it away."""
+    @contextmanager
+    def spoil(lab: Laboratory, load: Load) -> Iterator[None]:
+        path = lab.client_dir.parent / "small" / host_of(load) / "index.html"
+        good = path.read_text()
+        if change:
+            path.write_text(change(good))
+        else:
+            path.unlink()
+        try:
+            yield
+        finally:
+            path.write_text(good)
 
-
-def missing_document(lab: Laboratory, load: Load) -> AbstractContextManager[None]:
-    return replaced(lab, load, None)
-
-
-def other_document(lab: Laboratory, load: Load) -> AbstractContextManager[None]:
-    return replaced(lab, load, lambda text: text + "<p>more")
-
-
-def other_requests(lab: Laboratory, load: Load) -> AbstractContextManager[None]:
-    return replaced(lab, load, lambda text: text.replace("a.png", "b.png"))
+    return spoil
 
 
 @contextmanager
@@ -251,8 +242,8 @@ def no_cookie(lab: Laboratory, load: Load) -> Iterator[None]:
 SPOILT: dict[tuple[str, int], Spoiling] = {
     ("network.test", 0): dropped_syn, ("network.test", 1): queue_of_one,
     ("server.test", 0): hung_server, ("server.test", 1): killed_chrome,
-    ("document.test", 0): missing_document, ("document.test", 1): other_document,
-    ("requests.test", 0): other_requests, ("requests.test", 1): full_server_log,
+    ("document.test", 0): replaced(None), ("document.test", 1): replaced(lambda text: text + "<p>more"),
+    ("requests.test", 0): replaced(lambda text: text.replace("a.png", "b.png")), ("requests.test", 1): full_server_log,
     ("switch.test", 0): really_on, ("switch.test", 1): no_cookie,
 }
 """By the document's host and TFO off or on: what happens to the measured load. Warm-ups are left alone."""
