@@ -1,7 +1,7 @@
 """Each rule that makes a load valid, broken on purpose: real network, real kernel, real Chrome.
 
 One experiment, in which every measured load but those of one page is spoiled in a way of its own (see
-tests/support/spoiled_experiment.py), and one for what ends an experiment: a full disk.
+tests/support/spoiled_experiment.py), and one each for what ends an experiment: a wrong RTT, a full disk.
 """
 
 import re
@@ -15,12 +15,13 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.reason_kinds import ReasonKind
 from harness.files.results import read_results
+from harness.network.rtt import rtt_tolerance_ms
 from harness.replay.body import KEPT_BYTES
 from tests.support.finished import Finished
 from tests.support.har_schema import assert_har
 from tests.support.plotted import plot
 from tests.support.project_copy import TFO
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
@@ -103,6 +104,17 @@ def test_whatever_a_load_leaves_is_whole(spoiled: Spoiled) -> None:
     assert len(hars) >= 23, "only the killed Chrome may have left no HAR"
     assert all(assert_har(path)["entries"] for path in hars)
     assert not list(spoiled.client.glob("*/.*"))
+
+
+def test_wrong_rtt(tmp_path: Path) -> None:
+    """No load is measured over a network that is not as it was asked for."""
+    base = one_document(tmp_path)
+    done = ran(*SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0")
+    assert_refused(done, 1)
+    said = re.match(r"40 ms: RTT to one\.test is ([\d.]+) ms", done.stderr)
+    assert said is not None, done.stderr
+    assert float(said[1]) > 40 + rtt_tolerance_ms(40)
+    assert [path.name for path in (base / "client").glob("*")] in ([], ["run.log"])
 
 
 def test_full_disk(tmp_path: Path) -> None:

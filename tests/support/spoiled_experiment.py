@@ -1,11 +1,12 @@
 """tfo.py with something broken on purpose; run by test_broken_loads.py and test_https_experiment.py.
 
-    spoiled_experiment.py rules|authority=DIR [options of tfo.py]
+    spoiled_experiment.py rules|rtt|authority=DIR [options of tfo.py]
 
 rules      one load after the other is spoiled as SPOILT says, each in another way; the loads between them are not
+rtt        the network delays more than it is told to
 authority  the browser is told to trust the certificate authority in DIR, not the servers'
 
-Nothing is refused for its times: see any_time.py.
+But with rtt, nothing is refused for its times: see any_time.py.
 """
 
 import ctypes
@@ -31,7 +32,8 @@ from harness.measure.judge import alone
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
-from harness.network.star import Host
+from harness.network.links import delayed_links
+from harness.network.star import Host, LinkSpeeds, running_star
 from harness.replay.authority import open_authority
 from harness.system import fastopen
 from harness.system.netns import inside
@@ -51,6 +53,7 @@ connection: the 1.5 s of silence at the end of a load is what sees it."""
 TRIES = 4
 """So often a load is done that is not spoiled, where the machine fails it. The experiment cannot do it again, as
 --retries would do the spoiled ones again, too."""
+EXTRA_MS = 5.0
 PIDFD_GETFD = 438
 """Number of pidfd_getfd(2), the same on every architecture; Python has no name for it."""
 Spoiling = Callable[[Laboratory, Load], AbstractContextManager[object]]
@@ -280,12 +283,20 @@ def with_limits(lab: Laboratory, timeout_s: float, quiet_s: float) -> Laboratory
     return dataclasses.replace(lab, web=dataclasses.replace(lab.web, settings=settings))
 
 
+def slower(speeds: LinkSpeeds) -> LinkSpeeds:
+    return dataclasses.replace(speeds, delay_net_ms=speeds.delay_net_ms + EXTRA_MS)
+
+
 if __name__ == "__main__":
     what, _, authority = sys.argv.pop(1).partition("=")
     sys.argv[0] = str(ROOT / "tfo.py")
-    judge_no_time()
+    if what == "rtt":
+        vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
+        vars(laboratory)["delayed_links"] = lambda star, speeds, netem: delayed_links(star, slower(speeds), netem)
+    else:
+        judge_no_time()
     if what == "authority":
         vars(laboratory)["open_authority"] = lambda _: open_authority(Path(authority))
-    else:
+    elif what == "rules":
         vars(experiment)["record_of"] = spoiled_load
     run_interruptible(tfo.main)
