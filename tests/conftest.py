@@ -17,7 +17,6 @@ from harness.errors import InputError
 from harness.system.lock import only_experiment
 from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 from tests.support.made_store import store  # noqa: F401  # a fixture
-from tests.support.networks import Networks, network  # noqa: F401  # a fixture
 from tests.support.own_machine import enter_own_machine
 from tests.support.shared import SHARED
 from tests.support.stays import give_what_stays
@@ -54,7 +53,6 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests run as root itself, whoever called sudo, as pytest's directories are root's; those about sudo set these.
     caller = os.environ.pop("SUDO_UID", None), os.environ.pop("SUDO_GID", None)
     config.stash[CALLER] = (int(caller[0]), int(caller[1])) if caller[0] and caller[1] else None
-    config.pluginmanager.register(Networks(scratch), "networks")
     if hasattr(config, "workerinput") and os.geteuid() == 0:    # one of pytest-xdist's, beside others
         enter_own_machine(scratch)
     elif os.geteuid() == 0:

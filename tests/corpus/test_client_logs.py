@@ -14,12 +14,13 @@ import pytest
 
 from harness.files.text_log import read_log
 from harness.measure.client_log import write_client_log
+from tests.support.noted import cases
 
 NETLOGS = Path(__file__).parent / "netlogs"
 PAGE = "httpa.test"
 KEPT = ("plt_ms", "last_ms", "first_byte_ms", "dom_content_loaded_ms", "clock_set_ms", "document", "requests",
         "requests_after_load", "failed_requests", "failed_after_load", "bytes", "preconnects_unused", "left_out")
-CASES = [json.loads(line) for line in (NETLOGS / "loads.jsonl").read_text().splitlines()]
+CASES = cases("netlogs/loads.jsonl")
 
 
 def report_of_scene(scene: str) -> dict[str, Any]:

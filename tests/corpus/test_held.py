@@ -5,7 +5,6 @@ HAR's entry). The page `held` so many bytes of each name, of a `load` of Chrome'
 [name, which of its recorded answers, what is unusual], `got` answers and bytes count as come.
 """
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from harness.files.pages import sanitise
 from harness.measure.coverage import RecordedPage, coverage, recorded_page
 from harness.mirror.recording import Recording, read_recording
 from tests.support.https_recording import HttpsRecording
+from tests.support.noted import cases
 
 PAGE = "https://one.test/"
-CASES = [json.loads(line) for line in (Path(__file__).parent / "held.jsonl").read_text().splitlines()]
+CASES = cases("held.jsonl")
 
 
 def read(folder: Path, case: dict[str, Any]) -> tuple[Recording, RecordedPage]:

@@ -5,8 +5,6 @@ Servers were `quiet`: [server, from, until]. Meanwhile packets of it may have `c
 until, URL], waited for it].
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,11 +13,12 @@ from harness.analysis.critical_path import Step
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.measure.timekeeping import Answered, late_answers, nothing_came
 from harness.netlog.silences import Silence
+from tests.support.noted import cases
 
 PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http://b.test/x.js"),
         Step("receive", 1000, 2000, "http://b.test/y.js")]
 ALLOWED_MS = {"a.test": 106.0, "b.test": 106.0}
-CASES = [json.loads(line) for line in (Path(__file__).parent / "late_answers.jsonl").read_text().splitlines()]
+CASES = cases("late_answers.jsonl")
 
 
 def found(case: dict[str, Any]) -> list[list[Any]]:

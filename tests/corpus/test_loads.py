@@ -7,7 +7,6 @@ compared of made ones. Those of compared are judged by its `rules` alone; of the
 written (`full`).
 """
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,11 @@ import pytest
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.rules import RULES, judge
+from tests.support.noted import cases
 
 DOCUMENT = {"url": "http://a.org/", "status": 200, "bytes": 5, "recorded_bytes": [5]}
 USUAL = {"kind": "exact", "status": 200, "bytes": 100, "critical": False, "purpose": "image"}
 FILES = sorted((Path(__file__).parent / "loads").glob("*.jsonl"))
-
-
-def cases(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def full(load: dict[str, Any]) -> LoadRecord:

@@ -22,8 +22,6 @@ read the difference before it is committed.
 
 import gzip
 import hashlib
-import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +38,12 @@ from harness.netlog.silences import silences
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import write_made
+from tests.support.noted import assert_beside, assert_noted, cases
 
 NETLOGS = Path(__file__).parent / "netlogs"
-WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
 CASES = sorted(path.name.partition(".")[0] for path in NETLOGS.glob("*.json.gz"))
-LINES = NETLOGS / "made.jsonl"
-MADE = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
+LINES = "netlogs/made.jsonl"
+MADE = cases(LINES)
 LONG_MS = 100.0
 
 
@@ -111,13 +109,6 @@ def said(websocket: Exchange) -> dict[str, Any]:
     return {"url": websocket.request.url, "status": websocket.answer.status, "received": of[True], "sent": of[False]}
 
 
-def written(found: dict[str, Any]) -> str:
-    """Return a summary as JSON with one exchange a line, so that a difference is read line by line."""
-    several = [f' {json.dumps(name)}: [\n' + ",\n".join("  " + json.dumps(each) for each in value) + "]"
-               if name == "exchanges" else f" {json.dumps(name)}: {json.dumps(value)}" for name, value in found.items()]
-    return "{\n" + ",\n".join(several) + "\n}\n"
-
-
 def details(netlog: NetLog) -> list[dict[str, Any]]:
     """Return what the exchanges of a made log have beside their lines."""
     return [{"words": each.status_text, "charset": each.charset, "headers": dict(each.response_headers),
@@ -154,20 +145,11 @@ def without_empty(found: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_net_log_is_read_as_its_summary_says(case: str, tmp_path: Path) -> None:
-    log, noted = tmp_path / "netlog.json", NETLOGS / f"{case}.exchanges.json"
+    log = tmp_path / "netlog.json"
     log.write_bytes(gzip.decompress((NETLOGS / f"{case}.json.gz").read_bytes()))
-    found = summary(log)
-    if WRITES:
-        noted.write_text(written(found), encoding="utf-8")
-        pytest.skip("written, not compared")
-    assert found == json.loads(noted.read_text(encoding="utf-8"))
+    assert_beside(summary(log), NETLOGS / f"{case}.exchanges.json")
 
 
 @pytest.mark.parametrize("case", MADE, ids=lambda case: case["what"])
 def test_a_made_log_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
-    found = json.loads(json.dumps(made_summary(write_made(case["events"], tmp_path / "netlog.json"))))
-    if WRITES:
-        case["is"] = found
-        LINES.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in MADE), encoding="utf-8")
-        pytest.skip("written, not compared")
-    assert found == case["is"]
+    assert_noted(made_summary(write_made(case["events"], tmp_path / "netlog.json")), LINES, MADE, case)

@@ -5,8 +5,6 @@ an RTT of 100 ms, by the circumstances: the `link` that transfers share in Mbit/
 `small_client_hello`.
 """
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,10 @@ import pytest
 from harness.analysis.causes import dependencies
 from harness.analysis.critical_path import critical_path
 from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
+from tests.support.noted import cases
 from tests.support.rows import timeline_of
 
-LOADS = [json.loads(line) for line in (Path(__file__).parent / "paths.jsonl").read_text().splitlines()]
+LOADS = cases("paths.jsonl")
 
 
 def settings_of(circumstances: str) -> dict[str, Any]:

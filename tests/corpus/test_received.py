@@ -5,9 +5,7 @@ from the load's begin. `got` has for each request the identity of the recorded a
 what else is unusual; `counts` are those of exact answers, stand-ins, missing, failed, and failed as recorded.
 """
 
-import json
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any
 
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Phases, Request, fate_of
@@ -16,6 +14,7 @@ from harness.files.load_har import LoadLog
 from harness.files.load_parts import ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers
+from tests.support.noted import cases
 
 BEGAN = datetime(2026, 11, 22, 1, 0, tzinfo=timezone.utc)
 PHASES = Phases(blocked=1, connect=20, send=0, wait=20, receive=1)
@@ -55,7 +54,6 @@ def as_noted(answers: ReceivedAnswers) -> dict[str, Any]:
 
 
 def test_each_request_gets_what_is_noted_beside_it() -> None:
-    for number, line in enumerate((Path(__file__).parent / "received.jsonl").read_text().splitlines(), start=1):
-        case = json.loads(line)
+    for number, case in enumerate(cases("received.jsonl"), start=1):
         expected = {name: case[name] for name in ("got", "counts", "from_cache")}
         assert as_noted(received(case)) == expected, f"{number}: {case['what']}"

@@ -35,9 +35,9 @@ from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.corpus.replay.cases import FILES, read_cases, write_cases
 from tests.corpus.replay.table import rows
+from tests.support.noted import WRITES
 from tests.support.written import HOST, Written, text_recording
 
-WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
 CASES = [(file, case) for file in FILES for case in read_cases(file)]
 BY = {"navigation": {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accept": "text/html"},
       "fetch": {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"},

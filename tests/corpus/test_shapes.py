@@ -12,7 +12,6 @@
 """
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +24,18 @@ from harness.synthetic.measured import LoadDetails, make_shape
 from harness.synthetic.plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_har import PAGE
+from tests.support.noted import assert_noted, cases
 from tests.support.rows import timeline_of
 
-HERE = Path(__file__).parent
-WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
 RESOURCE = {"host": "a.test", "scheme": "http", "mime": None, "charset": None, "size_bytes": 500, "path_chars": 9,
             "parent": 0, "redirect_to": None, "start_ms": 0}
-
-
-def rows(name: str) -> list[Any]:
-    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
 
 
 def lines(shapes: list[PageShape]) -> list[str]:
     return [line for line in format_shapes(shapes).splitlines() if line[0] not in "#f"]
 
 
-@pytest.mark.parametrize("page", rows("shapes.jsonl"), ids=lambda page: page["what"])
+@pytest.mark.parametrize("page", cases("shapes.jsonl"), ids=lambda page: page["what"])
 def test_its_shape_is_the_one_beside_it(page: dict[str, Any]) -> None:
     details = LoadDetails(page.get("texts", {}), page.get("loading_ms"))
     shape = make_shape(PAGE, "2026-11", timeline_of(page["near"]), timeline_of(page["far"]), details)
@@ -64,7 +58,7 @@ def har_entry(second: float, url: str, mime_type: str, size: int, *more: Any) ->
     return made
 
 
-HARS = rows("har_shapes.jsonl")
+HARS = cases("har_shapes.jsonl")
 
 
 @pytest.mark.parametrize("har", HARS, ids=lambda har: har["what"])
@@ -76,11 +70,7 @@ def test_a_har_without_bodies_has_the_shapes_beside_it(har: dict[str, Any], tmp_
     (tmp_path / "x.har").write_text(json.dumps({"log": log}))
     source = HarSource(tmp_path / "x.har")
     shapes = shapes_of_har(list(source), source.pages)
-    if WRITES:
-        har["shape"] = lines(shapes)
-        (HERE / "har_shapes.jsonl").write_text("".join(json.dumps(each) + "\n" for each in HARS))
-        pytest.skip("written, not compared")
-    assert lines(shapes) == har["shape"]
+    assert_noted(lines(shapes), "har_shapes.jsonl", HARS, har, "shape")
     if shapes:
         (tmp_path / "x.shape").write_text(format_shapes(shapes))
         assert read_shapes(tmp_path / "x.shape") == shapes
@@ -88,7 +78,7 @@ def test_a_har_without_bodies_has_the_shapes_beside_it(har: dict[str, Any], tmp_
                    for page in make_page_set(shapes, 1))
 
 
-@pytest.mark.parametrize("page", rows("made_pages.jsonl"), ids=lambda page: page["what"])
+@pytest.mark.parametrize("page", cases("made_pages.jsonl"), ids=lambda page: page["what"])
 def test_a_made_page_has_what_stands_beside_its_shape(page: dict[str, Any]) -> None:
     first, *others = page["resources"]
     shape = PageShape(page.get("url", "http://a.test/"), page.get("month", "2013-03"), [

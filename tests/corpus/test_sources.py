@@ -20,7 +20,6 @@ read the difference before it is committed.
 
 import hashlib
 import json
-import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -32,10 +31,10 @@ from harness.files.encoding import decode
 from harness.files.exchange import Exchange
 from harness.files.pages import read_pages
 from harness.record.sources.reader import HARS, WARCS
+from tests.support.noted import assert_beside
 from tests.support.read_source import ReadSource, read_source
 
 SOURCES = Path(__file__).parent / "sources"
-WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
 CASES = sorted(path for path in SOURCES.rglob("*") if path.name.endswith((*WARCS, *HARS, ".wacz")))
 
 
@@ -76,28 +75,12 @@ def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:
             | ({"sent": sent} if exchange.request.body else {}))
 
 
-def written(found: dict[str, Any]) -> str:
-    """Return a summary as JSON with one entry a line, so that a difference is read line by line."""
-    lines = []
-    for name, value in found.items():
-        if name == "entries" and value:
-            inside = ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in value)
-            lines.append(f' "entries": [\n{inside}]')
-        else:
-            lines.append(f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
 @pytest.mark.parametrize("source", CASES, ids=lambda path: str(path.relative_to(SOURCES)))
 def test_a_foreign_file_is_read_as_its_summary_says(source: Path, tmp_path: Path) -> None:
     noted = beside(source, ".json")
     before = json.loads(noted.read_text(encoding="utf-8")) if noted.exists() else {}
-    found = {"about": before.get("about", "")} | summary(source, tmp_path, before.keys())
-    if WRITES:
-        noted.write_text(written(found), encoding="utf-8")
-        pytest.skip("written, not compared")
-    assert found == before
-    assert found["about"], f"{noted.name}: say in `about` what is so of the file"
+    assert_beside({"about": before.get("about", "")} | summary(source, tmp_path, before.keys()), noted)
+    assert before["about"], f"{noted.name}: say in `about` what is so of the file"
 
 
 def test_no_two_cases_share_a_summary() -> None:

@@ -8,17 +8,17 @@ So a load opens connections to ten hosts, and four times the page waits for new 
 nothing else is asked for beside.
 """
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from harness.files.load_har import read_har_log
+from harness.files.load_record import LoadRecord
 from harness.files.transport import Transport
+from tests.support.finished import Finished, measured
 from tests.support.https_recording import HttpsRecording
-from tests.support.project_copy import experiment
 
-RTTS_MS = (200.0, 100.0, 20.0)
+RTTS_MS = (200.0, 20.0)
 SHARE, SLACK_MS = 0.03, 6.0
 """How far from theory the shortest wait for a document may be."""
 SHORT_RTT_MS = 20.0
@@ -41,7 +41,7 @@ IN_A_ROW = len(DOCUMENTS) + 1
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
-Loads = dict[tuple[float, Transport], dict[str, Any]]
+Loads = dict[tuple[float, Transport], LoadRecord]
 
 
 def record(directory: Path) -> Path:
@@ -58,50 +58,49 @@ def record(directory: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def loads(tmp_path_factory: pytest.TempPathFactory) -> Loads:
-    """Return the record of a measured load at each RTT over each transport, with its `entries`, those of its HAR."""
+def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
-    base = record(tmp_path_factory.mktemp("compared"))
-    done = experiment(base, "--compare-transports", "--testruns", "2", "--delays",
-                      " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None)
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    found = {}
-    for path in (base / "client").glob("*-1-tfo-*/*.json"):
-        load = json.loads(path.read_text())
-        over = Transport.of(load["tfo"], early=load.get("early", False), quic=load.get("quic", False))
-        entries = json.loads(path.with_suffix(".har").read_text())["log"]["entries"]
-        found[load["rtt_ms"], over] = {**load, "entries": entries}
-    return found
+    made = measured(record(tmp_path_factory.mktemp("compared")), "--compare-transports", "--delays",
+                    " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None)
+    assert made.loads, made.said
+    return made
+
+
+@pytest.fixture(scope="module")
+def loads(found: Finished) -> Loads:
+    """Return the record of a measured load at each RTT over each transport."""
+    return {(load.rtt_ms, load.transport): load for load in found.loads if load.run}
 
 
 def test_both_ends_prove_what_each_connection_did(loads: Loads) -> None:
     assert set(loads) == {(rtt_ms, over) for rtt_ms in RTTS_MS for over in Transport}
     for (rtt_ms, over), load in loads.items():
-        counts = load["early_data"]
-        assert counts["possible"] == HOSTS, (rtt_ms, over, load["why_not"])
-        assert counts["resumed"] >= HOSTS - (not over.early) * OUTRUN, (rtt_ms, over)
-        assert counts["accepted"] == HOSTS * over.early, (rtt_ms, over)
-        assert counts["over_tcp"] == 0
+        where, counts = (rtt_ms, over, load.why_not), load.early_data
+        assert counts is not None
+        assert (counts.possible, counts.accepted, counts.over_tcp) == (HOSTS, HOSTS * over.early, 0), where
+        assert counts.resumed >= HOSTS - (not over.early) * OUTRUN, where
         if over.early:
-            assert counts["sent"] >= HOSTS - counts["too_late"], (rtt_ms, over)
-            joined = (HOSTS - counts["too_late"]) * (over is Transport.TFO_EARLY)
-            assert joined - ODD <= counts["in_syn"] <= joined, (rtt_ms, over)
+            assert counts.sent >= HOSTS - counts.too_late, where
+            joined = (HOSTS - counts.too_late) * (over is Transport.TFO_EARLY)
+            assert joined - ODD <= counts.in_syn <= joined, where
         else:
-            assert counts["sent"] == counts["too_late"] == 0, (rtt_ms, over)
-        assert load["syn_data_connections"] == HOSTS * over.tfo
-        assert load["requests"] == len(DOCUMENTS) + len(IMAGES)
-        assert [connection.get("quic", False) for connection in load["connections"]] == [over.quic] * HOSTS
+            assert counts.sent == counts.too_late == 0, where
+        assert load.syn_data_connections == HOSTS * over.tfo
+        assert load.requests == len(DOCUMENTS) + len(IMAGES)
+        assert [connection.quic for connection in load.connections or ()] == [over.quic] * HOSTS
 
 
-def test_documents_wait_for_as_many_round_trips_as_theory_says(loads: Loads) -> None:
+def test_documents_wait_for_as_many_round_trips_as_theory_says(found: Finished) -> None:
     """A round trip is a third of what a document over TCP waits for, so that all is compared within one run.
 
     The shortest of three counts: a busy machine makes waits longer, and never shorter.
     """
     waits_ms: dict[tuple[float, Transport], float] = {}
-    for cell, load in loads.items():
-        timings = [entry["timings"] for entry in load["entries"] if entry["request"]["url"] in DOCUMENTS]
-        waits_ms[cell] = min(timing["connect"] + timing["send"] + timing["wait"] for timing in timings)
+    for load in (load for load in found.results.loads if load.run):
+        entries = read_har_log(load.log.with_name(f"{load.page}.har"))["entries"]
+        timings = [entry["timings"] for entry in entries if entry["request"]["url"] in DOCUMENTS]
+        waits_ms[load.rtt_ms, Transport(load.transport)] = min(
+            timing["connect"] + timing["send"] + timing["wait"] for timing in timings)
     off = {}
     for (rtt_ms, over), wait_ms in waits_ms.items():
         round_trip_ms = waits_ms[rtt_ms, Transport.TCP] / Transport.TCP.round_trips
@@ -114,9 +113,9 @@ def test_documents_wait_for_as_many_round_trips_as_theory_says(loads: Loads) -> 
 
 def test_page_load_time_is_saved_as_theory_says(loads: Loads) -> None:
     rtt_ms, off = RTTS_MS[0], {}
-    for over in Transport:
-        plt_ms, theory_ms = loads[rtt_ms, over]["plt_ms"], IN_A_ROW * rtt_ms * (3 - over.round_trips)
-        saved_ms = loads[rtt_ms, Transport.TCP]["plt_ms"] - plt_ms
+    plts_ms = {over: loads[rtt_ms, over].plt_ms or 0.0 for over in Transport}
+    for over, plt_ms in plts_ms.items():
+        saved_ms, theory_ms = plts_ms[Transport.TCP] - plt_ms, IN_A_ROW * rtt_ms * (3 - over.round_trips)
         if abs(saved_ms - theory_ms) > PLT_SHARE * theory_ms:
             off[over.words] = saved_ms, theory_ms
     assert not off

@@ -1,99 +1,111 @@
-"""tfo.py on real loads: real star, real Chrome, real TFO, and what it refuses."""
+"""tfo.py on real loads, with --until-ci and --pcap: real star, real Chrome, real TFO, and what tshark saw of it.
+
+Three nested frames, each found in the one before, with a style sheet each: six connections to three hosts.
+"""
 
 import io
 import json
 import os
 import random
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PIL import Image
 
-from harness.files.results import read_results
-from harness.measure.command_line import parse_arguments
 from harness.measure.version import program_digest
+from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
 from tests.support.project_copy import TFO, experiment
 from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
 
-SYN_SHARE = 0.99
+PAGE = "httpwww.nytimes.com"
+HOSTS, CONNECTIONS = 3, 6
+COOKIE_BYTES = 8
+"""Length of Linux's cookies (RFC 7413 allows 4 to 16)."""
+UNTIL = ("--delaynet", "50", "--until-ci", "99", "--min-pairs", "2", "--max-runs", "5", "--pcap")
 
 
-def records(base: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted((base / "client").glob("*/*.json"))]
+def tshark(found: Finished, run: int, tfo: int, fields: tuple[str, ...], *shown: str) -> list[list[str]]:
+    """Return these fields of each packet that is `shown`, or of all, in the capture of a load."""
+    command = ["tshark", "-r", str(found.client / f"50-{run}-tfo-{tfo}" / f"{PAGE}.pcap"), *shown, "-T", "fields",
+               *(word for name in fields for word in ("-e", name))]
+    return [line.split("\t") for line in subprocess.check_output(command, text=True).splitlines()]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Measure once for all tests: at first two runs, and one more for an interval."""
+    return measured(chain_of_hosts(tmp_path_factory.mktemp("until-ci"), HOSTS), *UNTIL)
 
 
 @pytest.mark.root
 @pytest.mark.chrome
-def test_a_chain_of_hosts_by_the_kernels_counters(tmp_path: Path) -> None:
-    """Three nested frames, each found in the one before, with a style sheet each: six connections.
+class TestExperiment:
+    """What its files say, and what its captures do."""
 
-    What TFO saves of such a chain is measured in test_prediction_chrome.
-    """
-    base = chain_of_hosts(tmp_path, hosts=3)
-    done = experiment(base, "--delaynet", "100", "--testruns", "2")
-    loads = records(base)
-    assert len(loads[0]["environment"]["measured_rtt_ms"]) == 3
-    assert "RTT to 3 servers: " in done.stdout
-    assert len(loads) == 4
-    assert all(load["valid"] and load["why_not"] == [] and load["requests"] == 6 for load in loads)
-    for load in loads:
-        passive = load["counters"]["servers"]["TCPFastOpenPassive"]
-        assert load["connections_with_request"] == 6
-        if not load["tfo"]:
-            assert load["syn_data_connections"] == passive == 0
-        elif load["run"] > 0:
-            assert load["syn_data_connections"] >= SYN_SHARE * 6
-            assert passive == load["syn_data_connections"]
-    assert_results_are_whole(base)
+    def test_each_load_counts_by_the_kernels_counters(self, found: Finished) -> None:
+        """What TFO saves of such a chain is measured in test_prediction_chrome."""
+        for load in found.loads:
+            assert (load.why_not, load.requests, load.connections_with_request) == ((), CONNECTIONS, CONNECTIONS)
+            passive, in_syn = load.counters["servers"]["TCPFastOpenPassive"], load.syn_data_connections
+            assert load.tfo or passive == in_syn == 0
+            assert not (load.tfo and load.run) or passive == in_syn == CONNECTIONS
+        environment = found.loads[0].environment
+        assert environment is not None
+        assert environment.argv is not None
+        assert len(environment.measured_rtt_ms) == HOSTS
+        assert environment.versions
+        assert environment.versions["chrome"]
+        assert "--headless" in " ".join(environment.argv)
+        assert "--no-sandbox" not in environment.argv
 
+    def test_pairs_are_added_until_the_interval_is_narrow(self, found: Finished) -> None:
+        assert "(95% interval of 2 pairs) after 2 measured runs\n" in found.said
+        assert "[  1/<=12]" in found.said
+        assert "[  6/6]" in found.said
+        done = [[load.run, load.tfo] for load in found.loads]
+        assert [run for run, _ in done] == [0, 0, 1, 1, 2, 2]
+        assert [tfo for _, tfo in done] in ([0, 1, 1, 0, 0, 1], [1, 0, 0, 1, 1, 0])
 
-def assert_results_are_whole(base: Path) -> None:
-    results = read_results(base / "client")
-    assert results.problems == []
-    assert [load.page for load in results.loads] == ["httpwww.nytimes.com"] * 4
-    for directory in (base / "client").glob("100-*"):
-        har = assert_har(directory / "httpwww.nytimes.com.har")
-        assert (har["version"], len(har["entries"])) == ("1.2", 6)
-    environment = records(base)[0]["environment"]
-    assert "--headless" in " ".join(environment["argv"])
-    assert "--no-sandbox" not in environment["argv"]
-    assert environment["versions"]["chrome"]
-    assert sorted(path.name for path in (base / "serverlogs").iterdir()) == ["100-tfo-0", "100-tfo-1"]
-    described = json.loads((base / "client" / "experiment-100.json").read_text())
-    assert described["tfo_lab"] == program_digest()
-    in_order = sorted(records(base), key=lambda load: load["began_s"])
-    assert [load["tfo"] for load in in_order[::2]] in ([0, 1], [1, 0])
+    def test_results_are_whole(self, found: Finished) -> None:
+        description = json.loads((found.client / "experiment-50.json").read_text())
+        assert [description[name] for name in ("until_ci", "max_runs", "min_pairs")] == [99, 5, 2]
+        assert description["tfo_lab"] == program_digest()
+        assert len((found.client / "loads.csv").read_text().splitlines()) == 1 + len(found.loads)
+        assert (found.results.problems, [load.page for load in found.results.loads]) == ([], [PAGE] * 6)
+        for path in found.client.glob("50-*/*.har"):
+            assert len(assert_har(path)["entries"]) == CONNECTIONS
+        assert sorted(path.name for path in (found.base / "serverlogs").iterdir()) == ["50-tfo-0", "50-tfo-1"]
 
+    def test_a_whole_experiment_is_resumed_in_a_line_that_counts_all_its_loads(self, found: Finished) -> None:
+        """Those beyond --testruns, too."""
+        assert measured(found.base, *UNTIL, "--resume").said.endswith("100 ms: all 6 page loads are there already\n")
 
-BAD_OPTIONS = [
-    (["--testruns", "1"], "tfo.py: argument --testruns: '1' is not a whole number from 2 to 1000; see tfo.py --help"),
-    (["--port", "80"], "argument --port: '80' is not a whole number from 1024 to 65535"),
-    (["--bwnet", "0"], "argument --bwnet: '0' is not a number from 0.1 to 1000"),
-    (["--delaynet", "-1"], "argument --delaynet: '-1' is not a number that is 0 or from 0.01 to 60000"),
-    (["--delaynet", "450", "--delayhome", "50"], "--delays, --delayhome: together under 500 ms: at an RTT of 1 s"),
-    (["--port", "65535"], "--tls-port: there is no port after 65535"),
-    (["--tfo", "2"], "invalid choice: '2'"),
-    (["--server", "2013", "--http", "1.1"], "--server 2013: speaks HTTP/1.0 only"),
-    (["--quiet", "3", "--quiet-limit", "2"], "--quiet: longer than --quiet-limit waits for it"),
-    (["--quiet-limit", "601"], "argument --quiet-limit: '601' is not a number from 0.05 to 600"),
-    (["--until-ci", "0"], "argument --until-ci: '0' is not a number from 0.01 to 99"),
-    (["--until-ci", "3", "--tfo", "1"], "--until-ci: compares TFO off and on"),
-    (["--until-ci", "3", "--max-runs", "5"], "--max-runs: at least 6: an interval of fewer than 6 runs"),
-    (["--max-runs", "9"], "--max-runs: only together with --until-ci"),
-]
+    def test_syns_carry_a_cookie_and_data_with_tfo_alone(self, found: Finished) -> None:
+        fields = ("tcp.options.tfo.cookie", "tcp.options.tfo.request", "tcp.len")
+        syns = {(load.run, load.tfo): tshark(found, load.run, load.tfo, fields,
+                                             "-Y", "tcp.flags.syn == 1 && tcp.flags.ack == 0") for load in found.loads}
+        for run in (1, 2):
+            assert len(syns[run, 1]) == CONNECTIONS
+            for cookie, request, data_bytes in syns[run, 1]:
+                assert len(bytes.fromhex(cookie)) == COOKIE_BYTES
+                assert (request, int(data_bytes) > 100) == ("", True), "a whole HTTP request"
+        assert sum(request != "" for _, request, _ in syns[0, 1]) == HOSTS, "the warm-up asks each for a cookie"
+        assert [syns[run, 0] for run in (0, 1, 2)] == [[["", "", "0"]] * CONNECTIONS] * 3
 
-
-@pytest.mark.parametrize(("options", "complaint"), BAD_OPTIONS)
-def test_options_that_make_no_experiment(options: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch,
-                                         capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.argv", ["tfo.py"])
-    with pytest.raises(SystemExit) as ended:
-        parse_arguments("", options)
-    assert (ended.value.code, complaint in capsys.readouterr().err) == (2, True)
+    def test_captures_are_whole(self, found: Finished) -> None:
+        """No packet is missing: each connection of the load is there to the end, with all its data."""
+        for load in found.loads:
+            assert load.capture is not None
+            assert (load.capture.dropped, load.capture.problem) == (0, None)
+            read = tshark(found, load.run, load.tfo,
+                          ("tcp.flags.fin", "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment"))
+            assert len(read) == load.capture.packets > CONNECTIONS * 7, "SYN, SYN-ACK, request, answer, FIN, FIN, ACK"
+            assert sum(fin in ("1", "True") for fin, *_ in read) == 2 * CONNECTIONS
+            assert not [lost for _, *lost in read if any(lost)]
 
 
 @pytest.mark.root
@@ -110,13 +122,12 @@ def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
     base = one_document(tmp_path)
     done = ran(*TFO, "--dir", base, "--name", "small", env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"})
     assert_refused(done, 69)
-    assert done.stderr.startswith("/nowhere/chrome: no Chrome")
+    assert done.stderr.startswith("/nowhere/chrome: ")
 
 
 @pytest.mark.root
 def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
-    done = ran(*AS_ORDINARY, *TFO, "--dir", tmp_path)
-    assert (done.returncode, done.stderr) == (2, "./tfo.py: needs root for network namespaces; run: sudo ./tfo.py\n")
+    assert_refused(ran(*AS_ORDINARY, *TFO, "--dir", tmp_path))
 
 
 @pytest.mark.root
@@ -130,7 +141,6 @@ def test_dialogs_before_a_late_load_event_do_not_end_the_load(tmp_path: Path) ->
     mirror.add("http://one.test/", f"<!doctype html>{ICON}<img src=/slow.png>"
                "<script>setTimeout(() => { alert('one'); confirm('two') }, 300)</script>")
     mirror.add("http://one.test/slow.png", body, "image/png")
-    base = mirror.finish("http://one.test/")
-    experiment(base, "--delaynet", "10", "--bwnet", "1", "--tfo", "0", "--testruns", "2")
-    for load in records(base):
-        assert load["plt_ms"] > len(body) * 8 / 1000
+    found = measured(mirror.finish("http://one.test/"), "--delaynet", "10", "--bwnet", "1", "--tfo", "0")
+    assert len(found.loads) == 2
+    assert all((load.plt_ms or 0.0) > len(body) * 8 / 1000 for load in found.loads)

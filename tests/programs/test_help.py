@@ -1,10 +1,12 @@
-"""Each shell script that a user may call tells what it is for, and does nothing else, when it is asked to."""
+"""Each program that a user may call says what it is for, or which version it is, when asked, and does nothing else."""
 
+import platform
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.measure.about import VERSION
 from tests.support.ran import ran
 
 SCRIPTS = sorted(script.relative_to(ROOT) for folder in (".", "scripts", "tfo-test", "experiments")
@@ -20,7 +22,11 @@ def test_a_script_tells_how_to_call_it(script: Path, option: str) -> None:
     assert "set -euo" not in done.stdout
 
 
-def test_what_check_sh_does_not_know_is_refused() -> None:
-    done = ran(ROOT / "scripts" / "check.sh", "--fast")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "check: unknown argument: --fast; see ./scripts/check.sh --help\n"
+@pytest.mark.parametrize("program", ["run.sh", "tfo.py", "fetch.py", "plot.py", "sweep.py"])
+def test_a_program_says_what_it_is_without_root(program: str) -> None:
+    done = ran(ROOT / program, "--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    [line] = done.stdout.splitlines()
+    assert line.startswith(f"TFO Lab {VERSION}, commit ")
+    assert f"Linux {platform.release()}" in line
+    assert len(line.split("; ")) == 5

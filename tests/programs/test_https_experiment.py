@@ -1,20 +1,17 @@
 """tfo.py on a page of https and http hosts: what TFO saves over TLS, and whose certificates Chrome takes."""
 
-import json
-import statistics
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.files.server_log import ServerRequest, read_server_logs
+from harness.files.reason_kinds import ReasonKind
 from harness.replay.authority import AUTHORITY, open_authority
-from tests.support.forked import typed
+from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.https_recording import HttpsRecording
-from tests.support.project_copy import experiment
+from tests.support.plotted import plot
 from tests.support.ran import ran
 
 RTT_MS = 200
@@ -42,58 +39,41 @@ def record(directory: Path) -> Path:
     return recorded.finish("http://www.nytimes.com/")
 
 
-def loads(base: Path) -> list[dict[str, Any]]:
-    records = [json.loads(path.read_text()) for path in sorted((base / "client").glob("*/*.json"))]
-    return [record for record in records if record["run"] > 0]
-
-
-def requests(base: Path, tfo: int) -> list[ServerRequest]:
-    return read_server_logs(base / "serverlogs" / f"{RTT_MS // 2}-tfo-{tfo}")
-
-
-def saving_ms(base: Path) -> float:
-    off, on = (statistics.median(float(load["plt_ms"]) for load in loads(base) if load["tfo"] == tfo)
-               for tfo in (0, 1))
-    return off - on
-
-
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.timing
 def test_one_rtt_saved_per_connection_over_tls_too(tmp_path: Path) -> None:
     """Four connections in a row: http, then three of https. TFO saves 4 RTTs."""
-    base = record(tmp_path)
-    experiment(base, "--delaynet", RTT_MS // 2, "--testruns", "2")
-    assert (base / "hack_dns").read_text().count(" 8001 https\n") == 3
-    for load in loads(base):
-        assert (load["valid"], load["requests"], load["answers"]["missing"]) == (True, 7, 0)
-        passive = load["counters"]["servers"]["TCPFastOpenPassive"]
-        assert load["connections_with_request"] == 4
-        assert load["syn_data_connections"] == passive == (4 if load["tfo"] else 0)
+    found = measured(record(tmp_path), "--delaynet", RTT_MS // 2)
+    assert (found.base / "hack_dns").read_text().count(" 8001 https\n") == 3
     for tfo in (0, 1):
-        spoken = {(request.host, request.scheme, request.protocol) for request in requests(base, tfo)
-                  if request.found != "silent"}
+        load, requests = found.load(tfo), found.requests(tfo)
+        assert load.answers is not None
+        assert (load.valid, load.requests, load.answers.missing, load.connections_with_request) == (True, 7, 0, 4)
+        assert load.syn_data_connections == load.counters["servers"]["TCPFastOpenPassive"] == 4 * tfo
+        spoken = {(request.host, request.scheme, request.protocol) for request in requests}
         assert spoken == {("www.nytimes.com", "http", "HTTP/1.0"), ("www.nytimes.com", "https", "h2"),
                           ("two.test", "https", "HTTP/1.1"), ("three.test", "https", "h2")}
-        per_connection = {(request.host, request.connection): request.scheme for request in requests(base, tfo)}
+        per_connection = {(request.host, request.connection): request.scheme for request in requests}
         assert list(per_connection.values()).count("https") == 2 * 3, "both requests to a host share its connection"
-    saved_ms = saving_ms(base)
-    assert saved_ms == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
-    assert_table(base, saved_ms)
-    for path in (base / "client").glob("*/*.har"):
+    assert found.saved_ms == pytest.approx(4 * RTT_MS, rel=TOLERANCE)
+    assert_table(found)
+    for path in found.client.glob("*/*.har"):
         entries = assert_har(path)["entries"]
         assert [entry["response"]["httpVersion"] for entry in entries].count("h2") == 4
         assert {entry["connection"] for entry in entries if entry["request"]["httpVersion"] == "HTTP/1.1"}
-    argv = " ".join(loads(base)[0]["environment"]["argv"])
+    environment = found.load(1).environment
+    assert environment is not None
+    argv = " ".join(environment.argv or ())
     assert f"--ignore-certificate-errors-spki-list={open_authority(AUTHORITY).fingerprint}" in argv
     assert "--ignore-certificate-errors " not in f"{argv} "
 
 
-def assert_table(base: Path, saved_ms: float) -> None:
-    done = typed(ROOT / "plot.py", "--clientdir", base / "client", "--outputdir", base / "figures")
+def assert_table(found: Finished) -> None:
+    done = plot(found.base, "--clientdir", found.client, "--outputdir", found.base / "figures")
     rtt, off, on, improvement = done.stdout.splitlines()[2].strip().split("\t")
     assert rtt == f"{RTT_MS}"
-    assert (float(off) - float(on)) * 1000 == pytest.approx(saved_ms, abs=1)
+    assert (float(off) - float(on)) * 1000 == pytest.approx(found.saved_ms, abs=1)
     assert float(improvement.rstrip("%")) == pytest.approx((1 - float(on) / float(off)) * 100, abs=0.1)
 
 
@@ -101,13 +81,12 @@ def assert_table(base: Path, saved_ms: float) -> None:
 @pytest.mark.chrome
 def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
     """The servers' certificates are made by one authority, Chrome is told another one's fingerprint."""
-    base = record(tmp_path / "base")
+    found = Finished(record(tmp_path / "base"), "")
     open_authority(tmp_path / "other")
     ran(sys.executable, ROOT / "tests" / "support" / "spoiled_experiment.py", f"authority={tmp_path / 'other'}",
-        "--dir", base, "--name", "small", "--testruns", "2", "--tfo", "1", "--delaynet", "5", "--retries", "0",
+        "--dir", found.base, "--name", "small", "--testruns", "2", "--tfo", "1", "--delaynet", "5", "--retries", "0",
         status=1)
-    failed = [load["failed_requests"] for load in loads(base)]
-    assert failed == [{"net::ERR_CERT_AUTHORITY_INVALID": 1}]
-    assert all("Chrome shows an error page" in load["why_not"] for load in loads(base))
-    assert not any(request.scheme == "https" and request.found != "silent" for path in (base / "serverlogs").iterdir()
-                   for request in read_server_logs(path))
+    for load in found.loads:
+        assert load.failed_requests == {"net::ERR_CERT_AUTHORITY_INVALID": 1}
+        assert ReasonKind.BROWSER in load.why_not_kinds, "Chrome shows an error page"
+    assert not any(request.scheme == "https" for request in found.requests(tfo=1))

@@ -1,7 +1,6 @@
 """Host names that share a server: fewer addresses and fewer cookies, over HTTP/2 fewer connections, the same page."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,89 +8,64 @@ import pytest
 
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.hack_dns import read_hack_dns
-from harness.files.load_record import LoadRecord
-from harness.files.results import read_results
-from harness.files.server_log import read_server_logs
-from tests.support.explained_pages import chain_of, document, inserting
+from tests.support.explained_pages import document, inserting
+from tests.support.finished import Finished, measured
 from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
-from tests.support.project_copy import experiment
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 CHAIN = ("http://www.one.test/", "http://a.one.test/1.js", "http://two.test/2.js", "http://a.one.test/3.js",
          "http://two.test/4.js")
-"""Three hosts of two domains."""
+"""Over HTTP/1.0 a connection for each."""
+SECURE = ("https://www.one.test/5.js", "https://a.one.test/6.js", "https://two.test/7.js", "https://b.two.test/8.js")
+"""Four hosts of two domains, over HTTP/2."""
 DELAY_MS = 100
 
 
-def measure(base: Path, *options: str) -> list[LoadRecord]:
-    """Measure the pages in `base`; return the records of the loads that count, those without TFO first."""
-    experiment(base, "--delaynet", DELAY_MS, "--testruns", "2", *options)
-    loads = [load.record for load in read_results(base / "client").loads if load.run and load.record]
-    return sorted(loads, key=lambda record: record.tfo)
-
-
-def secure_chain(base: Path) -> Path:
-    """Record a chain of four hosts over HTTP/2, of which the last two had one address."""
-    recorded = HttpsRecording(base, "small")
-    urls = ("https://www.one.test/", "https://a.one.test/1.js", "https://two.test/2.js", "https://three.test/3.js")
-    addresses = ("192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.3")
-    for url, following, address in zip(urls, [*urls[1:], None], addresses, strict=True):
+def record(base: Path) -> Path:
+    """Record a page whose scripts are each asked for by the one before."""
+    recorded, urls = HttpsRecording(base, "small"), (*CHAIN, *SECURE)
+    for url, following in zip(urls, [*urls[1:], None], strict=True):
         body, kind = inserting(following) if following else "/* the end */", "text/javascript"
         if url == urls[0]:
             body, kind = document(f"<script src={following}></script>"), "text/html"
-        recorded.add(url, body.encode(), (("Content-Type", kind),), serverIPAddress=address)
-    return recorded.finish(urls[0])
+        recorded.add(url, body.encode(), (("Content-Type", kind),), version="h2" if url in SECURE else "http/1.1")
+    return recorded.finish(CHAIN[0])
 
 
-def addresses(records: Iterable[LoadRecord]) -> set[str]:
-    return {connection.address.rpartition(":")[0] for record in records for connection in record.connections or ()}
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    return measured(record(tmp_path_factory.mktemp("layout")), "--delaynet", DELAY_MS, "--tfo", "1",
+                    "--layout", "domain")
 
 
-def connection_of_each_host(base: Path) -> dict[str, set[str]]:
-    """Return over which connections each host was asked in the measured load with TFO, by its HAR."""
-    [har] = (base / "client" / f"{DELAY_MS}-1-tfo-1").glob("*.har")
-    found: dict[str, set[str]] = {}
-    for entry in json.loads(har.read_text())["log"]["entries"]:
-        found.setdefault(urlsplit(entry["request"]["url"]).hostname or "", set()).add(entry["connection"])
-    return found
-
-
-def test_a_domain_has_one_server_and_every_host_its_log(tmp_path: Path) -> None:
-    base = chain_of(tmp_path, *CHAIN)
-    [record] = measure(base, "--layout", "domain", "--tfo", "1")
-    assert {remap.host: remap.address for remap in read_hack_dns(base / "hack_dns")} == {
-        "a.one.test": "10.0.0.2", "www.one.test": "10.0.0.2", "two.test": "10.0.0.3"}
-    assert addresses([record]) == {"10.0.0.2", "10.0.0.3"}
-    assert record.connections_with_request == record.syn_data_connections == len(CHAIN)
-    assert record.counters["servers"]["TCPFastOpenPassive"] == len(CHAIN)
-    requests = [request for request in read_server_logs(base / "serverlogs" / f"{DELAY_MS}-tfo-1")
-                if request.found != "silent"]
-    assert {request.host for request in requests} == {"a.one.test", "www.one.test", "two.test"}
-    assert {request.found for request in requests} == {"plain"}
-    described = read_experiment(experiment_file(base / "client", DELAY_MS))
-    assert described.layout.startswith("domain: 3 host names on 2 servers (")
-    assert described.settings["shared_servers"] == {"one.test": ["a.one.test", "www.one.test"]}
+def test_a_domain_has_one_server_and_every_host_its_log(found: Finished) -> None:
+    remaps = {remap.host: remap.address for remap in read_hack_dns(found.base / "hack_dns")}
+    assert remaps == {"a.one.test": "10.0.0.2", "www.one.test": "10.0.0.2",
+                      "b.two.test": "10.0.0.3", "two.test": "10.0.0.3"}
+    assert {(request.host, request.found) for request in found.requests(tfo=1)} == {(host, "plain") for host in remaps}
+    described = read_experiment(experiment_file(found.client, DELAY_MS))
+    assert described.layout.startswith("domain: 4 host names on 2 servers (")
+    assert described.settings["shared_servers"] == {"one.test": ["a.one.test", "www.one.test"],
+                                                    "two.test": ["b.two.test", "two.test"]}
     assert [*described.settings["measured_rtt_ms"]] == ["one.test", "two.test"]
-    table = plot(base, "--clientdir", base / "client", "--outputdir", base / "out").stdout
-    assert "--layout domain" in table
-    other = experiment(base, "--delaynet", DELAY_MS, "--resume", "--layout", "one", "--testruns", "2", "--tfo", "1",
-                       status=2)
-    assert "--resume: layout was 'domain: 3 host names on 2" in other.stderr
+    assert "--layout domain" in plot(found.base, "--clientdir", found.client, "--outputdir", found.base / "out").stdout
+    measured(found.base, "--delaynet", DELAY_MS, "--resume", "--layout", "one", "--tfo", "1", status=2)
 
 
-def test_over_http2_hosts_of_a_server_share_a_connection(tmp_path: Path) -> None:
+def test_hosts_of_a_server_share_its_address_and_over_http2_a_connection(found: Finished) -> None:
     """By address and certificate, as Chrome coalesces.
 
     But not what belongs to the page's own site with what does not: where Chrome gives other sites no cookies, it keeps
     their connections apart, too (its privacy mode).
     """
-    base = secure_chain(tmp_path)
-    [record] = measure(base, "--layout", "one", "--tfo", "1")
-    of_host = connection_of_each_host(base)
-    assert addresses([record]) == {"10.0.0.2"}
+    load, of_host = found.load(tfo=1), dict[str, set[str]]()
+    [har] = (found.client / f"{DELAY_MS}-1-tfo-1").glob("*.har")
+    for entry in json.loads(har.read_text())["log"]["entries"]:
+        if (url := entry["request"]["url"]) in SECURE:
+            of_host.setdefault(urlsplit(url).hostname or "", set()).add(entry["connection"])
     assert of_host["www.one.test"] == of_host["a.one.test"]
-    assert of_host["two.test"] == of_host["three.test"]
-    used = set[str]().union(*of_host.values())
-    assert len(used) == record.connections_with_request == record.syn_data_connections == len(record.connections or ())
-    assert len(used) <= 2 < len(of_host)
+    assert of_host["two.test"] == of_host["b.two.test"]
+    assert {connection.address.rpartition(":")[0] for connection in load.connections or ()} == {"10.0.0.2", "10.0.0.3"}
+    passive, used = load.counters["servers"]["TCPFastOpenPassive"], len(load.connections or ())
+    assert used == load.connections_with_request == load.syn_data_connections == passive == len(CHAIN) + 2

@@ -4,7 +4,6 @@ Each program runs here up to its parser: what it would do afterwards is not reac
 """
 
 import argparse
-import math
 import runpy
 import signal
 import sys
@@ -12,8 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from harness.bootstrap import ROOT
 from harness.system.options import Decimal, Several, Whole
@@ -86,30 +83,3 @@ def test_no_program_takes_what_is_no_number(program: str, monkeypatch: pytest.Mo
                 parser.parse_args([f"{action.option_strings[0]}=nan"])
             said = capsys.readouterr().err
             assert (ended.value.code, said.count("\n")) == (2, 1), said
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=100)
-@given(text=st.one_of(st.text(max_size=20), st.floats().map(str), st.integers().map(str),
-                      st.from_regex(r"-?[0-9]{1,7}(\.[0-9]{1,8})?", fullmatch=True)))
-def test_what_is_taken_is_a_finite_number_within_bounds(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for action in ALL_NUMBERS or _collect(monkeypatch):
-        assert isinstance(action.type, Whole | Decimal | Several)
-        number = action.type.number if isinstance(action.type, Several) else action.type
-        try:
-            values = action.type(text)
-        except argparse.ArgumentTypeError:
-            continue
-        for value in values if isinstance(values, list) else [values]:
-            assert math.isfinite(value)
-            assert number.low <= value <= number.high or (value == 0 and getattr(number, "or_zero", False))
-
-
-ALL_NUMBERS: list[argparse.Action] = []
-
-
-def _collect(monkeypatch: pytest.MonkeyPatch) -> list[argparse.Action]:
-    own_readers = ("tfo-test/client.py", "tfo-test/server.py", "connie/conbench.py")
-    for program in PROGRAMS:
-        if program not in own_readers:
-            ALL_NUMBERS.extend(numeric(parser_of(program, monkeypatch)))
-    return ALL_NUMBERS

@@ -15,9 +15,9 @@ LIGHT = "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"
 QUICK = {
     "sudo ./run.sh": "./run.sh --quick --delays 10 --bwnet 100 --quiet 0.3 --patience 0",
     "sudo ./scripts/test.sh": "./scripts/test.sh --collect-only -q tests/files",
-    "sudo ./run.sh --quick --delays 50": "./run.sh --quick --delays 50 --dry-run",
-    "sudo ./run.sh --http 1.1": "./run.sh --http 1.1 --delays 10 --dry-run",
-    "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200": "./run.sh --sweep-rtt 2,200 --dry-run",
+    "sudo ./run.sh --quick --delays 50": "./run.sh --quick --delays 10 --bwnet 100 --quiet 0.3 --patience 0",
+    "sudo ./run.sh --http 1.1": "./run.sh --http 1.1 --sweep-rtt 2,200 --dry-run",
+    "sudo ./run.sh --sweep-rtt 2,5,10,20,50,100,200": "./run.sh --http 1.1 --sweep-rtt 2,200 --dry-run",
     "sudo ./run.sh --paper": "./run.sh --paper --delays 10 --dry-run",
     # Recording needs the Internet; tests/record/test_fetch.py and test_replay_internet.py do it from one of their own.
     "./fetch.py --name myURLS": "./fetch.py --help",

@@ -32,19 +32,13 @@ ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """Return a copy of the project with a small mirror, for a test that leaves results in it."""
-    return made_project(tmp_path / "project")
+    return chain_of_hosts(copy_project(tmp_path / "project"), hosts=2)
 
 
 @pytest.fixture(scope="module")
 def same_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return one for the tests that measure nothing."""
-    return made_project(tmp_path_factory.mktemp("run-sh") / "project")
-
-
-def made_project(directory: Path) -> Path:
-    copy = copy_project(directory)
-    chain_of_hosts(copy, hosts=2)
-    return copy
+    return chain_of_hosts(copy_project(tmp_path_factory.mktemp("run-sh") / "project"), hosts=2)
 
 
 def run(project: Path, *options: str, status: int | None = None, **environment: str
@@ -52,19 +46,41 @@ def run(project: Path, *options: str, status: int | None = None, **environment: 
     return ran(*typed(project, "./run.sh", *options), status=status, env={**os.environ, **environment})
 
 
+def older_results(project: Path) -> Path:
+    """Leave results in the project, all of which is the user's then, and links of every name that these may get soon.
+
+    These lead to a folder of root's, which is returned.
+    """
+    of_root = project.parent / "of_root"
+    of_root.mkdir(mode=0o700)
+    (project / "client").mkdir()
+    (project / "client" / "precious").touch()
+    now = datetime.now()                                            # noqa: DTZ005 - as run.sh names it
+    for second in range(100):
+        (project / f"results-{now + timedelta(seconds=second):%Y%m%d-%H%M%S}").symlink_to(of_root)
+    for path in (project, *project.rglob("*")):
+        os.lchown(path, ORDINARY.uid, ORDINARY.gid)
+    return of_root
+
+
+def kept_results(project: Path) -> list[Path]:
+    return [path for path in sorted(project.glob("results-*")) if not path.is_symlink()]
+
+
 @pytest.mark.root
 @pytest.mark.chrome
 @pytest.mark.slow
 def test_two_runs_and_nothing_lost(project: Path) -> None:
     """The first by sudo: its results are the user's. The second as root itself, and then there is nothing to resume."""
-    fastopen_before = ROOT_FASTOPEN.read_text()
-    for path in (project, *project.rglob("*")):
-        os.lchown(path, ORDINARY.uid, ORDINARY.gid)
+    fastopen_before, of_root = ROOT_FASTOPEN.read_text(), older_results(project)
     first = run(project, "--name", "small", "--quick", *SOON, "--sweep-rtt", "2,20", "--detail", "--pcap", status=0,
                 **SUDO)
+    assert not list(of_root.iterdir())
+    [older] = kept_results(project)
+    assert (older / "client" / "precious").exists()
     results = [path for name in ("client", "serverlogs", "output-figures") for path in (project / name).rglob("*")]
     assert {"loads.csv", "httpwww.nytimes.com.pcap"} <= {path.name for path in results}
-    assert {path.lstat().st_uid for path in results} == {ORDINARY.uid}
+    assert {path.lstat().st_uid for path in (older, *results)} == {ORDINARY.uid}
     assert "setup: everything is there" in first.stdout
     assert "= 6 page loads;" in first.stdout
     rows = [line.split("\t")[1] for line in first.stdout.splitlines() if line.startswith("\t")]
@@ -75,14 +91,14 @@ def test_two_runs_and_nothing_lost(project: Path) -> None:
     loads = contents(project / "client")
 
     second = run(project, *SECOND, status=0)
-    [kept] = project.glob("results-*")
+    [kept] = {*kept_results(project)} - {older}
     assert contents(kept / "client") == loads
     assert sorted(path.name for path in (kept / "output-figures").glob("*.png")) == figures
     assert not list((project / "client").glob("10-*"))
     assert (project / "output-figures" / "timing-www.nytimes.com-10.svg").exists()
     log_keeps_what_was_printed(project, second, kept.name)
     nothing_to_resume(project, second)
-    assert [*project.glob("results-*")] == [kept]
+    assert {*kept_results(project)} == {older, kept}
     assert ROOT_FASTOPEN.read_text() == fastopen_before
 
 
@@ -90,8 +106,7 @@ def log_keeps_what_was_printed(project: Path, second: "subprocess.CompletedProce
     """The command, what was planned, where the old results went, each load, what plot.py said, the table."""
     log = (project / "client" / "run.log").read_text()
     assert re.match(r"# [-\d]+ [:\d]+ \./tfo\.py ", log), log
-    for words in ("= 2 page loads; about 1 minute for pages like the paper's\n",
-                  f"The earlier results are now in {kept}/\n", "[  1/"):
+    for words in ("= 2 page loads; ", f"{kept}/\n", "[  1/"):
         assert words in log
         assert words in second.stdout
     assert "timing-www.nytimes.com-10.svg\n" in log
@@ -121,23 +136,6 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.root
-@pytest.mark.chrome
-def test_results_are_moved_as_their_user(project: Path, tmp_path: Path) -> None:
-    """Links of every name that the folder for old results may get in the next minutes, to a folder of root's."""
-    (tmp_path / "of_root").mkdir(mode=0o700)
-    (project / "client").mkdir()
-    (project / "client" / "precious").touch()
-    now = datetime.now()                                            # noqa: DTZ005 - as run.sh names it
-    for second in range(100):
-        (project / f"results-{now + timedelta(seconds=second):%Y%m%d-%H%M%S}").symlink_to(tmp_path / "of_root")
-    for path in (project, *project.rglob("*")):
-        os.lchown(path, ORDINARY.uid, ORDINARY.gid)
-    run(project, "--name", "small", "--delays", "5", *SOON, status=0, **SUDO)
-    assert not list((tmp_path / "of_root").iterdir())
-    assert [path for path in project.glob("results-*-*/client/precious") if not path.parents[1].is_symlink()]
-
-
-@pytest.mark.root
 def test_small_is_made_and_knows_how_far_its_servers_were(project: Path) -> None:
     """And its servers, an ordinary user's, can read it whatever root's umask is."""
     as_root = typed(project, "env", "SUDO_UID=0", "SUDO_GID=0", "./run.sh", "--name", "Small")
@@ -148,39 +146,16 @@ def test_small_is_made_and_knows_how_far_its_servers_were(project: Path) -> None
     assert recorded_rtts(files, read_recording(files.mirror, files.fetchlog)).assumed == ()
 
 
-BAD_USE = [
-    ["--delays", "ten"], ["--delays", " "], ["--testruns", "1"], ["--name", "../x"], ["--name=-x"], ["--name"],
-    ["--rtt="],
-    ["--until-ci", "", "--quick"], ["--testruns=1"], ["--testruns", "010"], ["--testruns", "4294967296"],
-    ["--delays", "10 10.0"], ["--delays", "٣"], ["--dir", "/tmp"], ["--dir=/tmp"], ["--dry-run=check"],
-    ["--on-user", "bash"], ["--tfo", "2"], ["--resume"], ["--format", "gif"], ["--sweep-rtt", "2;5"],
-    ["--sweep-rtt", "2,5", "--delays", "1"], ["--sweep-rtt", "2,5", "--delayhome", "5"],
-]
-
-
-@pytest.mark.root
-@pytest.mark.parametrize("options", BAD_USE, ids=" ".join)
-def test_bad_use_is_one_line(options: list[str], same_project: Path) -> None:
-    done = run(same_project, *options)
-    assert_refused(done)
-    assert options[0].partition("=")[0] in done.stderr
-
-
 @pytest.mark.root
 def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
     """Unless others are asked for, to which they are scaled."""
     asked = ("--name", "small", "--rtt", "recorded", "--quick", "--dry-run")
     refused = run(same_project, *asked)
     assert_refused(refused)
-    assert "small.rtts:1: --rtt recorded: this recording does not tell how far away" in refused.stderr
+    assert "small.rtts:1: --rtt recorded: " in refused.stderr
     (same_project / "small.rtts").write_text("www.nytimes.com 35\nhost1.test 80\n")
-    for more, delays in (((), 1), (("--sweep-rtt", "20,100"), 2), (("--delays", "10 50 100"), 3)):
-        done = run(same_project, *asked, *more, status=0)
-        assert f"= {2 + 2 * delays} page loads;" in done.stdout
-    for word, more in (("recorded*2", ("--delays", "10")), ("recorded", ("--delayhome", "5")), ("20", ())):
-        refused = run(same_project, *asked[:2], "--rtt", word, *more, "--dry-run")
-        assert_refused(refused)
-        assert "--rtt" in refused.stderr
+    for more, delays in (((), 1), (("--delays", "10 50 100"), 3)):
+        assert f"= {2 + 2 * delays} page loads;" in run(same_project, *asked, *more, status=0).stdout
     (same_project / "small.rtts").unlink()
 
 
@@ -189,8 +164,7 @@ def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
     """`sudo git clone` is typed often: all of the folder is root's, and no page can be made there."""
     ran("chmod", "-R", "go+rX", project, status=0)
     done = run(project, "--name", "Small", "--dry-run", status=2, **SUDO)
-    assert done.stderr.endswith(f"{ORDINARY.name} cannot write there (Permission denied); give another --dir, or make "
-                                f"it theirs: sudo chown -R {ORDINARY.uid} {ROOT}\n")
+    assert done.stderr.endswith(f"sudo chown -R {ORDINARY.uid} {ROOT}\n")
     assert "Traceback" not in done.stderr
 
 
@@ -200,11 +174,9 @@ def test_numbers_where_a_comma_is_the_decimal_point(same_project: Path, tmp_path
     if subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(tmp_path / "de_DE.UTF-8")], capture_output=True,
                       check=False).returncode:
         pytest.skip("no German locale can be made here")
-    german = {"LOCPATH": str(tmp_path), "LC_ALL": "de_DE.UTF-8"}
-    done = run(same_project, "--name", "small", "--quick", "--dry-run", "--sweep-rtt", "2,2.5,5", status=0, **german)
+    done = run(same_project, "--name", "small", "--quick", "--dry-run", "--sweep-rtt", "2,2.5,5", status=0,
+               LOCPATH=str(tmp_path), LC_ALL="de_DE.UTF-8")
     assert "3 delays" in done.stdout
-    refused = run(same_project, "--sweep-rtt", "5,5.0", status=2, **german)
-    assert_refused(refused)
 
 
 @pytest.mark.root
@@ -214,16 +186,10 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     (project / "client" / "precious").touch()
     for options, complaint in (
         (["--name", "nothing"], "nothing.pages:1: no such file"),
-        (["--name", "small", "--bwnet", "0"], "tfo.py: argument --bwnet: '0' is not a number from 0.1 to 1000"),
-        (["--name", "small", "--delays", "5 60001"], "argument --delays: '60001' is not a number"),
-        (["--name", "small", "--no-such-option"], "unrecognized arguments: --no-such-option"),
-        (["--name", "small", "--bwnet=--quick"], "tfo.py: argument --bwnet: '--quick' is not a number from 0.1"),
         (["--name", "small", "--layout=-own"], "-own:1: "),
-        (["--name", "small", "--resume=yes"], "tfo.py: argument --resume: ignored explicit argument 'yes'"),
-        (["--name", "small", "--"], "tfo.py: unrecognized arguments: --; see"),
+        (["--name", "small", "--"], "--"),
     ):
-        done = run(project, *options, status=2)
-        assert complaint in done.stderr.splitlines()[-1]
+        assert complaint in run(project, *options, status=2).stderr.splitlines()[-1]
     localhost = os.open(MACHINES.folder, os.O_RDONLY)
     fcntl.flock(localhost, fcntl.LOCK_EX)           # as experiments/localhost.py does for somebody without root
     done = run(project, "--name", "small", "--quick")
@@ -232,7 +198,7 @@ def test_bad_input_moves_no_results(same_project: Path) -> None:
     assert done.stderr.startswith(f"{MACHINES.folder}: another experiment is running: pid {os.getpid()} (")
     (project / "client" / "precious").unlink()
     (project / "client").rmdir()
-    assert not list(project.glob("results-*"))
+    assert not kept_results(project)
 
 
 @pytest.mark.root
@@ -245,17 +211,19 @@ def test_nobody_waits_for_a_log_that_is_none(make: Callable[[Path], None], same_
     done = run(same_project, "--resume")
     left = sorted(path.name for path in client.iterdir())
     shutil.rmtree(client)
-    assert (done.returncode, len(done.stderr.splitlines()), left) == (2, 1, ["run.log", "run.options"])
+    assert_refused(done)
+    assert left == ["run.log", "run.options"]
     assert "client/run.log: " in done.stderr
 
 
 @pytest.mark.root
 def test_sudo_variables_that_are_no_numbers(same_project: Path) -> None:
     done = run(same_project, "--name", "small", SUDO_UID="abc")
-    assert (done.returncode, done.stderr) == (
-        2, "run.sh: SUDO_UID: 'abc' is not a number; unset it, or run: sudo ./run.sh\n")
+    assert_refused(done)
+    assert "SUDO_UID: 'abc'" in done.stderr
 
 
 def test_without_root_it_says_what_to_type() -> None:
     done = ran("bash", "-c", 'id() { echo 1000; }; export -f id; "$0"', ROOT / "run.sh")
-    assert (done.returncode, done.stderr) == (2, "run.sh: needs root for network namespaces; run: sudo ./run.sh\n")
+    assert_refused(done)
+    assert "sudo ./run.sh" in done.stderr

@@ -108,22 +108,14 @@ def test_second_run_installs_nothing(environment: Project) -> None:
 
 
 @pytest.mark.root
-def test_only_what_is_missing_is_installed(environment: Project) -> None:
-    environment.stand_in("apt-get", "exit 0")
-    environment.setup(status=0, MISSING="ethtool")
-    update, install = environment.calls_made()
-    assert update.endswith("update")
-    assert install.endswith("--no-install-recommends install ethtool")
-
-
-@pytest.mark.root
-def test_packages_are_installed_for_root_by_su(environment: Project) -> None:
+def test_only_what_is_missing_is_installed_also_for_root_by_su(environment: Project) -> None:
     """Without `-`, su leaves the PATH of a user, and dpkg does nothing without /usr/sbin in it."""
     environment.stand_in("apt-get", f"echo path $PATH >>{environment.calls}")
-    assert environment.setup(MISSING="ethtool", path=f"{environment.tools}:/usr/bin:/bin").returncode == 0
-    paths = [call for call in environment.calls_made() if call.startswith("path ")]
-    assert paths
-    assert all("/usr/sbin" in path.split(":") for path in paths)
+    environment.setup(status=0, MISSING="ethtool")
+    update, first, install, second = environment.calls_made()
+    assert update.endswith("update")
+    assert install.endswith("--no-install-recommends install ethtool")
+    assert all("/usr/sbin" in path.split(":") for path in (first, second))
 
 
 def test_a_shim_whose_source_is_of_the_future_is_compiled_once(environment: Project) -> None:
@@ -194,22 +186,14 @@ def test_moved_clone_gets_a_new_environment(environment: Project) -> None:
         assert moved.setup().stdout == "setup: everything is there\n"
 
 
-def test_other_requirements_are_installed_again(environment: Project) -> None:
-    project = environment
-    (project.root / "requirements/test.txt").write_text("# something else\n")
-    assert project.setup().stdout == "setup: everything is there\n"
-    assert "requirements/test.txt" in project.setup("--tests").stdout
-    (project.root / "requirements/run.txt").write_text("# something else\n")
-    assert "requirements/run.txt" in project.setup().stdout
-
-
-def test_only_the_sweep_waits_for_what_it_alone_needs(environment: Project) -> None:
-    project = environment
-    assert "requirements/sweep.txt" in project.setup("--tests").stdout
-    assert project.setup("--sweep").stdout == "setup: everything is there\n", "--tests has brought it"
-    (project.root / "requirements/sweep.txt").write_text("# something else\n")
-    assert project.setup().stdout == "setup: everything is there\n"
-    assert "requirements/sweep.txt" in project.setup("--sweep").stdout
+@pytest.mark.parametrize(("file", "option"), [("run", ()), ("test", ("--tests",)), ("sweep", ("--sweep",))])
+def test_other_requirements_are_installed_again_where_they_are_wanted(file: str, option: tuple[str, ...],
+                                                                      environment: Project) -> None:
+    environment.setup("--tests", status=0)      # which brings what the sweep alone needs, too
+    (environment.root / f"requirements/{file}.txt").write_text("# something else\n")
+    assert not option or environment.setup().stdout == "setup: everything is there\n"
+    assert f"requirements/{file}.txt" in environment.setup(*option).stdout
+    assert environment.setup(*option).stdout == "setup: everything is there\n"
 
 
 WITH_SYSTEMD = ("unshare", "--mount", "sh", "-c",

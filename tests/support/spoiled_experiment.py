@@ -1,9 +1,8 @@
 """tfo.py with something broken on purpose; run by test_broken_loads.py and test_https_experiment.py.
 
-    spoiled_experiment.py rules|once|rtt|authority=DIR [options of tfo.py]
+    spoiled_experiment.py rules|rtt|authority=DIR [options of tfo.py]
 
 rules      one load after the other is spoiled as SPOILT says, each in another way; the loads between them are not
-once       the same, but only the first try of each load is spoiled
 rtt        the network delays more than it is told to
 authority  the browser is told to trust the certificate authority in DIR, not the servers'
 
@@ -188,31 +187,22 @@ def command_of(pid: int) -> bytes:
         return b""
 
 
-@contextmanager
-def replaced(lab: Laboratory, load: Load, change: Callable[[str], str] | None) -> Iterator[None]:
-    """Change the document in the mirror, or take it away."""
-    path = lab.client_dir.parent / "small" / host_of(load) / "index.html"
-    good = path.read_text()
-    if change:
-        path.write_text(change(good))
-    else:
-        path.unlink()
-    try:
-        yield
-    finally:
-        path.write_text(good)
+def replaced(change: Callable[[str], str] | None) -> Spoiling:
+    """Return what changes the document in the mirror meanwhile, or takes it away."""
+    @contextmanager
+    def spoil(lab: Laboratory, load: Load) -> Iterator[None]:
+        path = lab.client_dir.parent / "small" / host_of(load) / "index.html"
+        good = path.read_text()
+        if change:
+            path.write_text(change(good))
+        else:
+            path.unlink()
+        try:
+            yield
+        finally:
+            path.write_text(good)
 
-
-def missing_document(lab: Laboratory, load: Load) -> AbstractContextManager[None]:
-    return replaced(lab, load, None)
-
-
-def other_document(lab: Laboratory, load: Load) -> AbstractContextManager[None]:
-    return replaced(lab, load, lambda text: text + "<p>more")
-
-
-def other_requests(lab: Laboratory, load: Load) -> AbstractContextManager[None]:
-    return replaced(lab, load, lambda text: text.replace("a.png", "b.png"))
+    return spoil
 
 
 @contextmanager
@@ -255,8 +245,8 @@ def no_cookie(lab: Laboratory, load: Load) -> Iterator[None]:
 SPOILT: dict[tuple[str, int], Spoiling] = {
     ("network.test", 0): dropped_syn, ("network.test", 1): queue_of_one,
     ("server.test", 0): hung_server, ("server.test", 1): killed_chrome,
-    ("document.test", 0): missing_document, ("document.test", 1): other_document,
-    ("requests.test", 0): other_requests, ("requests.test", 1): full_server_log,
+    ("document.test", 0): replaced(None), ("document.test", 1): replaced(lambda text: text + "<p>more"),
+    ("requests.test", 0): replaced(lambda text: text.replace("a.png", "b.png")), ("requests.test", 1): full_server_log,
     ("switch.test", 0): really_on, ("switch.test", 1): no_cookie,
 }
 """By the document's host and TFO off or on: what happens to the measured load. Warm-ups are left alone."""
@@ -264,17 +254,6 @@ SPOILT: dict[tuple[str, int], Spoiling] = {
 
 def host_of(load: Load) -> str:
     return load.page.url.split("/")[2]
-
-
-TRIED: set[Load] = set()
-
-
-def spoiled_once(lab: Laboratory, load: Load) -> LoadRecord:
-    """Do one load, spoiled if it is its first try and is to be."""
-    if load in TRIED:
-        return good_load(lab, load)
-    TRIED.add(load)
-    return spoiled_load(lab, load)
 
 
 def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
@@ -309,15 +288,15 @@ def slower(speeds: LinkSpeeds) -> LinkSpeeds:
 
 
 if __name__ == "__main__":
-    what = sys.argv.pop(1)
+    what, _, authority = sys.argv.pop(1).partition("=")
     sys.argv[0] = str(ROOT / "tfo.py")
-    if what != "rtt":
-        judge_no_time()
-    if what.startswith("authority="):
-        vars(laboratory)["open_authority"] = lambda _: open_authority(Path(what.partition("=")[2]))
-    elif what == "rtt":
+    if what == "rtt":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
         vars(laboratory)["delayed_links"] = lambda star, speeds, netem: delayed_links(star, slower(speeds), netem)
     else:
-        vars(experiment)["record_of"] = spoiled_once if what == "once" else spoiled_load
+        judge_no_time()
+    if what == "authority":
+        vars(laboratory)["open_authority"] = lambda _: open_authority(Path(authority))
+    elif what == "rules":
+        vars(experiment)["record_of"] = spoiled_load
     run_interruptible(tfo.main)

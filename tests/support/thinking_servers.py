@@ -14,7 +14,7 @@ from tests.support.https_recording import HttpsRecording
 
 NEAR, FAR = "near.test", "far.test"
 PAGE = f"http://{NEAR}/"
-ROUNDS = 5
+ROUNDS = 3
 
 
 class Kind(NamedTuple):
@@ -24,14 +24,14 @@ class Kind(NamedTuple):
     think_ms: float
 
 
-KINDS = (Kind(FAR, 600), Kind(NEAR, 150), Kind(NEAR, 0))
+KINDS = (Kind(FAR, 400), Kind(NEAR, 150), Kind(NEAR, 0))
 LEAST_MS = 150
 """By so much each kind's thinking differs from the next one's, at least."""
 KIND_OF = {f"http://{kind.host}/{kind.think_ms}-{number}.js": kind for number in range(ROUNDS) for kind in KINDS}
 """Of each script, by URL, in the order in which they are asked for."""
 
 
-def record_thinking_servers(directory: Path, rtts_ms: Mapping[str, float]) -> None:
+def record_thinking_servers(directory: Path, rtts_ms: Mapping[str, float]) -> Path:
     """Write the recording ("small"); `rtts_ms` by host (NEAR, FAR). The document was not thought about."""
     scripts = list(KIND_OF)
     bodies = {PAGE: document(f"<script src={scripts[0]}></script>"), scripts[-1]: "/* the end */",
@@ -43,4 +43,4 @@ def record_thinking_servers(directory: Path, rtts_ms: Mapping[str, float]) -> No
         recording.add(url, body.encode(), (("Content-Type", content_type),), version="HTTP/1.1", timings={
             "blocked": 1, "dns": 0, "connect": rtts_ms[kind.host] + (url == scripts[-1]), "ssl": -1, "send": 0,
             "receive": 1, "wait": rtts_ms[kind.host] + kind.think_ms})
-    recording.finish(PAGE)
+    return recording.finish(PAGE)

@@ -142,7 +142,7 @@ def record_page(name: str) -> None:
         log = folder / "netlog.json"
         module = importlib.import_module(f"tests.corpus.netlogs.pages.{name}")
         with module.served(folder) if hasattr(module, "served") else started(
-                sys.executable, "-m", "tests.corpus.pages.site", module.__name__, folder_name):
+                sys.executable, "-m", "tests.corpus.pages.site", folder_name, module.__name__):
             remaps = read_hack_dns(folder / "remap")
             options = ChromeOptions()
             options.binary_location = BROWSER

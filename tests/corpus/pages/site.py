@@ -1,6 +1,6 @@
-"""The web server of a case: the hosts that its module names, on this machine's loopback.
+"""The web server of cases: the hosts that their modules name, on this machine's loopback.
 
-    python -m tests.corpus.pages.site tests.corpus.pages.CASE DIRECTORY     by hand, then:
+    python -m tests.corpus.pages.site DIRECTORY tests.corpus.pages.CASE...     by hand, then:
     ./fetch.py --dir DIRECTORY --name S --remap DIRECTORY/remap --ca DIRECTORY/ca.pem
 
 Writes `remap` and `ca.pem` into DIRECTORY, says "ready", and serves until it is ended.
@@ -74,9 +74,10 @@ def page(title: str, body: str) -> str:
     return f"<!doctype html><title>{title}</title><link rel=icon href='data:,'><h1>{title}</h1>{body}"
 
 
-def serve(case: str, directory: Path) -> None:
-    """Serve the case until the process ends."""
-    origins = {urlsplit(origin): answer for origin, answer in importlib.import_module(case).HOSTS.items()}
+def serve(directory: Path, *cases: str) -> None:
+    """Serve the cases until the process ends."""
+    origins = {urlsplit(origin): answer for case in cases
+               for origin, answer in importlib.import_module(case).HOSTS.items()}
     handler = type("Handler", (Asked,), {"hosts": {origin.netloc: answer for origin, answer in origins.items()}})
     authority = trustme.CA()
     authority.cert_pem.write_to_path(directory / "ca.pem")
@@ -105,4 +106,4 @@ def _context(authority: trustme.CA, names: list[str], directory: Path) -> ssl.SS
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], Path(sys.argv[2]))
+    serve(Path(sys.argv[1]), *sys.argv[2:])

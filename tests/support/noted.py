@@ -1,0 +1,50 @@
+"""Corpora: cases, and what is noted beside each, which is what today's code reads.
+
+With TFO_LAB_WRITE_CORPUS=1 that is written instead of compared: read the difference before it is committed.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CORPUS = Path(__file__).resolve().parent.parent / "corpus"
+WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
+
+
+def cases(name: str | Path) -> list[Any]:
+    """Return the cases of a file of JSON lines in tests/corpus."""
+    return [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
+
+
+def assert_noted(found: Any, name: str, all_cases: list[Any], case: dict[str, Any], key: str = "is") -> None:
+    """Fail unless `found` is what one of all cases of a file of JSON lines has by `key`."""
+    found = json.loads(json.dumps(found))
+    if WRITES:
+        case[key] = found
+        (CORPUS / name).write_text("".join(f"{_json(each)}\n" for each in all_cases), encoding="utf-8")
+        pytest.skip("written, not compared")
+    assert found == case[key]
+
+
+def assert_beside(found: dict[str, Any], noted: Path) -> None:
+    """Fail unless `found` is what stands in the file `noted`."""
+    found = json.loads(json.dumps(found))
+    if WRITES:
+        noted.write_text("{\n" + ",\n".join(f" {_json(name)}: {_rows(value)}" for name, value in found.items())
+                         + "\n}\n", encoding="utf-8")
+        pytest.skip("written, not compared")
+    assert found == json.loads(noted.read_text(encoding="utf-8"))
+
+
+def _rows(value: Any) -> str:
+    """Return a value as JSON, of a list of objects each on a line of its own, so that differences are read by lines."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n" + ",\n".join(f"  {_json(row)}" for row in value) + "]"
+    return _json(value)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
