@@ -17,8 +17,8 @@ from pathlib import Path
 from connie.lab.task import CLIENT_6, SERVER_NETWORK_4, SERVER_NETWORK_6, Profile, Scenario
 from harness.errors import ExperimentError
 from harness.network.star import Host, LinkSpeeds, Star, running_star
+from harness.system.background import running
 from harness.system.commands import run
-from harness.system.companions import running
 from harness.system.fastopen import ON, set_fastopen
 from harness.system.netns import inside
 

@@ -1,15 +1,15 @@
-"""How much of a page's recording a load got. A load that got too little is hollow, and a hollow page loads fast.
+"""How much of a page's recording a load got. What lacks a part loads fast.
 
-A load is hollow for one of two reasons:
+A load is incomplete for one of two reasons:
 
     failed       More than FAILED_RATIO of its requests got no answer, or were for something that is not recorded.
                  Hosts that did not answer when the page was recorded do not count.
     too little   It got less than WHOLE_RATIO of the answers, or of their bytes, that the recording holds for the page.
                  If even the page's best load gets less than the recording holds, the others are compared with that
-                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is not hollow. But
-                 where the recording is what a load asked for, no load gets enough if even the best one gets less than
-                 WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is hollow even if
-                 all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
+                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is complete. But where
+                 the recording is what a load asked for, no load gets enough if even the best one gets less
+                 than WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is incomplete
+                 even if all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
 from collections import Counter, defaultdict
@@ -178,7 +178,7 @@ def failed_requests(load: LoadRecord) -> Sequence[Values]:
     failed = [answer for answer in asked if answer.kind not in GOT]
     total = len(asked) + len(load.answers.from_cache)
     blame = Blame.PAGE if {_word(answer) for answer in failed} <= OF_THE_RECORDING else Blame.ACCIDENT
-    found = {"failed": len(failed), "total": total, "why": _told(failed), "blame": blame}
+    found = {"failed": len(failed), "total": total, "why": _in_words(failed), "blame": blame}
     return [found] if len(failed) > FAILED_RATIO * total else []
 
 
@@ -187,7 +187,7 @@ def half_of_recording(load: LoadRecord) -> Sequence[Values]:
     cover = load.answers.coverage if load.answers and load.plt_ms is not None else None
     if cover is None or cover.got >= LEAST_RATIO * cover.recorded:
         return []
-    return [_told_of(cover, cover.got, cover.recorded, "answers that the recording holds for this page")]
+    return [_values(cover, cover.got, cover.recorded, "answers that the recording holds for this page")]
 
 
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Values]]:
@@ -211,17 +211,17 @@ def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[Rea
         if in_no_load or got < WHOLE_RATIO * wanted:
             whose = f"the recording holds, and no load got more than {most}" if in_no_load else \
                 "the recording holds" if most >= held else "the page's best load got"
-            return {ReasonKind.TOO_LITTLE: {**_told_of(cover, got, wanted, f"{unit} that {whose}"),
+            return {ReasonKind.TOO_LITTLE: {**_values(cover, got, wanted, f"{unit} that {whose}"),
                                             "blame": Blame.PAGE if in_no_load else Blame.ACCIDENT}}
     return {}
 
 
-def _told_of(cover: Coverage, got: int, wanted: int, what: str) -> Values:
+def _values(cover: Coverage, got: int, wanted: int, what: str) -> Values:
     without = f", without {first_few(cover.lost)}" if cover.lost else ""
     return {"got": got, "wanted": wanted, "what": what, "without": without}
 
 
-def _told(failed: Sequence[ReceivedAnswer]) -> str:
+def _in_words(failed: Sequence[ReceivedAnswer]) -> str:
     """Return why requests failed, and at which hosts, the most frequent first."""
     hosts: dict[str, list[str]] = defaultdict(list)
     for answer in failed:

@@ -65,14 +65,14 @@ def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, An
 def _load(lab: Laboratory, load: Load, series: Series) -> Sequence[tuple[Measured | None, Measured]]:
     """Load a page once; write its record, and those of earlier loads whose verdict has changed by it. Return these.
 
-    Raises ExperimentError when a companion has ended: before the load, or after it was written down as failed.
+    Raises ExperimentError when a program beside it has ended: before the load, or after it was written down as failed.
     """
     attempt = begin_try(cell_of(lab, load), load.page)
     record = replace(record_of(lab, load), attempt=attempt)
     why_not = alone(record)
     ended: ExperimentError | None = None
     try:
-        lab.check_companions()
+        lab.check_programs_beside()
     except ExperimentError as error:
         ended = error
         why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))

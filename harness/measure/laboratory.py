@@ -35,7 +35,7 @@ from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen
-from harness.system.companions import Companion
+from harness.system.background import BackgroundProgram
 from harness.system.privileges import User, browsing_user, invoking_user
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import read_untrusted
@@ -77,7 +77,7 @@ class Laboratory:
     recorded: Mapping[str, RecordedPage]
     """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
     delay: Delay
-    servers: Companion
+    servers: BackgroundProgram
     speeds: LinkSpeeds
     middlebox: StandingBox | None = None
     """What stands on the way to the servers."""
@@ -107,7 +107,7 @@ class Laboratory:
         """Whether packets of the servers, each as fast as its link is, may have to queue before user's link."""
         return self.network == "star" and self.speeds.home_fills_up(len(self.star.servers))
 
-    def check_companions(self) -> None:
+    def check_programs_beside(self) -> None:
         """Raise ExperimentError when delay line, servers or a host have ended, with their last words."""
         self.delay.check()
         self.servers.check()

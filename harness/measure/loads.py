@@ -77,11 +77,11 @@ def record_of(lab: Laboratory, load: Load) -> LoadRecord:
 
     Raises ExperimentError, before the load or after it, when servers or delay line have ended.
     """
-    lab.check_companions()
+    lab.check_programs_beside()
     try:
         return record(measure_load(lab, load))
     except OSError:
-        lab.check_companions()      # says it in words where a companion's end was the cause
+        lab.check_programs_beside()      # says it in words where such a program's end was the cause
         raise
 
 

@@ -152,7 +152,7 @@ def _compare(got: Mapping[str, ReceivedAnswer], usual: Mapping[str, ReceivedAnsw
     more = [answer for key, answer in got.items() if key not in usual and key not in common and _matters(answer)
             and _alike(answer) not in usually]
     told = [*((f"no {_short(answer)}", _is_needed(answer)) for answer in missing),
-            *((_told(answer, wanted), _is_needed(wanted)) for answer, wanted in other),
+            *((_in_words(answer, wanted), _is_needed(wanted)) for answer, wanted in other),
             *((f"also {_short(answer)}", False) for answer in more)]
     if not any(needed for _, needed in told) and len(told) <= max(REST_LEAST, REST_RATIO * len(usual)):
         return {}
@@ -173,7 +173,7 @@ def _short(answer: ReceivedAnswer) -> str:
     return answer.url[:EXAMPLE_LENGTH]
 
 
-def _told(answer: ReceivedAnswer, usual: ReceivedAnswer) -> str:
+def _in_words(answer: ReceivedAnswer, usual: ReceivedAnswer) -> str:
     came, wanted = (each.error.removeprefix("net::") or f"{each.status} with {each.bytes} bytes"
                     for each in (answer, usual))
     return f"{_short(answer)}: {came} instead of {wanted}"

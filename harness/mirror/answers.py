@@ -24,7 +24,7 @@ from harness.mirror.headers import replayed
 from harness.mirror.live import Arrivals, arrivals_of
 
 FAILED_RATIO = 0.10
-"""With more of its requests failing a page is hollow: what it lacks takes no time."""
+"""With more of its requests failing a page is incomplete: what it lacks takes no time."""
 DOCUMENT_IS_GOOD = (200, 304)
 """What a page's own document answers when there is a page; 304 where it loaded itself anew."""
 PARTIAL = 206

@@ -37,7 +37,7 @@ class Recording:
     silent: dict[str, frozenset[Origin]] = field(default_factory=dict)
     """By the page's log, which hosts never answered when it was recorded, over http or https.
 
-    Not of pages of which more than FAILED_RATIO failed so up to the load event: those are hollow. Text logs do not
+    Not of pages of which more than FAILED_RATIO failed so up to the load event: those are incomplete. Text logs do not
     say what failed.
     """
     rtts_ms: dict[str, float] = field(default_factory=dict)

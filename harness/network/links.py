@@ -16,8 +16,8 @@ from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_qdisc
+from harness.system.background import BackgroundProgram, running
 from harness.system.commands import run
-from harness.system.companions import Companion, running
 from harness.system.lateness import SLOTS, latest_ms, sharing
 from harness.system.netns import inside
 
@@ -43,7 +43,7 @@ class Delay:
     the address of the server that sent it: for the whole round trip, as tfo-test/delay_line.py explains.
     """
 
-    line: Companion | None = None
+    line: BackgroundProgram | None = None
     lateness: "memoryview[float] | None" = None
     held_ms: Mapping[str, float] = field(default_factory=dict)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from harness.bootstrap import ROOT
 from harness.files.middlebox import Middlebox
 from harness.network.star import Star
-from harness.system.companions import Companion, running
+from harness.system.background import BackgroundProgram, running
 from harness.system.lateness import sharing
 
 PROGRAM = ROOT / "tfo-test" / "middlebox.py"
@@ -25,7 +25,7 @@ class StandingBox:
     kind: Middlebox
     servers: tuple[str, ...]
     numbers: "memoryview[float]"
-    program: Companion
+    program: BackgroundProgram
 
     def counts(self) -> dict[str, int]:
         """Return how many SYNs came to it so far, and how many of them it touched."""

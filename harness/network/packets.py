@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.errors import ExperimentError
 from harness.files.load_parts import CaptureCounts
 from harness.network.star import Host
-from harness.system.companions import Companion, started
+from harness.system.background import BackgroundProgram, started
 from harness.system.processes import stop
 
 SNAPSHOT_BYTES = 1514
@@ -62,7 +62,7 @@ def tcpdump(interface: str) -> list[str]:
             "-w", "-"]
 
 
-def _counts(dumping: Companion) -> CaptureCounts:
+def _counts(dumping: BackgroundProgram) -> CaptureCounts:
     """Return the counts tcpdump ends with (tcpdump(1)): what it wrote, and what the kernel had to drop."""
     counts = {words: int(number) for number, words in
               re.findall(r"^(\d+) packets? (captured|dropped by kernel|dropped by interface)$", dumping.complained(),

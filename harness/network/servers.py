@@ -11,7 +11,7 @@ from typing import Any
 from harness.bootstrap import ROOT
 from harness.files import load_mark
 from harness.network.star import Star
-from harness.system.companions import Companion, running
+from harness.system.background import BackgroundProgram, running
 from harness.system.privileges import User
 
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
@@ -22,7 +22,7 @@ def running_servers(star: Star, mirror: Path, fetchlog: Path, settings: Mapping[
                     logdir: Path, delays_ms: Sequence[float] = (0.0,), user: User | None = None,
                     names: Mapping[str, Sequence[str]] | None = None, held_rtt_ms: float = 0.0,
                     think_rtts_ms: Mapping[str, float] | None = None, authority: Path | None = None,
-                    ) -> Iterator[Companion]:
+                    ) -> Iterator[BackgroundProgram]:
     """Serve each server's part of the `mirror` inside its namespace while this lasts.
 
     `settings` are those of harness.measure.settings, by name: what is missing is as by default. Logs go to `logdir`, to

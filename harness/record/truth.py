@@ -1,4 +1,4 @@
-"""Whether a recorded page is the one that was asked for: not hollow, not another one, not empty when replayed."""
+"""Whether a recorded page is the one that was asked for: not incomplete, not another one, not empty when replayed."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ NOT_COUNTED = (Fate.AFTER_LOAD, Fate.CANCELLED, Fate.BROWSERS_OWN)
 TOO_MUCH = f"WebSocket with more than {MOST_BYTES // 1_000_000} MB"
 
 
-def hollowness(recording: PageRecording) -> str:
+def incompleteness(recording: PageRecording) -> str:
     """Return in words that too many requests up to the load event failed, or too many bytes are missing, "" when not.
 
     They will fail in every load of the replay, too, and a page without its parts is a fast page.
@@ -52,7 +52,7 @@ def _lost(asked: Sequence[Seen], failed: Sequence[Seen]) -> str:
     return f"{size(missing)} of its {size(total)} are missing where it comes from ({named})"
 
 
-def strayed(recording: PageRecording) -> str:
+def went_elsewhere(recording: PageRecording) -> str:
     """Return in words that a page of others' asked for little of what it asked for when they recorded it, "" if not.
 
     A page whose first script does not work any more fails no request: it makes none.

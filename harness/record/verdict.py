@@ -73,8 +73,8 @@ def judge(recording: PageRecording) -> Verdict:
         sum(not seen.exchange.from_cache for seen in recording.requests), hosts,
         sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),
         reasons=reasons or ([moved_on.in_words(other)] if other else
-                            [*filter(None, (truth.taken_over(recording), truth.hollowness(recording),
-                                            truth.strayed(recording)))]),
+                            [*filter(None, (truth.taken_over(recording), truth.incompleteness(recording),
+                                            truth.went_elsewhere(recording)))]),
         remarks=[*_failures(recording, failed), *_remarks(recording, hosts)], moved_on=bool(other))
 
 

@@ -92,7 +92,7 @@ def make_visit(settings: VisitSettings, work_dir: Path, user: User) -> int:
     terminate_as_interrupt()
     chrome.deterministic_script()                  # the project may lie in a directory that is closed to others
     become(user)
-    die_with_parent()                              # again: the change of user ended the bond of its start
+    die_with_parent()                              # again: the change of user undid what its start asked for
     report = Visit()
     try:
         _visit(settings, work_dir, report)

@@ -24,7 +24,7 @@ def bound_to_us(command: Sequence[str]) -> list[str]:
     """Return `command` as one that the kernel kills when this process dies (setpriv(1)), from its first moment on.
 
     For programs that may not make a PID namespace (harness.system.contained): without root, say. SIGKILL, since a
-    process that stands stopped takes no other signal. A fork and a change of user end the bond (`die_with_parent`).
+    process that stands stopped takes no other signal. A fork and a change of user undo that (`die_with_parent`).
     """
     return ["setpriv", "--pdeathsig", "KILL", "--", *command]
 

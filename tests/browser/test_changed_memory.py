@@ -123,7 +123,7 @@ def most_at_once(per_host: int, place: int | None, expected: int) -> int:
 
 
 @pytest.mark.chrome
-def test_chrome_opens_as_many_as_it_is_told() -> None:
+def test_chrome_opens_as_many_as_it_is_said() -> None:
     place = find_once(find_browser().binary, SOCKET_LIMITS)
     assert place is not None, "this Chrome has its limits elsewhere: --connections-per-host does not work"
     assert {per_host: most_at_once(per_host, place, per_host) for per_host in (2, 13)} == {2: 2, 13: 13}

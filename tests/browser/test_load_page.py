@@ -122,7 +122,7 @@ def test_the_end_of_chromedriver_loses_neither_log_nor_har(start: Callable[..., 
     load.wait_for_the_end()     # Chrome is killed with its driver
 
 
-def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
+def test_the_end_of_chrome_is_said(start: Callable[..., Load]) -> None:
     load = start()
     driver = load.chromedriver()
     chrome, = (pid for pid in children_by_parent()[driver])
@@ -133,7 +133,7 @@ def test_the_end_of_chrome_is_told(start: Callable[..., Load]) -> None:
     load.wait_for_the_end()
 
 
-def test_another_network_process_is_told(start: Callable[..., Load]) -> None:
+def test_another_network_process_is_said(start: Callable[..., Load]) -> None:
     """Chrome starts one in its place, whose log begins in the middle of the load: what the old one did is in none."""
     load = start()
     load.chromedriver()

@@ -130,7 +130,7 @@ class WithoutLoadPage:
 
     killed = False
 
-    def check_companions(self) -> None:
+    def check_programs_beside(self) -> None:
         if self.killed:
             raise ExperimentError("load_page.py ended (killed by SIGKILL): it did not say why")
 

@@ -36,12 +36,12 @@ def test_an_unfit_page_is_one_line_and_no_success(capsys: pytest.CaptureFixture[
 def test_a_hollow_page_is_found_by_a_dry_run(tmp_path: Path) -> None:
     mirror = SmallMirror(tmp_path)
     lost = "".join(f'<img src="http://gone{number}.example/x.gif">' for number in range(9))
-    mirror.add("http://hollow.test/", f"<!doctype html>{ICON}<p>hollow{lost}")
+    mirror.add("http://incomplete.test/", f"<!doctype html>{ICON}<p>incomplete{lost}")
     mirror.add("http://whole.test/", f"<!doctype html>{ICON}<p>whole")
-    base = mirror.finish("http://hollow.test/", "http://whole.test/")
+    base = mirror.finish("http://incomplete.test/", "http://whole.test/")
     command = [*TFO, "--quiet", "0.3", "--dir", str(base), "--name", "small", "--dry-run"]
     done = ran(*command, status=1)
-    assert done.stderr == ("http://hollow.test/: not fit to be measured: 9 of 10 requests failed: no such host "
+    assert done.stderr == ("http://incomplete.test/: not fit to be measured: 9 of 10 requests failed: no such host "
                            "(gone0.example, gone1.example, gone2.example, …); record it again, or take it out\n")
     assert not (base / "client").exists()
     checked = ran(*command[:-1], "--dry-run=check", "--testruns", "2", status=0)

@@ -39,7 +39,7 @@ def found(recording: Recording, url: str) -> Recorded:
 
 @pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
                                                ({}, True)])
-def test_what_a_brought_page_asked_for_after_a_message_is_told(told: dict[str, bool], is_after: bool) -> None:
+def test_what_a_brought_page_asked_for_after_a_message_is_said(told: dict[str, bool], is_after: bool) -> None:
     """Its answers keep the dates that they had where it was recorded, and its messages have those of the import."""
     started = {"startedDateTime": "2026-09-21T14:13:20Z"}
     message = {"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}

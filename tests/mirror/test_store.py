@@ -55,7 +55,7 @@ def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 6
 
 
-@pytest.mark.parametrize("reasons", [[], ["its replay is not the page: it is hollow"]])
+@pytest.mark.parametrize("reasons", [[], ["its replay is not the page: it is incomplete"]])
 def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: Path, reasons: list[str]) -> None:
     """That is known only when its pages were loaded from it: the older one was gone by then."""
     (tmp_path / "elsewhere").mkdir()

@@ -1,4 +1,4 @@
-"""At its end fetch.py loads each page once from its recording: one whose replay is hollow is said to be unfit."""
+"""At its end fetch.py loads each page once from its recording: one whose replay is incomplete is said to be unfit."""
 
 import sys
 from email.message import Message
@@ -26,7 +26,7 @@ PAGES = {
     "/whole": f"<script>if (!navigator.userAgent.includes('Headless')) for (let n = 0; n < {IMAGES}; n++) "
               "document.write(`<img src=/whole-${n}.png>`)</script>",
     # When it began by the real clock is another number in each load, and stands in the path.
-    "/hollow": f"<script>for (let n = 0; n < {IMAGES}; n++) document.write("
+    "/incomplete": f"<script>for (let n = 0; n < {IMAGES}; n++) document.write("
                "`<img src=/at-${Math.floor(performance[Symbol.for('tfo-lab.timeOrigin')]) % 1e7}-${n}.png>`)</script>"}
 
 
@@ -50,10 +50,10 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
     assert f"http://{HOST}/whole: fit for the experiment" in done.stdout
     assert (f"not recorded: http://{HOST}/refreshed; list in x.pages what they lead on to instead"
             in done.stderr.splitlines())
-    assert f"http://{HOST}/hollow: NOT fit for the experiment" in done.stdout
+    assert f"http://{HOST}/incomplete: NOT fit for the experiment" in done.stdout
     assert (f"because its replay is not the page: {IMAGES} of {IMAGES + 1} requests failed: not in the recording "
             f"({HOST})") in done.stdout
     assert "is not known" not in done.stdout
     assert done.stderr.strip().splitlines()[-1] == (
-        f"recorded, but not fit to be measured: http://{HOST}/hollow; take them out of x.pages")
+        f"recorded, but not fit to be measured: http://{HOST}/incomplete; take them out of x.pages")
     assert (tmp_path / "x" / HOST).is_dir(), "it is recorded all the same"

@@ -20,12 +20,12 @@ class Busy:
     """An archive that is overloaded at first, and then has no such page, or the capture."""
 
     answers: ClassVar[list[int]] = []
-    told_bytes = 4
+    stated_bytes = 4
 
     @classmethod
     def answer(cls, _path: str, _headers: Message) -> Answer:
         status = cls.answers.pop(0)
-        captured = {"Memento-Datetime": "Tue, 12 Mar 2013 00:00:00 GMT", "Content-Length": cls.told_bytes}
+        captured = {"Memento-Datetime": "Tue, 12 Mar 2013 00:00:00 GMT", "Content-Length": cls.stated_bytes}
         return (status, captured, b"page") if status == 200 else (status, {}, b"")
 
 
@@ -49,7 +49,7 @@ def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again(asked: Web
 
 
 def test_what_breaks_off_is_asked_for_again(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Busy, "told_bytes", 5)
+    monkeypatch.setattr(Busy, "stated_bytes", 5)
     Busy.answers = [200]
     assert asked.find("GET", PAGE) is None
     [trouble] = asked.complaints()

@@ -46,7 +46,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.client_dir = self.directory / "client"
 
-    def check_companions(self) -> None:
+    def check_programs_beside(self) -> None:
         if len(self.done) >= self.ends_after:
             raise ExperimentError("the delay line ended (killed by SIGKILL): out of memory")
 

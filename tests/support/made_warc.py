@@ -14,7 +14,7 @@ DAY = "2013-03-12T10:00:00Z"
 PAGE = "http://www.old.test/"
 SCRIPT = b"document.title = 'run'; fetch('/count?t=' + Date.now(), {method: 'POST', body: 'seen'});"
 IMAGES = 24
-"""So many that what is lost does not make the page hollow: two requests, and in a web archive the POST as well."""
+"""So many that what is lost does not make the page incomplete: two requests, and in a web archive the POST as well."""
 Record = tuple[str, str, str, list[tuple[str, str]], bytes]
 """Type, URL, first line, headers, body. A "request" is tied to the response after it."""
 

@@ -128,7 +128,7 @@ def without_chunks(body: bytes) -> tuple[bytes, bool]:
     return bytes(joined), True
 
 
-def told_bytes(headers: Headers) -> int:
+def stated_bytes(headers: Headers) -> int:
     """Return the size of a body by its Content-Length, 0 where that says nothing, as beside chunks."""
     return 0 if header_in(headers, "transfer-encoding") else length_in(headers) or 0
 
@@ -142,7 +142,7 @@ def with_body(exchange: Exchange, body: bytes) -> Exchange:
         return replace(exchange, answer=replace(answer, headers=headers, content=body))
     is_decoded = bool(undone) and not named
     found = as_sent([body], named or undone, role_in(answer.status, headers, exchange.request.url),
-                    (not is_decoded and told_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
+                    (not is_decoded and stated_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
     if found is None:
         return replace(exchange, error=NOISE, answer=replace(answer, body_bytes=len(body)))
     return replace(exchange, note=found.note,

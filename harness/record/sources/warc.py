@@ -38,7 +38,7 @@ from harness.record.sources.body import (
     LEAST_OF_WHOLE,
     MOST_BYTES,
     TOO_MUCH,
-    told_bytes,
+    stated_bytes,
     with_body,
     without_chunks,
 )
@@ -125,7 +125,7 @@ class WarcSource:
         try:
             for record in records_in(file):
                 if isinstance(record, int):
-                    self._note_strays(record, records)
+                    self._note_stray_bytes(record, records)
                     continue
                 url = without_fragment(as_browsers_ask(record.rec_headers.get_header("WARC-Target-URI") or ""))
                 if record.rec_type == "request" and record.http_headers is not None:
@@ -143,10 +143,11 @@ class WarcSource:
                 raise InputError(f"{self.name}:1: not a WARC ({words}); give a .warc or .warc.gz file") from None
             self._breaks_off(f"after its answer {len(records) - before} ({words})")
 
-    def _note_strays(self, strays: int, records: list[_Record]) -> None:
+    def _note_stray_bytes(self, stray_bytes: int, records: list[_Record]) -> None:
         """Say of the last record that it is longer than it says: then its answer is not whole, unless that tells so."""
-        self.remarks.append(f"{Path(self.name).name}: {strays} bytes behind its answer {len(records)} belong to none")
-        if records and not 0 < told_bytes(records[-1].exchange.answer.headers or ()) <= records[-1].size:
+        self.remarks.append(f"{Path(self.name).name}: {stray_bytes} bytes behind its answer {len(records)} belong to "
+                            "none")
+        if records and not 0 < stated_bytes(records[-1].exchange.answer.headers or ()) <= records[-1].size:
             records[-1].exchange = replace(records[-1].exchange, error=CUT)
 
     def _breaks_off(self, where: str) -> None:
@@ -165,7 +166,7 @@ def _response(record: ArcWarcRecord, url: str, bodies: IO[bytes]) -> tuple[_Reco
     is_whole = True
     if "chunked" in header_in(headers, "transfer-encoding").lower():
         body, is_whole = without_chunks(body)
-    is_cut = lacking > 0 and not 0 < told_bytes(headers) <= len(body)     # some count the line ends behind it, too
+    is_cut = lacking > 0 and not 0 < stated_bytes(headers) <= len(body)     # some count the line ends behind it, too
     missing, lost_bytes = _lost(record, status or 200, headers, len(body), lacking if is_cut else 0, is_whole=is_whole)
     answer = Answer(
         status or 200, http.statusline.partition(" ")[2] if status else "OK",
@@ -199,7 +200,7 @@ def _lost(record: ArcWarcRecord, status: int, headers: Headers, there: int, lack
     if status == HTTPStatus.PARTIAL_CONTENT:    # a player breaks off most parts
         part = part_in(headers)
         return ("", 0) if there else (CUT, part[1] - part[0] + 1 if part else 0)
-    told, truncated = told_bytes(headers), record.rec_headers.get_header("WARC-Truncated")
+    told, truncated = stated_bytes(headers), record.rec_headers.get_header("WARC-Truncated")
     if lacking:
         return CUT, told or there + lacking
     # Crawlers that decode bodies keep the Content-Length of the encoded one: a few bytes decode to fewer.

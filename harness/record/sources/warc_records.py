@@ -43,18 +43,18 @@ def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord | int]:
     begin = stream.peek(16)[:16]
     if begin and not begin.startswith(BEGINNINGS):
         raise ValueError(f"it begins with {begin!r}")
-    loader, strays, is_at_line = ArcWarcRecordLoader(verify_http=False, arc2warc=True), 0, True
+    loader, stray_bytes, is_at_line = ArcWarcRecordLoader(verify_http=False, arc2warc=True), 0, True
     while line := stream.readline(LONGEST_LINE):
         if not (is_at_line and RECORD.match(line)):
-            strays, is_at_line = strays + len(line.strip(b"\r\n")), line.endswith(b"\n")
+            stray_bytes, is_at_line = stray_bytes + len(line.strip(b"\r\n")), line.endswith(b"\n")
             continue
-        if strays:
-            yield strays
-        record, strays = loader.parse_record_stream(stream, line), 0
+        if stray_bytes:
+            yield stray_bytes
+        record, stray_bytes = loader.parse_record_stream(stream, line), 0
         yield record
         record.raw_stream.read()
-    if strays:
-        yield strays
+    if stray_bytes:
+        yield stray_bytes
 
 
 @dataclass

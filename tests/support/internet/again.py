@@ -10,7 +10,7 @@ from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
 from harness.files.urls import is_asked_by_browser
 from harness.mirror.recording import read_recording
-from harness.system.companions import running
+from harness.system.background import running
 from tests.support.fetched import tree
 from tests.support.internet import site
 from tests.support.internet.site import API, HOME

@@ -24,7 +24,7 @@ from pathlib import Path
 import trustme
 
 from harness.bootstrap import ROOT
-from harness.system import companions
+from harness.system import background
 from harness.system.netns import inside
 from harness.system.privileges import User, give, passable_temp_root
 from harness.system.processes import stop
@@ -111,7 +111,7 @@ def _applications(directory: Path) -> Iterator[None]:
     """Run what is not files, in a process of its own: Dash and Flask would stay in ours for ever."""
     (directory / "apps").mkdir()
     command = [sys.executable, str(ROOT / "tests" / "support" / "applications.py"), str(directory / "apps")]
-    with companions.running(command, "ready", "the applications"):
+    with background.running(command, "ready", "the applications"):
         yield
 
 

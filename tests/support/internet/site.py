@@ -211,7 +211,7 @@ def _api() -> Host:
         <script>fetch('/hanging');
         fetch('/stream').then(async r => {{ const t = r.body.getReader(); while (!(await t.read()).done); }});
         const cut = new AbortController(); fetch('/slow.bin', {{signal: cut.signal}}).then(() => cut.abort());
-        </script><img src=/fine.png>""" + "".join(f"<img src='/fine.png?{n}'>" for n in range(20)))     # not hollow
+        </script><img src=/fine.png>""" + "".join(f"<img src='/fine.png?{n}'>" for n in range(20)))     # not incomplete
     allowed = (f"add_header Access-Control-Allow-Origin https://{HOME};",
                "add_header Access-Control-Allow-Headers X-Own;")
     return Host({

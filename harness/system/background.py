@@ -19,7 +19,7 @@ BAD_INPUT = 2
 
 
 @dataclass(frozen=True)
-class Companion:
+class BackgroundProgram:
     """A program that runs beside us; `what` is what to call it in an error."""
 
     what: str
@@ -45,7 +45,7 @@ class Companion:
 
 @contextmanager
 def started(command: Sequence[str], what: str, namespace_pid: int | None = None,
-            stdout: int | IO[bytes] = subprocess.PIPE, pass_fds: Sequence[int] = ()) -> Iterator[Companion]:
+            stdout: int | IO[bytes] = subprocess.PIPE, pass_fds: Sequence[int] = ()) -> Iterator[BackgroundProgram]:
     """Run `command`, as root, while this lasts, in the network namespace of `namespace_pid` if one is given.
 
     Its errors go to a file, so that no full pipe can stop it. It inherits the descriptors `pass_fds`.
@@ -55,25 +55,25 @@ def started(command: Sequence[str], what: str, namespace_pid: int | None = None,
             process = subprocess.Popen(bound_to_us(command), stdout=stdout, stderr=complaints, text=True,
                                        start_new_session=True, pass_fds=pass_fds)
         try:
-            yield Companion(what, process, complaints)
+            yield BackgroundProgram(what, process, complaints)
         finally:
             stop(process)
 
 
 @contextmanager
 def running(command: Sequence[str], ready: str, what: str, namespace_pid: int | None = None,
-            pass_fds: Sequence[int] = ()) -> Iterator[Companion]:
+            pass_fds: Sequence[int] = ()) -> Iterator[BackgroundProgram]:
     """Run `command`, as `started` does, while this lasts; it is running when it has printed the line `ready`.
 
     Raises InputError or ExperimentError with the last thing it said, as its exit status 2 or other tells, when it does
     not get ready within 30 s.
     """
-    with started(command, what, namespace_pid, pass_fds=pass_fds) as companion:
-        if _first_line(companion.process) != ready:
-            stop(companion.process)
-            error = InputError if companion.process.returncode == BAD_INPUT else ExperimentError
-            raise error(f"{what} did not start: {companion.last_words()}")
-        yield companion
+    with started(command, what, namespace_pid, pass_fds=pass_fds) as program:
+        if _first_line(program.process) != ready:
+            stop(program.process)
+            error = InputError if program.process.returncode == BAD_INPUT else ExperimentError
+            raise error(f"{what} did not start: {program.last_words()}")
+        yield program
 
 
 def _first_line(process: subprocess.Popen[str]) -> str:
