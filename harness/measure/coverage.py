@@ -6,10 +6,10 @@ A load is incomplete for one of two reasons:
                  Hosts that did not answer when the page was recorded do not count.
     too little   It got less than WHOLE_RATIO of the answers, or of their bytes, that the recording holds for the page.
                  If even the page's best load gets less than the recording holds, the others are compared with that
-                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is complete. But where
-                 the recording is what a load asked for, no load gets enough if even the best one gets less
-                 than WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is incomplete
-                 even if all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
+                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is complete. But
+                 where the recording is what a load asked for, no load gets enough if even the best one gets less than
+                 WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is incomplete even
+                 if all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
 from collections import Counter, defaultdict
