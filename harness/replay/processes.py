@@ -150,7 +150,7 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
         server = _make_server(host, services, options)
     except InputError as error:
         os.write(write_ready, f"{error}\n".encode())
-        return 2
+        os._exit(error.status)      # with its sockets open: nobody is to hear of that beside the error
     die_with_parent(parent)     # after become(): the kernel forgets it when the user changes (prctl(2))
     os.write(write_ready, b"\n")
     os.close(write_ready)

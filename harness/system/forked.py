@@ -13,14 +13,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import IO, NoReturn
 
 from harness.errors import run_main
 from harness.system.libc import call
 from harness.system.netns import inside
 from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
-from harness.system.privileges import as_root
-from harness.system.processes import die_with_parent
+from harness.system.processes import die_with_parent, signal_as_root
 from harness.system.signals import ENDING_SIGNALS
 
 MOST_FILES = 2**20
@@ -89,6 +89,5 @@ def _end(process: int) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         if _has_ended(process, 0):
             return
-        with as_root():         # it may not have given up root yet
-            signal.pidfd_send_signal(process, number)
+        signal_as_root(partial(signal.pidfd_send_signal, process), number)
         _has_ended(process, ENDING_S)

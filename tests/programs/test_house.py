@@ -9,6 +9,8 @@ from harness.bootstrap import ROOT
 
 LONGEST_README_BYTES = 6_000
 LONGEST_TFO_LINES = 120
+MOST_PLACES_OF_ROOT = 9
+"""In tfo.py's modules; docs/security.md names them, and the two of sweeps."""
 
 
 IMPORT = re.compile(r"^ *(?:from|import) ([\w.]+)(?: import (\([^)]*\)|[^#\n]+))?", re.MULTILINE)
@@ -49,6 +51,15 @@ def test_the_map_names_every_package() -> None:
     assert harness.__doc__
     packages = {path.parent.name for path in (ROOT / "harness").glob("*/__init__.py")}
     assert packages <= set(harness.__doc__.split())
+
+
+def test_root_is_taken_at_few_places() -> None:
+    places = {str(path.relative_to(ROOT / "harness")): path.read_text().count("with as_root()") +
+              path.read_text().count(", as_root()") for path in (ROOT / "harness").rglob("*.py")}
+    taken = {name: count for name, count in places.items() if count}
+    assert sum(count for name, count in taken.items() if not name.startswith("sweep/")) <= MOST_PLACES_OF_ROOT
+    named = (ROOT / "docs" / "security.md").read_text()
+    assert [name for name in taken if name.rpartition("/")[2] not in named] == []
 
 
 def test_the_first_texts_are_short() -> None:

@@ -182,7 +182,8 @@ def test_a_killed_run_ends_its_experiment_which_puts_the_switch_back(project: Pa
 
 @pytest.mark.slow
 def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_plotted(project: Path) -> None:
-    fastopen_before, process = ROOT_FASTOPEN.read_text(), start(project, "./run.sh", "--name", "small", "--pcap")
+    fastopen_before, process = ROOT_FASTOPEN.read_text(), start(project, "./run.sh", "--name", "small", "--pcap",
+                                                             "--testruns", "20")
     try:
         read_until(process, f"RTT to {HOSTS} servers")
         for command in ("./run.sh", "./tfo.py"):

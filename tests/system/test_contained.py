@@ -44,7 +44,8 @@ class Started:
     """An experiment: the process as it was started, the keeper, itself, and its folder."""
 
     def __init__(self, *words: str) -> None:
-        self.process = subprocess.Popen([sys.executable, "-c", EXPERIMENT, *words], cwd=ROOT, text=True,
+        command = ("env", "--default-signal=HUP", sys.executable, "-c", EXPERIMENT)       # nohup ignores it
+        self.process = subprocess.Popen([*command, *words], cwd=ROOT, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SUDO})
         assert self.process.stdout is not None
         self.numbers = [int(word) for word in self.process.stdout.readline().split()]
