@@ -76,6 +76,9 @@ class Store:
         """
         mirror, fetchlog = self._ends
         manifest = read_manifest(fetchlog, [])
+        if manifest.content and not manifest.is_of_today:
+            raise InputError(f"{fetchlog / MANIFEST}:1: of an older format; bring it into today's: ./fetch.py --name "
+                             f"{mirror.name} --from {mirror.name}")
         if manifest.source != "recorded" or not isinstance(pages := manifest.content.get("pages"), list):
             raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to; record it without "
                              "--append")
