@@ -28,8 +28,12 @@ REAL_TIME_US=300000             # of each second, for the delay lines of an idle
 # Make a group of processes that get a processor only when no others want it (cpu.idle, of Linux 5.15 on), as a nice
 # value does not among sessions (sched(7), autogroup). Set `group` to its folder, of cgroups' version 1 or 2.
 make_idle_group() {
-    local parent
+    local parent stale
     for parent in /sys/fs/cgroup/cpu /sys/fs/cgroup; do
+        [[ -e $parent/cgroup.procs ]] || continue       # of version 1 the upper folder is no group
+        for stale in "$parent"/tfo-lab-tests-*; do      # what a killed run left has a share of the real time
+            kill -0 "${stale##*-}" 2>/dev/null || rmdir "$stale" 2>/dev/null || true
+        done
         group=$parent/tfo-lab-tests-$$
         mkdir "$group" 2>/dev/null || continue
         if { echo 1 >"$group/cpu.idle"; } 2>/dev/null &&
