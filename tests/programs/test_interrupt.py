@@ -198,4 +198,4 @@ def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_pl
         process.wait()
     assert ROOT_FASTOPEN.read_text() == fastopen_before
     assert len((project / "client" / "loads.csv").read_text().splitlines()) > 1
-    assert "\t40\t" in ran(*typed(project, "./plot.py"), status=1).stdout, "status 1: not all was measured"
+    assert "\t40\t" in ran(*typed(project, "./plot.py")).stdout

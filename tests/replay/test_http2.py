@@ -7,6 +7,7 @@ from pathlib import Path
 
 from h2.settings import SettingCodes
 
+from harness.system.processes import stat_of
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, free_port
 from tests.support.secure_replay import BIG, Client, Secure, last, serving
@@ -29,6 +30,7 @@ def test_what_is_asked_for_together_is_answered_in_one_record(client: Client, se
     client.get("/none")
     [server] = secure.server.children()
     os.kill(server, signal.SIGSTOP)
+    wait_until(lambda: stat_of(server)[0] == b"T")
     for _ in range(12):
         client.ask("/none")
         client.socket.sendall(client.h2.data_to_send())
