@@ -37,13 +37,12 @@ from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.rule import texts
 from harness.measure.rules import RULES, TIME, alone
-from harness.measure.settings import Settings
 from harness.network.needs import kernel_has_netem
 from harness.network.star import LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
-from harness.system.options import DELAY_MS, SEED, SILENCE_S, STALL_MS, OptionParser, Whole, page_list_name
+from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
 from harness.system.signals import run_interruptible
 
 PARTS = [*MARKS]
@@ -74,8 +73,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--stall-ms", type=STALL_MS, default=100.0,
                         help="how long each part stands still (%(default)s)")
     parser.add_argument("--tfo", type=Whole(0, 1), default=0)
-    parser.add_argument("--quiet", type=SILENCE_S, default=Settings.quiet_s,
-                        help="silence that ends a load after its load event, s (%(default)s)")
     parser.add_argument("--seed", type=SEED, default=1)
     parser.add_argument("--without", nargs="+", type=ReasonKind, default=[], metavar="RULE", choices=OF_TIME,
                         help="judge the same loads without each of these rules of time, too: "
@@ -94,7 +91,7 @@ def main() -> int:
     with only_experiment():
         print_machine()
         with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(
-                page_set=page_set, settings=Settings(quiet_s=arguments.quiet)), check_browser(), netem=netem) as lab:
+                page_set=page_set), check_browser(), netem=netem) as lab:
             done = measure(lab, page, arguments)
     status = report(done, arguments.stall_ms)
     for kind in arguments.without:

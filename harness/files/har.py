@@ -214,8 +214,9 @@ class PageTimes(msgspec.Struct, frozen=True):
     @property
     def load_event_s(self) -> float:
         """When the load event was, in s since the epoch; infinity where nobody knows."""
-        known = self.started is not None and self.on_load_ms >= 0
-        return self.started.timestamp() + self.on_load_ms / 1000 if self.started and known else math.inf
+        if self.started is None or self.on_load_ms < 0:
+            return math.inf
+        return self.started.timestamp() + self.on_load_ms / 1000
 
     def to_har(self, url: str, name: str = PAGE) -> dict[str, Any]:
         """Return the page of a HAR, ready for json.dump."""

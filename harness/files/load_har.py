@@ -1,4 +1,4 @@
-"""The HAR beside a load's log, and its only reader: what the text format cannot hold (headers, sizes, connections)."""
+"""Reads the HAR beside a log: what the text format cannot hold (headers, sizes, connections)."""
 
 from collections.abc import Mapping
 from datetime import datetime

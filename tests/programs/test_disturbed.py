@@ -41,7 +41,7 @@ def disturb(base: Path, *options: str) -> list[dict[str, Any]]:
     records = base / "records.jsonl"
     records.unlink(missing_ok=True)
     command = [*DISTURBED, "--dir", str(base), "--name", "small", "--page", "one.test", "--delaynet", "50",
-               "--quiet", "0.2", "--records", str(records), *options]
+               "--records", str(records), *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         try:
             ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
