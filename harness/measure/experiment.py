@@ -21,10 +21,7 @@ from harness.measure.resume import EMPTY, Earlier, Stage, recording_digest
 from harness.measure.rtts import own_rtts
 from harness.measure.rule import Blame, Reason
 from harness.measure.rules import alone
-from harness.measure.series import (
-    Measured,
-    Series,
-)
+from harness.measure.series import Measured, Series
 from harness.measure.version import program_digest
 from harness.mirror.live import live_left_out
 from harness.network.needs import real_time_allowed
