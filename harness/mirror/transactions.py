@@ -100,9 +100,8 @@ def sequences(items: Sequence[Recorded]) -> Sequences:
 def unnamed(origin: Origin, names: Iterable[str], first: int) -> Iterator[Recorded]:
     """Give an answer for each file of a host that no exchange names, numbered from `first`.
 
-    Mirrors of 2013's format have many.
-    Its URL is what its name says. Of what goes by the MD5 of its URL that is not known: who asks for a URL of this MD5
-    gets it (harness.mirror.recording).
+    Mirrors of 2013's format have many. Its URL is what its name says. Of what goes by the MD5 of its URL that is not
+    known: who asks for a URL of this MD5 gets it (harness.mirror.recording).
     """
     for number, name in enumerate(sorted(names), start=first):
         place = Place(*origin, target_of(name))
