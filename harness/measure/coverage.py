@@ -50,20 +50,23 @@ class RecordedPage:
     """What a recording holds for a page: the size of each answer's body by its identity.
 
     `of_a_load`: see Coverage. `alike` are the other answers that say the same to the same request: the identity of
-    each, and which one of `sizes` it says again. `urls` are those of `sizes`.
+    each, and which one of `sizes` it says again. `urls` are those of `sizes`. `paced` are, by identity, the answers for
+    which their server takes its time, whatever --think says: when each piece of such an answer was sent, in ms from its
+    first; of a long poll there is none. `document_bytes` are the sizes that its document may have as Chrome shows it,
+    `silent` the schemes and hosts that did not answer when it was recorded.
     """
 
     sizes: Mapping[str, int]
     of_a_load: bool = False
     alike: Mapping[str, str] = field(default_factory=dict)
     urls: Mapping[str, str] = field(default_factory=dict)
-    paced: Mapping[str, Recorded] = field(default_factory=dict)
-    """By identity, the answers for which their server takes its time, whatever --think says: long polls, and those that
-    it sends in pieces."""
+    paced: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    document_bytes: Sequence[int] = ()
+    silent: frozenset[tuple[str, str]] = frozenset()
 
 
-def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
-    """Return what the recording holds for the page of this name.
+def recorded_page(recording: Recording, mirror: Path, page: str, document_bytes: Sequence[int] = ()) -> RecordedPage:
+    """Return what the recording holds for the page of this name, whose document may have these sizes.
 
     Whether there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What
     scripts ask for when a live connection tells them something is asked for before the load event or not as it happens,
@@ -84,7 +87,9 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
     return RecordedPage({identity: _body_bytes(mirror, answer) for identity, answer in held.items()}, of_a_load, alike,
                         {identity: answer.url for identity, answer in held.items()},
-                        {answer.identity: answer for answer in logged if answer.slow_ms or answer.arrivals})
+                        {answer.identity: [came_ms for came_ms, _ in answer.arrivals] for answer in logged
+                         if answer.slow_ms or answer.arrivals},
+                        document_bytes, frozenset(recording.silent.get(page, ())))
 
 
 def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:

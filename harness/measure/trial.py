@@ -18,10 +18,10 @@ from harness.files.load_parts import Coverage
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure.coverage import RecordedPage, at_any_time
+from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory, ReplayedWeb
 from harness.measure.loads import record_of
 from harness.measure.loopback import running_loopback
-from harness.measure.plan import Load
 from harness.measure.preflight import PageSet, document_bytes
 from harness.measure.rule import TRIES, Blame, Verdict, texts, verdict_on_the_page
 from harness.measure.rules import BESIDE_OTHERS, CONTENT, judge
