@@ -221,7 +221,7 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
                          held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
         yield {"web": web, "star": star, "browser": browser, "browsing_user": browsing_user(), "work_dir": work_dir,
                "chrome": chrome, "client_dir": results_dir / CLIENT, "server_log_dir": server_log_dir,
-               "recorded": {page: recorded_page(recording, mirror, page.name, web.page_set.document_bytes[page])
+               "recorded": {page: recorded_page(recording, mirror, page.name, [*web.page_set.document_bytes[page]])
                             for page in web.page_set.pages},
                "servers": servers}
 

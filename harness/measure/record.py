@@ -89,14 +89,14 @@ def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:
 def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     """Return which cookies the servers gave in the load of `record`."""
     holds, names = evidence.conditions, evidence.conditions.servers
-    givers = [address for (address, said), at_s in evidence.arrivals.at_s.items() if said is Said.COOKIE for _ in at_s]
-    gave = {names[address] for address in givers if address in names}
+    given = {address: len(said.get(Said.COOKIE, ())) for address, said in evidence.arrivals.at_s.items()}
+    gave = {names[address] for address, count in given.items() if count and address in names}
     visited = {names[address] for connection in record.connections or ()
                if (address := without_port(connection.address)) in names}
     if holds.settings.cookies == DOMAIN:
         sites = sites_of_servers(holds.hosts)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
-    return CookieCounts(mode=holds.settings.cookies, given=len(givers), first=len(gave), visited=len(visited),
+    return CookieCounts(mode=holds.settings.cookies, given=sum(given.values()), first=len(gave), visited=len(visited),
                         lost=evidence.arrivals.lost)
 
 
@@ -132,8 +132,7 @@ def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> 
     if evidence.har is None:
         return None
     critical = frozenset(step.entry for step in path) if record.plt_ms else None
-    answers = received_answers(evidence.har, record.load_event, evidence.requests, critical,
-                               silent=evidence.recorded.silent)
+    answers = received_answers(evidence.har, evidence.requests, critical, silent=evidence.recorded.silent)
     return replace(answers, coverage=coverage(answers, evidence.recorded))
 
 

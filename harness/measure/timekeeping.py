@@ -32,15 +32,11 @@ from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
 from harness.measure.evidence import Evidence
-from harness.measure.rule import Limit
 from harness.netlog.silences import Silence
 from harness.system.lateness import SLOT_S
 from harness.system.tcp import FRAME_BYTES
 from harness.system.ticker import Ticks
 
-LATE = Limit(ms=3.0, rtt_ratio=0.10, plt_ratio=0.02, most_ms=50.0)
-"""By how much an answer may be late that the load event waited for: docs/method.md tells how often undisturbed
-loads are."""
 OWN_MS = 50.0
 """What a server may take for an answer that it has ready: after more it stood still, between reading a request and
 answering it. Of 2124 answers of a run of the paper's pages at 100 ms three took longer than 12 ms, one of them 98."""
@@ -138,9 +134,10 @@ def _answered(evidence: Evidence, start_s: float) -> Iterator[Answered]:
         if request.own_ms is not None:
             server = holds.layout.server_of(request.host)
             begun_ms = (request.time_s - start_s) * 1000 + request.own_ms
-            thinks = holds.settings.think is not None or request.answer in paced
+            pieces_ms = paced.get(request.answer)
+            thinks = holds.settings.think is not None or (pieces_ms is not None and not pieces_ms)
             yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
-            for before_ms, after_ms in pairwise(paced.get(request.answer, ())):
+            for before_ms, after_ms in pairwise(pieces_ms or ()):
                 yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
 
 
@@ -179,10 +176,10 @@ def late_answers(quiet: Iterable[Silence], answered: Sequence[Answered], allowed
                       and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
         late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - own_ms
         found.append((silence.server, silence.start_ms, late_ms, silence.end_ms - late_ms))
-    return _late(found, path, layout)
+    return _latest_first(found, path, layout)
 
 
-def _late(found: Iterable[tuple[str, float, float, float]], path: Sequence[Step],
+def _latest_first(found: Iterable[tuple[str, float, float, float]], path: Sequence[Step],
           layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
     """Return the late ones of what was `found`, the latest first; each has a server, a start, how late it was (ms), and
     since when.
@@ -211,8 +208,8 @@ def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: flo
     since the epoch, as the load's `start_s`). Answers that are due after the load event at `plt_ms` are left out.
     """
     due_ms = [((request.time_s - start_s) * 1000, request) for request in requests]
-    return _late([(request.host, at_ms, request.own_ms or 0.0, at_ms) for at_ms, request in due_ms if at_ms <= plt_ms],
-                 path)
+    return _latest_first([(request.host, at_ms, request.own_ms or 0.0, at_ms) for at_ms, request in due_ms
+                          if at_ms <= plt_ms], path)
 
 
 def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> list[Silence]:
@@ -232,12 +229,3 @@ def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> l
 def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
     """Return how long a server may be silent: for a round trip, and while a full packet crosses the link each way."""
     return rtt_ms + 2 * alone_ms(FRAME_BYTES, bw_mbit)
-
-
-def is_too_late(answer: LateAnswer, rtt_ms: float, plt_ms: float) -> bool:
-    """Tell whether the page waited for an answer that was later than it may be in a load of `plt_ms` at `rtt_ms`.
-
-    If each server has an RTT of its own (tfo.py --rtt), it is judged by its server's. Late answers that the page did
-    not wait for do not count: when it asks dozens of servers at once, they wait for each other, and it for none.
-    """
-    return answer.critical and answer.late_ms > LATE.of(rtt_ms if answer.rtt_ms is None else answer.rtt_ms, plt_ms)

@@ -23,8 +23,9 @@ from harness.measure.coverage import RecordedPage
 from harness.measure.evidence import Conditions, Evidence, Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.record import _reported, record
+from harness.measure.rule import is_too_late
 from harness.measure.settings import Settings
-from harness.measure.timekeeping import MOST_LATE, PAGE_PROCESS, is_too_late, timekeeping_of, waited_for_others_ms
+from harness.measure.timekeeping import MOST_LATE, PAGE_PROCESS, timekeeping_of, waited_for_others_ms
 from harness.network.arrivals import Arrivals, Said
 from harness.network.star import LinkSpeeds
 from harness.system.ticker import Ticks

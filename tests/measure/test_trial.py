@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.files.pages import Page
+from harness.measure.loopback import Trial, say_ready, trial_of
 from harness.measure.rule import Reason
-from harness.measure.trial import Trial, say_ready, trial_of
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_record
 from tests.support.project_copy import TFO
