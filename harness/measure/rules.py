@@ -75,8 +75,8 @@ CONTENT: tuple[Rule, ...] = (
          words="got only {got} of the {wanted} {what}{without}", unless=LED_ON,
          threshold=f"under {coverage.LEAST_RATIO:.0%} of what the recording holds",
          measured="recorded answers that the load received, by number",
-         source="docs/data/sources-tried.tsv: recordings of 2013 hold more than today's Chrome asks for, but not that "
-         "much more"),
+         source="docs/data/sources-tried.tsv: mirrors of 2013's format hold more than today's Chrome asks for, but not "
+         "that much more"),
 )
 NETWORK: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.SYN_AGAIN, check=rule.syn_again,
@@ -170,8 +170,8 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          words="got other answers than the page's other loads: its load event came before {late} of the {usual} "
          "answers that the others wait for ({one})",
          threshold=f"over {sameness.MOVED_RATIO:.0%} of these",
-         source="tests/corpus/loads/compared.jsonl: wsj.com's page of 2013 asks for 9 of 83 answers on either side of "
-         "its load event, and one whose load event came too soon for 45 of 197 after it",
+         source="benchmarks/sameness.py, docs/method.md (Another page): 0 of 207 unspoiled loads; wsj.com's of 2013 asks "
+         "for 9 of 83 answers on either side of its load event",
          measured="answers that the page's other loads received before their load events, and this one after its own"),
     Rule(kind=ReasonKind.OTHER_ANSWERS, compare=sameness.compared, forgives_warm_ups=True,
          words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "

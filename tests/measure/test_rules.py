@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from harness.files.load_parts import LateAnswer
 from harness.files.reason_kinds import ReasonKind
 from harness.files.server_log import FoundAs, ServerRequest
-from harness.measure.rule import LATE, is_too_late
+from harness.measure.rule import LATE, NO_TOLERANCE, is_too_late
 from harness.measure.rules import RULES
 from harness.measure.sameness import compared
-from harness.measure.tables_in_docs import METHOD, with_rules
 from harness.measure.timekeeping import OWN_MS, own_time_ms, silence_ms
+from tests.measure.table_of_rules import METHOD, with_rules
 from tests.support.made_record import made_answers, made_record
 
 NAMES = ("page", "script", "picture", "beacon")
@@ -23,6 +23,10 @@ def test_each_kind_of_reason_has_one_rule_that_looks_at_a_load_or_compares_loads
     assert {rule.kind for rule in RULES} == set(ReasonKind) - without
     assert len({rule.kind for rule in RULES}) == len(RULES)
     assert all((rule.check is None) != (rule.compare is None) for rule in RULES)
+
+
+def test_each_threshold_says_where_it_comes_from() -> None:
+    assert [rule.kind for rule in RULES if rule.threshold != NO_TOLERANCE and not rule.source] == []
 
 
 def test_what_a_rule_leaves_to_another_stands_before_it() -> None:
