@@ -38,7 +38,7 @@ MOST_LOST = 20
 GOT = ("exact", "stand-in")
 WITH_LESS = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Answers that have less of a body than was recorded, since no more was asked for."""
-NO_SUCH_HOST = "net::ERR_NAME_NOT_RESOLVED"
+NO_SUCH_HOST = "ERR_NAME_NOT_RESOLVED"
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def failed_requests(load: LoadRecord) -> Sequence[Values]:
     total = len(asked) + len(load.answers.from_cache)
     if len(failed) <= FAILED_RATIO * total:
         return []
-    of_page = all(answer.kind == "missing" or answer.error == NO_SUCH_HOST for answer in failed)
+    of_page = all(answer.kind == "missing" or answer.error.endswith(NO_SUCH_HOST) for answer in failed)
     return [{"failed": len(failed), "total": total, "why": first_few([*dict.fromkeys(map(_why, failed))]),
              "blame": Blame.PAGE if of_page else Blame.ACCIDENT}]
 

@@ -170,8 +170,8 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          words="got other answers than the page's other loads: its load event came before {late} of the {usual} "
          "answers that the others wait for ({one})",
          threshold=f"over {sameness.MOVED_RATIO:.0%} of these",
-         source="benchmarks/sameness.py, docs/method.md (Another page): 0 of 207 unspoiled loads; wsj.com's of 2013 asks "
-         "for 9 of 83 answers on either side of its load event",
+         source="benchmarks/sameness.py, docs/method.md (Another page): 0 of 207 unspoiled loads; wsj.com's of 2013 "
+         "asks for 9 of 83 answers on either side of its load event",
          measured="answers that the page's other loads received before their load events, and this one after its own"),
     Rule(kind=ReasonKind.OTHER_ANSWERS, compare=sameness.compared, forgives_warm_ups=True,
          words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "

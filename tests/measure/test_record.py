@@ -82,7 +82,6 @@ def test_evidence_is_plain_values_of_which_json_makes_the_same_record() -> None:
         recorded=RecordedPage({"id": 9}, paced={"id": [0, 9]}, document_bytes=[9], silent=frozenset([("http", "z")])),
         late_packets_ms={10**10: 3.0}, warm_up=made_record())
     again = msgspec.json.decode(msgspec.json.encode(evidence), type=Evidence)
-    assert msgspec.json.encode(again) == msgspec.json.encode(evidence)
     assert record(again) == record(evidence)
 
 
