@@ -174,8 +174,7 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          "asks for 9 of 83 answers on either side of its load event",
          measured="answers that the page's other loads received before their load events, and this one after its own"),
     Rule(kind=ReasonKind.OTHER_ANSWERS, compare=sameness.compared, forgives_warm_ups=True,
-         words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "
-         "error, {more} more ({one})",
+         words="got other answers than the page's other loads: {count} of {usual} ({one})",
          threshold=f"one document, frame, script, style sheet or answer on the critical path; of the rest over "
          f"{sameness.REST_RATIO:.0%}, one at least",
          source="benchmarks/sameness.py, docs/method.md (Another page): 0 of 207 unspoiled loads differ by more",
