@@ -66,17 +66,17 @@ def critical_path(timeline: Timeline, graph: list[Dependencies]) -> list[Step]:
 
 def _through(request: TimedRequest, why: Dependencies) -> tuple[list[_Stretch], TimedRequest | None]:
     """Return the way back from wherever the path meets `request` to what it waited for, and whose part comes next."""
-    back: list[_Stretch] = [("receive", request.head, request), ("wait", request.sent, request)]
+    back: list[_Stretch] = [("receive", request.head_ms, request), ("wait", request.sent_ms, request)]
     if request.shared and why.freed is not None:    # it waited for what the request did that made the connection
-        going_on = min(why.freed_at, why.freed.end)
-        return [*back, ("queue" if request.sent - going_on >= FREED_MS else "cpu", going_on, request)], why.freed
+        going_on = min(why.freed_at_ms, why.freed.end_ms)
+        return [*back, ("queue" if request.sent_ms - going_on >= FREED_MS else "cpu", going_on, request)], why.freed
     for kind, handshake in (("tls", request.tls), ("connect", request.connect)):
         if handshake:
             back += [("cpu", handshake[1], request), (kind, handshake[0], request)]
     if request.connect:
         back.append(("dns", request.connect[0] - request.dns_ms, request))
     if why.freed is not None:
-        return [*back, ("cpu", why.freed.end, request)], why.freed
-    is_queued = request.connection and request.dispatched - request.start >= FREED_MS
-    return [*back, ("queue" if is_queued else "cpu", request.start, request),
-            ("cpu", why.cause.at, why.cause.request)], why.cause.request
+        return [*back, ("cpu", why.freed.end_ms, request)], why.freed
+    is_queued = request.connection and request.dispatched_ms - request.start_ms >= FREED_MS
+    return [*back, ("queue" if is_queued else "cpu", request.start_ms, request),
+            ("cpu", why.cause.at_ms, why.cause.request)], why.cause.request

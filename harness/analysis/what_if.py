@@ -44,8 +44,8 @@ class SharedLink:
 class _Moved(NamedTuple):
     """By how many ms a request's answer begins and ends earlier."""
 
-    head: float = 0.0
-    end: float = 0.0
+    head_ms: float = 0.0
+    end_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], made_in: Circumstanc
         second_ms = _shorter_ms(requests, _play(requests, graph, handshake_ms, first_ms), link)
         moved = _play(requests, graph, handshake_ms, [sum(each) / 2 for each in zip(first_ms, second_ms, strict=True)])
     awaited = [request for request in requests
-               if request.end <= timeline.plt_ms and holds_up_the_load_event(request)]
+               if request.end_ms <= timeline.plt_ms and holds_up_the_load_event(request)]
     return min([_at(cause_of_load_event(timeline), moved),
-                *(moved[request.order].end + timeline.plt_ms - request.end for request in awaited)])
+                *(moved[request.order].end_ms + timeline.plt_ms - request.end_ms for request in awaited)])
 
 
 def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake_ms: Sequence[float],
@@ -105,14 +105,14 @@ def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake
         if why.freed is not None:
             one_of_these = why.freed.host == request.host and not (request.shared or why.freed.shared)
             of_freed = moved[why.freed.order]
-            freed = _free_earlier(*here, request.dispatched) if one_of_these else \
-                of_freed.head if request.shared else of_freed.end
-            earlier = min(earlier + why.freed_at - request.start, freed)
+            freed = _free_earlier(*here, request.dispatched_ms) if one_of_these else \
+                of_freed.head_ms if request.shared else of_freed.end_ms
+            earlier = min(earlier + why.freed_at_ms - request.start_ms, freed)
         earlier += handshake_ms[request.order]
         moved.append(_Moved(earlier, earlier + shorter_ms[request.order]))
         if request.connection and not request.shared:
-            for ends, moved_ms in zip(here, (0.0, moved[-1].end), strict=True):
-                heapq.heappush(ends, request.end - moved_ms)
+            for ends, moved_ms in zip(here, (0.0, moved[-1].end_ms), strict=True):
+                heapq.heappush(ends, request.end_ms - moved_ms)
     return moved
 
 
@@ -130,7 +130,7 @@ def _free_earlier(then: list[float], now: list[float], at: float) -> float:
 
 def _at(cause: Cause, moved: list[_Moved]) -> float:
     """Return by how much earlier a cause comes."""
-    return moved[cause.request.order].end if cause.request else 0.0
+    return moved[cause.request.order].end_ms if cause.request else 0.0
 
 
 def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport) -> float:
@@ -144,7 +144,7 @@ def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport
         return 0.0
     (begin, end), rtt_ms, saved_ms = request.connect, made_in.rtt_to(request.url), 0.0
     if (over.tfo and made_in.fits_syn(request)) or (over.quic and request.tls):
-        saved_ms += min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected - begin)))
+        saved_ms += min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected_ms - begin)))
     if over.early and request.tls:
         saved_ms += min(rtt_ms, request.tls[1] - request.tls[0])
     return saved_ms
@@ -158,11 +158,11 @@ def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link:
         if request.connection:
             servers.setdefault("" if link.by_all else request.server, []).append(request)
     for transfers in servers.values():
-        begun = [(request.head, alone_ms(request.body_bytes, link.bw_mbit)) for request in transfers]
-        begun_now = [(head - moved[request.order].head, length)
+        begun = [(request.head_ms, alone_ms(request.body_bytes, link.bw_mbit)) for request in transfers]
+        begun_now = [(head - moved[request.order].head_ms, length)
                      for request, (head, length) in zip(transfers, begun, strict=True)]
         for request, took_ms, takes_ms in zip(transfers, _lengths(begun), _lengths(begun_now), strict=True):
-            shorter_ms[request.order] = min(took_ms - takes_ms, request.end - request.head)
+            shorter_ms[request.order] = min(took_ms - takes_ms, request.end_ms - request.head_ms)
     return shorter_ms
 
 
