@@ -30,7 +30,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, SCRIPT, STYLE, TimedRequest, Timeline
+from harness.analysis.asked_for import DATA, DOCUMENT, FONT, IMAGE, SCRIPT, STYLE
+from harness.analysis.timeline import TimedRequest, Timeline
 from harness.files.urls import without_fragment
 
 CLOCK_MS = 2.0

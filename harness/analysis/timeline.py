@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from harness.analysis.initiators import initiators_of, read_warm_up
-from harness.files.exchange import UNFINISHED, Exchange, Phases, Request
+from harness.analysis.asked_for import SCRIPT, initiators_of, is_unread, kind_of, read_warm_up
+from harness.files.exchange import UNFINISHED, Exchange, Phases
 from harness.files.har import request_head_bytes
 from harness.files.load_har import LoadLog, har_file, read_har
 from harness.files.load_parts import Initiator
@@ -24,21 +24,8 @@ from harness.files.results import LoadResult
 from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError
 
-IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document", "script", "data", "font", "media"
-
-FETCHED = "empty"
-"""Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
 OF_WORKERS = ("worker", "sharedworker", "serviceworker")
 """Sec-Fetch-Dest of a worker's script, which over http Chrome does not say."""
-PASSED_ON = ("navigate", "no-cors")
-"""Sec-Fetch-Mode of what a service worker asks for in a page's place, with the Accept that Chrome gave it: documents,
-pictures, style sheets. No script can fetch a document in the first of these modes, nor set Accept in the second."""
-OF_SCRIPTS = "x-requested-with"
-"""A header that only scripts send (jQuery and others, with what they fetch from their own site)."""
-FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
-FETCHED_WITH = frozenset(("origin", "range", "purpose", "sec-purpose"))
-"""Headers of what is no script of another origin: fetched by a script, a part of a film, fetched ahead for later."""
-
 SpanMs = tuple[float, float]
 """From when to when, in ms."""
 
@@ -245,7 +232,8 @@ def _handshakes(phases: Phases, socket: SpanMs | None, start: float, ready: floa
     return (begin, connected), ((connected, ready) if not plain and ready > connected else None)
 
 
-def _held(begin: float, stands: float, tls: SpanMs | None, sent: float, head: float) -> tuple[SpanMs, SpanMs | None, float]:
+def _held(begin: float, stands: float, tls: SpanMs | None, sent: float,
+          head: float) -> tuple[SpanMs, SpanMs | None, float]:
     """Return the handshakes, and when a request was sent, on loopback, whose server held its answer for the first one.
 
     There a connect takes no time, and what is asked for first on a connection is held for one round trip more
@@ -257,60 +245,3 @@ def _held(begin: float, stands: float, tls: SpanMs | None, sent: float, head: fl
         return (begin, hello), (hello, tls[1]), sent
     sent = min(max(sent, stands), head)
     return (begin, min(stands, sent)), None, sent
-
-
-def kind_of(exchange: Exchange) -> str:
-    """Return what an exchange was for, from what Chrome says with the request and from the answer's type.
-
-    Chrome says it with Accept, of what it loads itself, and over https with Sec-Fetch-Dest (Fetch Metadata). A script
-    may say any Accept with what it fetches: text/html for a part of a page (jQuery's load(), Turbo).
-    """
-    asked = exchange.request
-    accept, dest = asked.header("accept"), asked.header("sec-fetch-dest")
-    is_passed_on = asked.header("sec-fetch-mode") in PASSED_ON and accept not in ("", "*/*")
-    if (dest == FETCHED and not is_passed_on) or asked.header(OF_SCRIPTS):
-        return DATA         # whatever its type and its Accept are: no load event waits for what a script reads
-    for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
-        if accept.startswith(prefix):
-            return kind
-    return kind_of_type(exchange.answer.mime_type) or _kind_of_any_type(exchange)
-
-
-def kind_of_type(mime_type: str) -> str:
-    """Return what an answer of this type was asked for as, "" where the type does not say it."""
-    for word, kind in (("javascript", SCRIPT), ("ecmascript", SCRIPT), ("font", FONT)):
-        if word in mime_type:
-            return kind
-    return MEDIA if mime_type.startswith(("audio/", "video/")) else ""
-
-
-def _kind_of_any_type(exchange: Exchange) -> str:
-    """Return what a request was for whose answer's type does not say it: scripts and fonts are taken whatever it is.
-
-    JSONP often is text/html, a font application/octet-stream, a 404 anything. Over http a script shows where it is of
-    another origin: what scripts themselves fetch from there (XMLHttpRequest, fetch) says for whom it is (Origin, RFC
-    6454), a part of a film has a Range. A font shows by its name.
-    """
-    asked = exchange.request
-    if dest := asked.header("sec-fetch-dest"):
-        return {"script": SCRIPT, "font": FONT}.get(dest, DATA)
-    if asked.method != "GET" or asked.header("accept") != "*/*":
-        return DATA
-    url, by = urlsplit(asked.url), urlsplit(exchange.initiator or asked.header("referer"))
-    if url.path.lower().endswith(FONT_NAMES):
-        return FONT
-    is_of_another_origin = by[:2] not in (("", ""), url[:2])
-    return SCRIPT if is_of_another_origin and not any(map(asked.header, FETCHED_WITH)) else DATA
-
-
-def is_unread(asked: Request) -> bool:
-    """Tell whether nothing on the page gets to know a request's answer: navigator.sendBeacon(), <a ping>, prefetch.
-
-    Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
-    read says "cors" or "same-origin" (Fetch Metadata). Beacons and pings are posted: a GET or HEAD of this kind is a
-    fetch() whose answer is not read, but heard of, as by scripts that look for a blocker of advertisements. Chrome says
-    of what is fetched ahead that it is (Sec-Purpose), over http of nothing else.
-    """
-    return asked.header("sec-purpose").startswith("prefetch") or (
-        asked.method == "POST" and asked.header("sec-fetch-dest") == FETCHED
-        and asked.header("sec-fetch-mode") == "no-cors")

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.analysis.initiators import read_warm_up
+from harness.analysis.asked_for import read_warm_up
 from harness.files import load_mark
 from harness.files.load_har import LoadLog, read_har
 from harness.files.load_mark import mark_load

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 
-from harness.analysis.timeline import kind_of
+from harness.analysis.asked_for import kind_of
 from harness.files.exchange import BLOCKED_BY, UNFINISHED, UNKNOWN, Exchange, Fate, Place, Request, place_of
 from harness.files.load_event import LoadEvent
 from harness.files.load_har import LoadLog

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from harness.analysis.asked_for import initiators_of
 from harness.analysis.causes import dependencies
-from harness.analysis.critical_path import Step, critical_path
-from harness.analysis.initiators import initiators_of
+from harness.analysis.explanation import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.load_har import LoadLog

@@ -25,7 +25,7 @@ from functools import lru_cache
 from operator import itemgetter
 from urllib.parse import urlsplit
 
-from harness.analysis.answers import PARTS
+from harness.analysis.asked_for import PARTS
 from harness.files.exchange import UNFINISHED
 from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord

@@ -16,8 +16,9 @@ from itertools import accumulate, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from harness.analysis.asked_for import DATA, DOCUMENT, SCRIPT, STYLE
 from harness.analysis.causes import CLOCK_MS, PASSIVE, Ends, askers, cause_of_load_event, dependencies
-from harness.analysis.timeline import DATA, DOCUMENT, SCRIPT, STYLE, TimedRequest, Timeline
+from harness.analysis.timeline import TimedRequest, Timeline
 from harness.files.encoding import decode
 from harness.files.headers import header_in
 from harness.files.load_parts import Initiator

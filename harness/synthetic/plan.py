@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
+from harness.analysis.asked_for import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.synthetic.shape import EVENT, INLINE, MEDIUM, PARSED, TAG, VERY_LOW, PageShape, Resource
 
 LARGEST_BEACON = 100

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from harness.analysis.setups import differing_settings
 
 from harness.analysis.compare import IMPROVEMENT, NO_TFO, TFO, Difference, compare, read_sides, welch
 from harness.analysis.selection import Selection
-from harness.analysis.setups import differing_settings
 from harness.errors import InputError
 from harness.show.comparison import format_comparison
 from tests.support.client_folder import NEWS, POST, add_load, make_client

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-
 from harness.analysis.cookies import without_a_cookie
+
 from harness.analysis.timeline import make_timeline
 from harness.files.load_parts import CookieMode
 from tests.support.made_har import PAGE, MadeLoad

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.shared_link import ends_ms
+from harness.analysis.what_if import ends_ms
 
 TIMES = st.floats(0, 1000)
 

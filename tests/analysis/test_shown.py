@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.cell import Cell
+from harness.analysis.row import Cell
 from harness.analysis.shown import ShownLoad, file_problems, shown_load
 from harness.files.experiment import write_experiment
 from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.breakdown import breakdown_section, draw_breakdown, explained_loads
-from harness.show.report.render import render
+from harness.show.report import render
 from harness.show.waterfall import compare_loads
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain

@@ -21,7 +21,7 @@ from harness.show.columns import texts
 from harness.show.console import COLUMNS
 from harness.show.improvement import COLUMNS as DETAIL
 from harness.show.improvement import threshold_lines
-from harness.show.notes import notes_on
+from harness.show.row_notes import notes_on
 from tests.support.beside import cases
 from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.made_record import made_answers

@@ -14,16 +14,16 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from harness.show.answers import answers_table
 
 from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.results import write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.answers import answers_table
 from harness.show.breakdown import draw_breakdown
 from harness.show.columns import MARK, text_of
-from harness.show.prediction import prediction_section
-from harness.show.report.render import render
+from harness.show.improvement import prediction_section
+from harness.show.report import render
 from harness.show.waterfall import compare_loads, draw_requests
 from tests.support.beside import cases
 from tests.support.client_folder import selected

@@ -19,7 +19,7 @@ from harness.errors import InputError
 from harness.files.results import attempt_directory
 from harness.show.console import main_table, summary_lines
 from harness.show.report import write_report
-from harness.show.report.provenance import environment_section
+from harness.show.report.evidence import environment_section
 from harness.show.section import Table
 from tests.support.client_folder import NEWS, add_load, make_client, selected
 from tests.support.report_folder import ERROR, EVIL, WIKI, make_report_folder

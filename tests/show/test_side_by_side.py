@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from harness.bootstrap import ROOT
 from harness.files.experiment import write_experiment
-from harness.show.side_by_side import draw_side_by_side, own_names, side_by_side_lines, side_by_side_rows
+from harness.show.comparison import draw_side_by_side, own_names, side_by_side_lines, side_by_side_rows
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.forked import typed
 from tests.support.ran import assert_refused

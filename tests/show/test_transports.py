@@ -4,14 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from harness.analysis.transports import is_compared, most_work_ms, transport_rows
 
 from harness.analysis.selection import select
-from harness.analysis.transports import is_compared, most_work_ms, transport_rows
 from harness.files.experiment import write_experiment
 from harness.files.results import read_results
 from harness.files.transport import Transport
-from harness.show.columns import text_of
-from harness.show.export import OF_TRANSPORTS, export
+from harness.show.columns import OF_TRANSPORTS, export, text_of
 from harness.show.report import write_report
 from harness.show.section import Chart, section_lines
 from harness.show.transports import COLUMNS, draw_transports, transports_section

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from harness.analysis.doubts import waited_ms
-from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.row import Row
-from harness.analysis.stats import coefficient_of_variation, median_confidence
+from harness.analysis.stats import ENOUGH_PAIRS, coefficient_of_variation, median_confidence
 from harness.show.labels import NOT_KNOWN, seconds, share_of
 
 WIDE_SPREAD = 0.05
@@ -20,23 +19,20 @@ class NoteKind(Enum):
 
     LEFT_OUT = "some of its loads do not count"
     COLD = "only the first load of 2013's tool, against a warm one that is no fair comparison"
-    SINGLE_LOAD = "one side has a single load, where others have more"
     WIDE_SPREAD = "its loads differ by much"
-    TWO_KINDS = "its loads are of two kinds, so that no improvement is given"
-    WAITED = "a load's page waited for a processor"
-    ONLY_WAITED = "pages waited for a processor, which may be all of the improvement: it is not significant"
+    WAITED = "a load's page waited for a processor, so that no improvement is significant"
     NOT_SIGNIFICANT = "the improvement's interval contains 0"
-    RACE = "the load event waited for more answers without TFO than with it, or for fewer"
+    RACE = "the load event waited for more answers without TFO than with it, or for fewer: no improvement is given"
     UNEXPLAINED = "more was saved than handshakes explain"
     LIVE_LEFT_OUT = "what live connections said after the load event is left out"
 
     @property
     def on_console(self) -> bool:
         """Whether the console names the row: it need not be what it looks like. The report has all notes."""
-        return self not in (NoteKind.LEFT_OUT, NoteKind.SINGLE_LOAD, NoteKind.WIDE_SPREAD, NoteKind.WAITED)
+        return self not in (NoteKind.LEFT_OUT, NoteKind.WIDE_SPREAD)
 
 
-DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.TWO_KINDS, NoteKind.ONLY_WAITED)
+DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.RACE, NoteKind.WAITED)
 """Rows with these are not what they look like."""
 
 
@@ -68,9 +64,6 @@ def _of_loads(row: Row) -> Iterator[tuple[NoteKind, str]]:
             yield NoteKind.LEFT_OUT, f"{counted} of {counted + len(cell.left_out)} loads {words} valid"
         if counted and cell.cold:
             yield NoteKind.COLD, f"cold: run 0 is all there is {words}"
-        if counted == 1 and row.most_loads > 1:
-            yield (NoteKind.SINGLE_LOAD,
-                   f"a single load {words} (n = 1): nothing tells whether something disturbed it")
         spread = coefficient_of_variation(cell.plts_ms)
         if spread is not None and spread > WIDE_SPREAD:
             yield NoteKind.WIDE_SPREAD, f"spread {spread:.2%} {words}"
@@ -80,21 +73,15 @@ def _of_the_improvement(row: Row) -> Iterator[tuple[NoteKind, str]]:
     if row.waited:
         worst = max(row.waited, key=lambda load: waited_ms(load) / (load.plt_ms or 1.0))
         which = f"{len(row.waited)} of its loads" if len(row.waited) > 1 else "one of its loads"
-        kind, words = (NoteKind.ONLY_WAITED, "not significant: ") if row.explained_by_waits else (NoteKind.WAITED, "")
-        yield (kind, f"{words}the page waited for a processor in {which} (run {worst.run} "
+        yield (NoteKind.WAITED, f"not significant: the page waited for a processor in {which} (run {worst.run} "
                f"{WORDS[worst.tfo]}: {seconds(waited_ms(worst))} of {seconds(worst.plt_ms)} s), which other "
                "programs or the experiment's own servers had")
-    if kinds := row.two_kinds:
-        yield (NoteKind.TWO_KINDS, f"no improvement is given ('{NOT_KNOWN}'): its loads are of two kinds, "
-               f"{kinds.few_tries} of which waited with their load event for {kinds.few:g} answers and "
-               f"{kinds.many_tries} for {kinds.many:g}; a race in the page decides")
-        return
+    if race := row.race:
+        yield (NoteKind.RACE, f"no improvement is given ('{NOT_KNOWN}'): its load event waited for {race[0]:g} answers "
+               f"without TFO and for {race[1]:g} with it, as a race in the page decides")
     if row.interval and not row.interval.excludes_zero:
         yield (NoteKind.NOT_SIGNIFICANT, "not significant: the improvement's 95% interval, "
                f"{row.interval.low_percent:.2f}% to {row.interval.high_percent:.2f}%, contains 0")
-    if awaited := row.awaited_answers:
-        yield (NoteKind.RACE, f"its load event waited for {awaited[0]:g} answers without TFO and for {awaited[1]:g} "
-               "with it, a race in the page: the improvement need not be TFO's")
     if saving := row.unexplained_saving:
         yield (NoteKind.UNEXPLAINED, f"{seconds(saving[0])} s saved, of which handshakes explain "
                f"{seconds(saving[1])} s: the rest need not be TFO's; load the page more often (--until-ci 3)")
