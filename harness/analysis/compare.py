@@ -8,7 +8,6 @@ What was recorded of their set-ups is held against each other, too.
 """
 
 import warnings
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,22 +140,21 @@ def differing_settings(a: Results, b: Results) -> Iterator[str]:
             yield f"{name}: {value_a} | {value_b}"
 
 
-def settings(results: Results, left_out: Collection[str] = NOT_SETTINGS) -> dict[str, list[str]]:
+def settings(results: Results, left_out: Collection[str] = NOT_SETTINGS) -> dict[str, dict[str, list[float]]]:
     """Return what the experiments' files say, but what is `left_out`, and the versions of Chrome and its driver.
 
-    A setting has several values when the delays of a folder were measured with different ones. A file that cannot be
-    read has no settings; harness.files.results reports it.
+    By name, and then by value the RTTs in ms that were measured so. A file that cannot be read has no settings;
+    harness.files.results reports it.
     """
-    found: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for experiment in results.experiments:
-        for name, value in _in_words(experiment.settings, left_out):
-            found[name][value] = None
-    for load in results.loads:
-        versions = (load.record and load.record.environment and load.record.environment.versions) or {}
-        for name in OF_LOADS:
-            if name in versions:
-                found[name][versions[name]] = None
-    return {name: [*values] for name, values in found.items()}
+    said = [(name, value, experiment.rtt_ms) for experiment in results.experiments
+            for name, value in _in_words(experiment.settings, left_out)]
+    said += [(name, versions[name], load.rtt_ms) for load in results.loads for versions in [
+        (load.record and load.record.environment and load.record.environment.versions) or {}]
+        for name in OF_LOADS if name in versions]
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, value, rtt_ms in dict.fromkeys(said):
+        found.setdefault(name, {}).setdefault(value, []).append(rtt_ms)
+    return found
 
 
 def _in_words(record: Mapping[str, Any], left_out: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -126,11 +126,11 @@ class ReceivedAnswer:
 
     `kind`: "exact" (what was recorded for this request), "stand-in" (something near it), "missing" (404, nothing is
     near), "failed" (no answer came). `critical`: it lies on the load's critical path, None where that is not known.
-    `purpose` is what it was asked for as (harness.analysis.asked_for.kind_of), `error` Chrome's name of what went wrong.
-    `late`: it was asked for after the load event. `expected`: it got no answer when the page was recorded either, from
-    a server that answered others (which then sends a 504, or nothing) or from a host that answered nothing (which then
-    is not there). `bytes` are the body's when decoded, `wire_bytes` those of it that crossed the network; None in
-    records from before they were kept.
+    `purpose` is what it was asked for as (harness.analysis.asked_for.kind_of), `error` Chrome's name of what went
+    wrong. `late`: it was asked for after the load event. `expected`: it got no answer when the page was recorded
+    either, from a server that answered others (which then sends a 504, or nothing) or from a host that answered nothing
+    (which then is not there). `bytes` are the body's when decoded, `wire_bytes` those of it that crossed the network;
+    None in records from before they were kept.
     """
 
     url: str

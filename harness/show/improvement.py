@@ -1,5 +1,4 @@
-"""What TFO improves at which RTT, measured, and predicted from the loads without it: a figure and tables of all pages.
-"""
+"""What TFO improves at which RTT, measured, and predicted from the loads without it: a figure and tables."""
 
 import statistics
 from collections.abc import Iterator, Sequence

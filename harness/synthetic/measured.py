@@ -232,7 +232,8 @@ class _Loads:
         near, document = self.twin(request), self._askers[request.order].document
         if near is None or document is None:
             return 0.0
-        since = max([_arrived(twin, near.start_ms) for other in awaited if (twin := self.twin(other))], default=near.start_ms)
+        since = max([_arrived(twin, near.start_ms) for other in awaited if (twin := self.twin(other))],
+                    default=near.start_ms)
         asked, own = self._asked[document.order], self._script(request)
         before = bisect_left(asked, (near.start_ms, ("", 0, 0)))
         others = (start for start, place in reversed(asked[:before]) if place != own)

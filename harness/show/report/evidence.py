@@ -3,7 +3,7 @@
 The proof: connections, data in their SYNs, the kernel's counters.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
 from harness.analysis.compare import NOT_SHOWN, settings
@@ -49,8 +49,7 @@ UNPROVEN = "These loads have no record beside their logs: nothing proves whether
 ANSWERS = {"Exact": "exact", "Stand-in": "stand_in", "Missing": "missing", "Failed": "failed",
            "Failed as recorded": "failed_as_recorded"}
 """Columns, and which counts of a load's ReceivedAnswers stand in them."""
-OF_NAMES = "Settings have the names of experiment-<delaynet>.json; ./tfo.py --help says what each option does. Where " \
-           "they differ between RTTs, a line for each value."
+OF_NAMES = "Settings have the names of experiment-<delaynet>.json; ./tfo.py --help says what each option does."
 LATEST_S = datetime(9999, 1, 1, tzinfo=timezone.utc).timestamp()
 
 
@@ -117,13 +116,21 @@ def _answers_row(rows: Sequence[Row]) -> list[str]:
 
 def environment_section(results: Results) -> Section:
     """Return a row for each setting. Of logs of 2013 nothing is known."""
-    rows = [[name, "\n".join(values)] for name, values in settings(results, NOT_SHOWN).items()]
+    rows = [[name, _per_rtt(values, results.rtts_ms)] for name, values in settings(results, NOT_SHOWN).items()]
     commands = (load.record.environment.argv for load in results.loads if load.record and load.record.environment)
     if command := next(filter(None, commands), None):       # profile and log have other names in every load
         rows.append(["Chrome's command line, of the first load", "\n".join(command)])
     words = [OF_NAMES if rows else "Nothing is recorded of where and how these loads were measured."]
     return Section("Environment", words, [
         plain_table("Settings and machine", columns("Setting", words=["Value"]), rows, "words")] if rows else [])
+
+
+def _per_rtt(values: Mapping[str, Sequence[float]], rtts_ms: Sequence[float]) -> str:
+    """Return the one value of all RTTs; else a line for each, with the RTTs that were measured so."""
+    if [len(of_value) for of_value in values.values()] == [len(rtts_ms)]:
+        return next(iter(values))
+    return "\n".join(f"RTT {', '.join(f'{rtt_ms:g}' for rtt_ms in of_value)} ms: {value}"
+                     for value, of_value in values.items())
 
 
 def when_measured(results: Results) -> Iterator[str]:

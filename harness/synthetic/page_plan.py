@@ -19,8 +19,8 @@ Resources that redirect into each other are one *node* of the plan: who loads th
   the window stand there, all others below. A style sheet that it wanted last ("VeryLow") is one for printing: nothing
   waits for it.
 - **Work.** Whoever requests a node first works and waits for as long as the real page did.
-- **Before the load.** What a fetch or a timer led to before the load event holds that event up (see `loading`), and so
-  does a font, for which the real page's waited, too.
+- **Before the load.** What a fetch or a timer led to before the load event holds that event up (see `page_code`), and
+  so does a font, for which the real page's waited, too.
 - **After the load.** What was asked for after the load event is asked for at that event, all of it side by side, though
   in the real page one thing led to the next: it holds nothing up, and every load would have to wait for the end of it.
 - **Lifted.** A parent that cannot hold the code for its children, because it is too small for it or of a type that

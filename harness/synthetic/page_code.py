@@ -15,7 +15,7 @@ something came of it before the load event, or when it stands for a font, which 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from harness.synthetic.plan import Node, NodeKind
+from harness.synthetic.page_plan import Node, NodeKind
 
 PUT = """\
 function hold() {
