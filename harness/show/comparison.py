@@ -190,7 +190,8 @@ def _bars(axes: Axes, rows: Sequence[Row], value_of: Callable[[Row], float | Non
                           (point.x, max(point.y, point.high or 0.0, 0.0)), (0, 2), textcoords="offset points",
                           ha="center", fontsize=8)
     short = short_names({url: url for url, _ in groups})
-    axes.set_xticks(range(len(groups)), [textwrap.fill(f"{short[url]} {rtt_name} ms", max(ROOM // len(groups), 8))
+    room = max(ROOM // len(groups), 8)
+    axes.set_xticks(range(len(groups)), [f"{textwrap.fill(short[url], room)}\n{textwrap.fill(f'{rtt_name} ms', room)}"
                                          for (url, _), rtt_name in groups.items()], fontsize=8.5)
     for label in axes.get_xticklabels():
         label.set_parse_math(False)

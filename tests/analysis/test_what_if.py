@@ -1,4 +1,4 @@
-"""What TFO saves of any load: its path is whole, shared links are shared out, and a handshake needs a cookie to be saved.
+"""What TFO saves of any load: its path is whole, shared links are shared out, and without a cookie nothing is saved.
 
 What the path of a load is: tests/corpus/paths.jsonl and, of real loads, test_clients.py.
 """
