@@ -40,7 +40,7 @@ from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings
-from harness.network.links import delayed_links
+from harness.network.links import delaying
 from harness.network.needs import check_programs, kernel_has_netem
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
 from harness.network.servers import running_servers
@@ -116,7 +116,7 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
         with step("star up"):
             star = laboratory.enter_context(running_star(names, speeds, netem))
         with step("delayed"):
-            laboratory.enter_context(delayed_links(star, speeds, netem))
+            laboratory.enter_context(delaying(star, netem=netem)).change(speeds)
         rtts_ms = measure_rtts(star, Settings.port)
         measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
         in_star = descendants(os.getpid())

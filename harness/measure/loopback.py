@@ -14,7 +14,7 @@ from harness.files.load_parts import Counters, NetworkKind
 from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
-from harness.network.links import no_delay
+from harness.network.links import Delay
 from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import AUTHORITY
@@ -114,7 +114,7 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
             star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
             authority=authority) as fields:
         yield LoopbackLaboratory(
-            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=no_delay(star),
+            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=Delay(star),
             speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
 
 

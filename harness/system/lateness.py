@@ -1,4 +1,5 @@
-"""How late a delay queue let its packets go: noted by itself in shared memory, read by whoever measures a load.
+"""Numbers in shared memory: how long the delay line holds packets, written by whoever measures loads, and how late it
+let them go, written by itself.
 
 Numbers that one process writes and others read lie in memory that they share: nothing has to be asked or locked.
 
@@ -6,8 +7,9 @@ Numbers that one process writes and others read lie in memory that they share: n
         ...                                         # shared_numbers(descriptor)[0] += 1
         numbers.tolist()
 
-Lateness cuts time into slots, and of each slot only the latest packet is kept, in a pair of numbers: which slot it is,
-counted since 1970, and how late that packet was in ms.
+The delay line has SENDERS delays in s, one for each sender's address (`place_of`). Lateness stands behind them: it cuts
+time into slots, and of each slot only the latest packet is kept, in a pair of numbers: which slot it is, counted since
+1970, and how late that packet was in ms.
 """
 
 import mmap
@@ -18,6 +20,8 @@ from contextlib import contextmanager
 
 EACH_BYTES = 8
 
+SENDERS = 2**16
+"""The star has one bridge, and so 1023 hosts, from 10.0.0.1 on: two bytes of the address tell them apart."""
 SLOT_S = 0.1
 SLOTS = 2**17
 """So many pairs there are, for 3.6 hours; no load takes that long."""
@@ -40,6 +44,11 @@ def sharing(count: int) -> Iterator[tuple[int, "memoryview[float]"]]:
         yield descriptor, shared_numbers(descriptor)
     finally:
         os.close(descriptor)
+
+
+def place_of(address: bytes) -> int:
+    """Return where the delay of the packets stands that come from this IPv4 address, in the network's byte order."""
+    return int.from_bytes(address[-2:], "big")
 
 
 def note_lateness(pairs: "memoryview[float]", late_s: float) -> None:

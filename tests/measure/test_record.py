@@ -28,7 +28,7 @@ from harness.measure.settings import Settings
 from harness.measure.timekeeping import is_too_late
 from harness.network.arrivals import Arrivals, Said
 from harness.network.links import Delay
-from harness.network.star import Host, LinkSpeeds
+from harness.network.star import Host, LinkSpeeds, Star
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
 
@@ -56,10 +56,11 @@ class MadeLab(SimpleNamespace):
 def kept_of(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Timekeeping:
     """Return how well time was kept in a load of 2 s over a star with these links, which began 1e9 s after 1970."""
     servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
+    star = Star(Host("user", "10.0.0.1", "", "", 0), 0, servers)
     lab = MadeLab(
-        star=SimpleNamespace(servers=servers), recorded={}, speeds=speeds, settings=Settings(), network="star",
+        star=star, recorded={}, speeds=speeds, settings=Settings(), network="star",
         measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
-        delay=Delay(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
+        delay=Delay(star))
     evidence = SimpleNamespace(environment={}, report=report, requests=[], lab=lab, arrivals=arrivals, ticks=IDLE)
     record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
     kept = timekeeping_of(cast(Evidence, evidence), record, ())
