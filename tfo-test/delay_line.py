@@ -9,7 +9,7 @@ are dropped, not passed on undelayed: an experiment without its delay must fail,
 
 For how long the packets of each sender are held stands in the shared memory of --shared-fd, and is looked up for each
 packet: who writes another number there has changed the delay. Behind that it notes how late it let packets go
-(harness/system/lateness.py).
+(harness/system/delay_queue.py).
 
 What goes out is not held. While a process holds a packet that leaves, the kernel takes it for not sent yet, and keeps
 back what its connection would send next (TCP small queues, net/ipv4/tcp_output.c): requests and uploads would be late.
@@ -25,8 +25,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import run_main
-from harness.system.delay_queue import DelayQueue, Packet, delay_packets
-from harness.system.lateness import SENDERS, place_of, shared_numbers
+from harness.system.delay_queue import SENDERS, DelayQueue, Packet, delay_packets, place_of, shared_numbers
 from harness.system.options import OptionParser, Whole
 
 SOURCE, HEAD_BYTES = slice(12, 16), 20

@@ -23,9 +23,9 @@ from harness.measure.client_log import REPORT
 from harness.measure.laboratory import Laboratory
 from harness.measure.loading import PageLoad, load_page
 from harness.measure.plan import Load
-from harness.network.packets import captured_packets
+from harness.network.programs import captured_packets
 from harness.system.atomic import write_atomically, written_beside
-from harness.system.forked import call_forked
+from harness.system.background import call_forked
 from harness.system.privileges import User
 from harness.system.untrusted import (
     ANY_SIZE,

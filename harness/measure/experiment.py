@@ -7,8 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
-from harness.browser.binary import find_once
-from harness.browser.client_hello import GROUPS
+from harness.browser.binary import GROUPS, find_once
 from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment

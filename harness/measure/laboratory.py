@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from harness.browser.binary import find_once
+from harness.browser.binary import GROUPS, find_once
 from harness.browser.chrome import ChromeSettings
-from harness.browser.client_hello import GROUPS
 from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
 from harness.files.hack_dns import Remap, origins, resolver_rules, write_hack_dns
@@ -29,9 +28,8 @@ from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delaying, home_drops
-from harness.network.middlebox import StandingBox, standing
+from harness.network.programs import StandingBox, running_servers, standing
 from harness.network.rates import check_home_link
-from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen

@@ -22,7 +22,7 @@ from harness.measure.record import record
 from harness.measure.rule import Reason, texts
 from harness.network.cookies import cookies_for_a_load
 from harness.system import environment, fastopen
-from harness.system.tcp_sockets import open_sockets, wait_for_close
+from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
 from harness.system.untrusted import UnreadableFileError
 

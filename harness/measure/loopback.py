@@ -15,7 +15,7 @@ from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
-from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
+from harness.network.rtt import ServerAddress, loopback_star, measure_held_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import AUTHORITY
 from harness.system import fastopen

@@ -18,9 +18,9 @@ from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_qdisc
 from harness.system.background import BackgroundProgram, running
-from harness.system.commands import run
-from harness.system.lateness import SENDERS, SLOTS, latest_ms, place_of, sharing
-from harness.system.netns import inside
+from harness.system.delay_queue import SENDERS, SLOTS, latest_ms, place_of, sharing
+from harness.system.namespaces import inside
+from harness.system.processes import run
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
@@ -40,9 +40,9 @@ def delays_by_netem(longest_rtt_ms: float = math.inf) -> bool:
 class Delay:
     """What delays the packets of a `star`: its links (`netem`), the delay line `line`, or nothing.
 
-    `shared` is what the delay line reads and notes (harness.system.lateness). `held_ms`: for how long it holds a packet
-    that has reached `user` already (harness.network.arrivals), by the address of the server that sent it: for the whole
-    round trip, as tfo-test/delay_line.py explains.
+    `shared` is what the delay line reads and notes (harness.system.delay_queue). `held_ms`: for how long it holds a
+    packet that has reached `user` already (harness.network.arrivals), by the address of the server that sent it: for
+    the whole round trip, as tfo-test/delay_line.py explains.
     """
 
     star: Star

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from harness.browser.connection_limit import CHROMES_OWN
+from harness.browser.binary import CHROMES_OWN
 from harness.errors import shortened
 from harness.files.experiment import ExperimentRecord
 from harness.files.layout import HOST

@@ -15,7 +15,7 @@ from harness.network.links import Delay, delay_line_drops, delaying
 from harness.network.needs import kernel_has_netem
 from harness.network.rtt import measure_rtts
 from harness.network.star import LinkSpeeds, Star, running_star
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 
 STOPPED_S = 0.3
 AT_ONCE = 1000

@@ -14,7 +14,7 @@ from harness.errors import ExperimentError, InputError
 from harness.network import needs, nodes
 from harness.network.needs import check_kernel
 from harness.system import environment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.tcp import listen
 from tests.support.namespaces import host_with
 from tests.support.ran import ran

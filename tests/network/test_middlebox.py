@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from harness.files.middlebox import Box, Middlebox, middlebox_in_words, read_middlebox
 from harness.network.links import delaying
-from harness.network.middlebox import standing
+from harness.network.programs import standing
 from harness.network.star import Host, LinkSpeeds, running_star
 from harness.network.syn import Syn, checksum
 from harness.system import fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.tcp import carried_data_in_syn, listen
 
 SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=20)

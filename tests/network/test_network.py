@@ -20,12 +20,12 @@ from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.links import delaying
 from harness.network.needs import kernel_has_netem
+from harness.network.programs import running_servers
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
-from harness.network.servers import running_servers
 from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system import fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.privileges import invoking_user
 from tests.support.networks import KERNEL, NO_BOOT
 from tests.support.ran import ran

@@ -36,7 +36,7 @@ from harness.network.links import Delay
 from harness.network.star import Host, LinkSpeeds, running_star
 from harness.replay.authority import open_authority
 from harness.system import fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
 from harness.system.tcp import QUEUE

@@ -19,7 +19,7 @@ from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, running_star
 from harness.system.fastopen import read_counters
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 
 PORT = 8000
 
