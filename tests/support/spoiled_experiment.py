@@ -293,7 +293,7 @@ if __name__ == "__main__":
     if what == "rtt":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
         change = Delay.change
-        Delay.change = lambda delay, speeds: change(delay, slower(speeds))  # type: ignore[method-assign]
+        setattr(Delay, "change", lambda delay, speeds: change(delay, slower(speeds)))  # noqa: B010
     else:
         judge_no_time()
     if what == "authority":
