@@ -37,8 +37,8 @@ from harness.measure.timekeeping import (
     own_time_ms,
     silence_ms,
 )
-from harness.netlog.requests import SAFE
 from harness.netlog.silences import Silence
+from harness.netlog.transactions import SAFE
 from harness.network.arrivals import Arrivals, Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.system.tcp import without_port

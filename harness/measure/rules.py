@@ -19,7 +19,7 @@ from harness.measure.rule import Blame, Limit, Rule, Times, Verdict, too_long
 from harness.measure.timekeeping import LATE
 from harness.measure.validity import document_status, some
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
-from harness.netlog import moved_on
+from harness.netlog.page import led_on_in_words
 
 OFTEN_UNSAID = frozenset((ReasonKind.BROWSER, ReasonKind.LED_ON, ReasonKind.CLOCK_SET_BACK))
 """A load that these speak against has often no load event, no document, and no logs of its servers either."""
@@ -49,7 +49,7 @@ CONTENT: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.BROWSER, check=lambda load: [{"error": error} for error in load.errors], words="{error}",
          measured="Chrome or its network process ended before the load did"),
     Rule(kind=ReasonKind.LED_ON, check=lambda load: bool(load.moved_on_to), blame=Blame.PAGE,
-         words=moved_on.in_words("{load.moved_on_to}"),
+         words=led_on_in_words("{load.moved_on_to}"),
          measured="a script or a Refresh led on to another page; a page that loads itself again is no other page"),
     Rule(kind=ReasonKind.CLOCK_SET_BACK, check=lambda load: load.clock_set_ms > CLOCK.ms, threshold=CLOCK,
          words="the machine's clock was set back by {load.clock_set_ms:.0f} ms while Chrome started",

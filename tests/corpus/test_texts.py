@@ -29,7 +29,6 @@ from harness.files.moments import moment_of
 from harness.files.notes import encoding_of_notes
 from harness.files.pages import page_of, read_pages
 from harness.files.results import parse_cell_directory
-from harness.netlog.requests import mime_type_and_charset
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
 
@@ -85,7 +84,7 @@ def where(said: str, file: Path) -> str:
 READ: dict[str, Callable[[Any], Any]] = {
     "host": is_host_name, "moment": us_after_ten, "handshake": lambda found: handshake_ms(*found),
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
-    "content type": lambda text: mime_type_and_charset((("Content-Type", text),)), "cell": parse_cell_directory,
+    "cell": parse_cell_directory,
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
