@@ -31,7 +31,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import InputError, printable, run_main
-from harness.files.hack_dns import SCHEMES
+from harness.files.hosts import SCHEMES
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
 from harness.measure.settings import Settings, add_options, read_settings, settings_of

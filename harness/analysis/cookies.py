@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from harness.analysis.timeline import TimedRequest
-from harness.files.layout import joined
+from harness.files.hosts import joined, site_of
 from harness.files.load_parts import CookieMode
-from harness.files.sites import site_of
 
 
 def without_a_cookie(requests: Sequence[TimedRequest], mode: CookieMode) -> frozenset[int]:

@@ -14,7 +14,7 @@ from harness.analysis.answers import doubtful_urls
 from harness.analysis.cell import Cell, plt_ms
 from harness.analysis.explanation import Explanation, explain
 from harness.files.exchange import UNFINISHED, Exchange
-from harness.files.load_har import har_file, read_har
+from harness.files.har import har_file, read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
 from harness.system.untrusted import MissingFileError, UnreadableFileError

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
 from harness.files.exchange import UNFINISHED, Exchange, Phases, Request
-from harness.files.har import request_head_bytes
-from harness.files.load_har import LoadLog, har_file, read_har
+from harness.files.har import LoadLog, har_file, read_har, request_head_bytes
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
@@ -93,7 +92,7 @@ class TimedRequest:
 
     @property
     def server(self) -> str:
-        """What tells its server from others: hosts may share one (harness.files.layout)."""
+        """What tells its server from others: hosts may share one (harness.files.hosts)."""
         return self.address or urlsplit(self.url).hostname or ""
 
     @property

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from harness.browser.program import DRIVER_OUTPUT
 from harness.browser.warm_pair import watching_second_visit
-from harness.files.result_names import KEPT_LOGS
+from harness.files.pages import KEPT_LOGS
 from harness.measure.client_log import REPORT
 from harness.measure.laboratory import Laboratory
 from harness.measure.loading import PageLoad, load_page

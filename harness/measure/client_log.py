@@ -9,7 +9,7 @@ import msgspec
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.exchange import ABORTED, UNFINISHED, Fate
-from harness.files.load_event import load_event_of
+from harness.files.load_record import load_event_of
 from harness.files.text_log import format_log
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.page import (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import Counters
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.analysis.initiators import read_warm_up
 from harness.files import load_mark
-from harness.files.load_har import LoadLog, read_har
+from harness.files.har import LoadLog, read_har
 from harness.files.load_mark import mark_load
 from harness.files.load_parts import Counters
 from harness.files.load_record import LoadRecord

@@ -13,9 +13,9 @@ from http import HTTPStatus
 
 from harness.analysis.timeline import kind_of
 from harness.files.exchange import BLOCKED_BY, UNFINISHED, UNKNOWN, Exchange, Fate, Place, Request, place_of
-from harness.files.load_event import LoadEvent
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import JUDGED, AnswerKind, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_record import LoadEvent
 from harness.files.moments import EPOCH
 from harness.files.server_log import FoundAs, ServerRequest
 

@@ -13,7 +13,7 @@ from harness.analysis.critical_path import Step, critical_path
 from harness.analysis.initiators import initiators_of
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import (
     CookieCounts,
     EarlyCounts,

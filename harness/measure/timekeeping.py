@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from harness.analysis.critical_path import Step
 from harness.analysis.shared_link import alone_ms
-from harness.files.layout import EACH_ITS_OWN, Layout
+from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.files.load_parts import LateAnswer
 from harness.files.server_log import ServerRequest
 from harness.measure.rule import Limit

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, collecting, net_error, noting
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")

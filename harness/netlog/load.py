@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urlsplit
 
-from harness.files.exchange import Phases
-from harness.files.har import H2
+from harness.files.exchange import H2, Phases
 from harness.files.headers import header_in
 from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, NameResolution, host_and_port

@@ -12,9 +12,10 @@ from itertools import dropwhile
 from typing import Any
 
 from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Request, fate_of
-from harness.files.har import PageTimes, har_log, moment_at, to_har
+from harness.files.har import PageTimes, har_log, to_har
 from harness.files.headers import header_in
-from harness.files.load_event import LoadEvent
+from harness.files.load_record import LoadEvent
+from harness.files.moments import moment_at
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.files.urls import document_url
 from harness.netlog.connections import NameResolution

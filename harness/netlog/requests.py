@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from harness.files.har import H2, H3
+from harness.files.exchange import H2, H3
 from harness.files.headers import Headers
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, net_error, noting
 from harness.netlog.transactions import NO_ORIGIN, HttpTransaction, ResponseBody

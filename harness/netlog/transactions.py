@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus, client
 from typing import Any
 
-from harness.files.charsets import CHARSET
+from harness.files.encoding import CHARSET
 from harness.files.exchange import Phases
 from harness.files.headers import EVENT_STREAM, Headers, header_in
 from harness.netlog.file import Event

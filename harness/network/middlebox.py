@@ -1,4 +1,4 @@
-"""A middlebox between `user` and some or all servers (harness.files.middlebox says which there are).
+"""A middlebox between `user` and some or all servers (harness.files.transport says which there are).
 
 tfo-test/middlebox.py touches the SYNs that leave `user`, after TCP has let them go: so both kernels see what they would
 see of a box in the network. Where netem delays packets and where the delay line does, it is the same program.
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from harness.bootstrap import ROOT
-from harness.files.middlebox import Middlebox
+from harness.files.transport import Middlebox
 from harness.network.star import Star
 from harness.system.background import BackgroundProgram, running
 from harness.system.lateness import sharing

@@ -10,11 +10,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
-from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, fate_of
-from harness.files.har import H2, PageTimes, har_log, moment_at, to_har
+from harness.files.exchange import H2, UNFINISHED, UNKNOWN, Answer, Exchange, fate_of
+from harness.files.har import PageTimes, har_log, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
-from harness.files.load_event import LoadEvent, load_event_of
-from harness.files.moments import EPOCH
+from harness.files.load_record import LoadEvent, load_event_of
+from harness.files.moments import EPOCH, moment_at
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import without_fragment
 from harness.mirror.importing import status_code

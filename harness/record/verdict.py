@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from harness.errors import first_few, many
 from harness.files.exchange import Fate
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
 from harness.netlog.page import led_on_in_words, moved_on_to
 from harness.record import truth

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.files.har import H2
+from harness.files.exchange import H2
 from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any
 
-from harness.files.har import H2
+from harness.files.exchange import H2
 from harness.files.server_log import Early, FoundAs, RequestLog, ServerRequest
 from harness.replay.body import Bodies
 from harness.replay.held import HeldConnection

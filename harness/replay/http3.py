@@ -27,7 +27,7 @@ from aioquic.quic.events import (
 from aioquic.quic.recovery import QuicPacketPacer
 from aioquic.tls import push_new_session_ticket
 
-from harness.files.har import H3
+from harness.files.exchange import H3
 from harness.files.server_log import Early
 from harness.replay.connection import Connection
 from harness.replay.heads import Field

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
 
-from harness.files.har import H2
+from harness.files.exchange import H2
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.body import Bodies

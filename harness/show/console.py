@@ -9,7 +9,7 @@ from harness.analysis.shown import file_problems
 from harness.analysis.transports import is_compared
 from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import Results
 from harness.show.columns import MARK, texts
 from harness.show.labels import is_of_loopback, span, unusual_options

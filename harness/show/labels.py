@@ -7,7 +7,7 @@ from typing import Any
 from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import shortened
 from harness.files.experiment import ExperimentRecord
-from harness.files.layout import HOST
+from harness.files.hosts import HOST
 from harness.files.pages import sanitise
 from harness.files.results import Results
 

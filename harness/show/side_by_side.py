@@ -12,7 +12,7 @@ from harness.analysis.row import Row
 from harness.analysis.selection import Selection
 from harness.analysis.setups import differing_settings
 from harness.errors import printable
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.show.columns import texts
 from harness.show.figures import Point, draw_intervals, framed, grid, legend_above
 from harness.show.labels import short_names

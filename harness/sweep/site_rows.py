@@ -9,7 +9,7 @@ from harness.analysis.intervals import Interval
 from harness.analysis.selection import Selection, select
 from harness.analysis.stats import improvement_percent
 from harness.errors import InputError
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import has_loads, read_results
 from harness.show.export import export_rows
 from harness.sweep.folder import SweepFolder

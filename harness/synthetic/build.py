@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError, many
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import PageLog, Resolve, Response, Transaction, format_log
 from harness.mirror.bodies import damage

@@ -29,7 +29,7 @@ import pytest
 from msgspec.structs import astuple
 
 from harness.files.exchange import Exchange
-from harness.files.har import moment_at
+from harness.files.moments import moment_at
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.silences import server_pieces, silences

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Phases, Request, fate_of
-from harness.files.load_event import LoadEvent
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import ReceivedAnswers
+from harness.files.load_record import LoadEvent
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers
 from tests.support.noted import cases

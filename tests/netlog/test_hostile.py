@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.files.har import moment_at
+from harness.files.moments import moment_at
 from harness.netlog.load import read_netlog
 from harness.netlog.page import har, page_log
 from harness.netlog.sent import read_sent_bodies

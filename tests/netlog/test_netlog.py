@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
 from harness.files.exchange import UNFINISHED, Fate
-from harness.files.load_event import LoadEvent
+from harness.files.load_record import LoadEvent
 from harness.netlog.file import read_constants, read_events
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.page import exchanges, har, page_log

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.hack_dns import read_hack_dns, resolver_rules
+from harness.files.hosts import read_hack_dns, resolver_rules
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.page import har
 from harness.replay.authority import fingerprint

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.load_har import read_har_log
+from harness.files.har import read_har_log
 from harness.files.load_record import LoadRecord
 from harness.files.transport import Transport
 from tests.support.finished import Finished, measured

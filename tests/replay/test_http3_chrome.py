@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.hack_dns import Remap, origins, resolver_rules
+from harness.files.hosts import Remap, origins, resolver_rules
 from harness.files.server_log import Early, ServerRequest
 from harness.replay.authority import open_authority
 from tests.support.https_recording import HttpsRecording

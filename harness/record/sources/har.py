@@ -18,13 +18,22 @@ import msgspec
 from msgspec.structs import replace
 
 from harness.errors import InputError
-from harness.files.charsets import charset_of
-from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
-from harness.files.har import H2, exchanges_of, posted_body
-from harness.files.har_file import read_har_file
-from harness.files.har_form import Entry, Part, RequestPart, handshake_ms, pairs_of, time_ms, without_nulls
+from harness.files.encoding import charset_of
+from harness.files.exchange import H2, UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
+from harness.files.har_entry import (
+    Entry,
+    Part,
+    RequestPart,
+    exchanges_of,
+    handshake_ms,
+    pairs_of,
+    posted_body,
+    time_ms,
+    without_nulls,
+)
 from harness.files.headers import REDIRECTS, header_in, length_in
 from harness.files.moments import moment_of
+from harness.files.packed import read_har_file
 from harness.files.urls import as_browsers_ask
 from harness.record.sources.har_bodies import wire_bytes, with_content
 from harness.record.sources.har_pages import Asked, in_order, page_urls, with_pages
