@@ -14,7 +14,7 @@ from harness.analysis.answers import doubtful_urls
 from harness.analysis.cell import Cell, plt_ms
 from harness.analysis.explanation import Explanation, explain
 from harness.files.exchange import UNFINISHED, Exchange
-from harness.files.har import har_file, read_har
+from harness.files.har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
 from harness.system.untrusted import MissingFileError, UnreadableFileError
@@ -76,7 +76,7 @@ def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
 
 def _of_har(load: LoadResult) -> Sequence[ShownRequest]:
     try:
-        log = read_har(har_file(load))
+        log = read_har(load.har)
     except UnreadableFileError:
         return ()
     return [ShownRequest(found.request.url, start_ms, start_ms + found.length_ms, found, place)
@@ -147,7 +147,7 @@ def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
         for load in cell.loads:
             yield from _problem(read_log, load.log)
             if load.record and explain(load, cell.rtt_ms) is None:
-                yield from _problem(read_har, har_file(load))
+                yield from _problem(read_har, load.har)
 
 
 def _problem(read: Callable[[Any], object], what: object) -> Iterator[str]:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from harness.analysis.initiators import initiators_of, read_warm_up
 from harness.files.exchange import UNFINISHED, Exchange, Phases, Request
-from harness.files.har import LoadLog, har_file, read_har, request_head_bytes
+from harness.files.har import LoadLog, read_har, request_head_bytes
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
@@ -127,7 +127,7 @@ def read_timeline(load: LoadResult) -> Timeline | None:
     if load.plt_ms is None or load.record is None:
         return None
     try:
-        log = read_har(har_file(load))
+        log = read_har(load.har)
     except UnreadableFileError:
         return None     # no HAR beside a log of 2013, or one that was cut off: there is nothing to explain it with
     return make_timeline(log, load.record, load.plt_ms,

@@ -31,7 +31,7 @@ from harness.files.har_entry import (
     time_ms,
     without_nulls,
 )
-from harness.files.headers import REDIRECTS, header_in, length_in
+from harness.files.headers import REDIRECTS, header_in
 from harness.files.moments import moment_of
 from harness.files.packed import read_har_file
 from harness.files.urls import as_browsers_ask
@@ -158,10 +158,8 @@ class HarSource:
         """Return what was sent. Safari gives a GET after a form the form's own."""
         if request.method.upper() in ("GET", "HEAD"):
             return b""
-        posted, length = request.posted, length_in(pairs_of(request.headers))
-        there = self._attached(posted.file) if posted.file else None
-        size = int(request.body_bytes or UNKNOWN) if length is None else length
-        return there if there is not None else posted_body(posted, size)
+        there = self._attached(request.posted.file) if request.posted.file else None
+        return there if there is not None else posted_body(request.posted)
 
 
 def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:
