@@ -110,7 +110,7 @@ def _secure(authority: Authority, sites: Sites, settings: Settings) -> Service:
 def _quic(pems: bytes) -> QuicConfiguration:
     """Return how HTTP/3 is spoken; what it needs is imported now, while everything can be read."""
     try:
-        from harness.replay.quic import configuration_of
+        from harness.replay.http3 import configuration_of
     except ModuleNotFoundError:
         raise InputError("--http h3 needs Python 3.11 or newer (Debian 12, Ubuntu 24.04) and its packages; "
                          "run: sudo ./scripts/setup.sh") from None

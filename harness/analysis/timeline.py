@@ -248,8 +248,8 @@ def _held(begin: float, stands: float, tls: Span | None, sent: float, head: floa
     """Return the handshakes, and when a request was sent, on loopback, whose server held its answer for the first one.
 
     There a connect takes no time, and what is asked for first on a connection is held for one round trip more
-    (harness.replay.held). As in a network, that stands between the connection's begin and the sending of the request,
-    or of the ClientHello.
+    (harness.replay.connection). As in a network, that stands between the connection's begin and the sending of the
+    request, or of the ClientHello.
     """
     if tls:
         hello = min(max(stands, tls[0]), tls[1])

@@ -1,6 +1,6 @@
 """Servers on this machine's loopback, an address for each: a star without links, in which no packet takes any time.
 
-The delay is the servers' own doing (harness.replay.held), and it is measured as the star's RTT is.
+The delay is the servers' own doing (harness.replay.connection), and it is measured as the star's RTT is.
 """
 
 import asyncio

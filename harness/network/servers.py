@@ -30,7 +30,7 @@ def running_servers(star: Star, mirror: Path, fetchlog: Path, settings: Mapping[
     `work_dir`, see harness.files.load_mark. They run as `user`, None for who starts them. `names` are the mirrored
     hosts that each server of the star answers for; without any of its own one answers for that by which it is named.
     With `think_rtts_ms`, the RTT to each host when it was recorded, they think for as long as they did then. With
-    `held_rtt_ms` they hold answers back themselves (harness.replay.held). `authority` is the folder of
+    `held_rtt_ms` they hold answers back themselves (harness.replay.connection). `authority` is the folder of
     another certificate authority than this machine's own.
 
     Raises InputError or ExperimentError with the servers' own line when one cannot listen.

@@ -11,7 +11,7 @@ from tests.support.https_recording import HttpsRecording
 from tests.support.own_chrome import answer_of
 from tests.support.replay_process import HOST, free_port, running
 
-pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
+pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
 
 PICTURES = 6
 CHROME = """
