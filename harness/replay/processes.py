@@ -166,7 +166,7 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     own = {site.host: site.files for site in sites if site.files}
     directories = _open_directories(frozenset(own).union(*(site.lenders for site in sites)), options)
     server = ReplayServer(endpoints, Bodies(directories), logs, options.mark,
-                          1 if options.single_threaded else MOST_THREADS)
+                          most_threads=1 if options.single_threaded else MOST_THREADS)
     become(unprivileged(options.user))
     for name, files in own.items():
         _check_readable(options.mirror_dir / name, directories[name], files)

@@ -33,8 +33,10 @@ class ReplayServer:
     as the rest of a request).
     """
 
+    idle_limit_s = IDLE_LIMIT_S
+
     def __init__(self, endpoints: list[ServedPort], bodies: Bodies,
-                 logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark, most_threads: int) -> None:
+                 logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark, *, most_threads: int = MOST_THREADS) -> None:
         """Serve the sites behind `endpoints`, all of one address.
 
         `logs` are those of connections made while TFO was off and on, by the one-way delay (ms) that `mark` tells.
@@ -105,7 +107,7 @@ class ReplayServer:
     def _serve(self, endpoint: ServedPort, connection: socket.socket, address: object) -> None:
         with connection:
             try:
-                accepted = Accepted(socket=connection, address=address, idle_limit_s=IDLE_LIMIT_S,
+                accepted = Accepted(socket=connection, address=address, idle_limit_s=self.idle_limit_s,
                                     endpoint=endpoint, bodies=self._bodies, logs=self._logs_of_now(),
                                     number=next(self._connections))
                 with closing(accepted):

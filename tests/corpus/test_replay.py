@@ -9,7 +9,8 @@ A file is a list of cases. A case has a `name`, may say `why` (a real page, a st
   (`text_log`) there are `words` instead of a status, and a `type`;
 - `files`: files of the mirror, ``host/name``, that no HAR names;
 - `requests`, one after the other: `url`, `method`, `by`, `headers`, `post`; `load`: a load of this page begins with it;
-  and what it gets: `gets` is the number of the recorded answer, from 1, or the name of a file, or null; `found` how it was found (harness.files.server_log.FoundAs), `status`
+  and what it gets: `gets` is the number of the recorded answer, from 1, or the name of a file, or null; `found` how it
+  was found (harness.files.server_log.FoundAs), `status`
   (0: it hangs) with which, `waits_ms` for how long first, `to` where it leads, `sends` a body that is not as it was
   recorded, `allows` a preflight's answer.
 
