@@ -42,12 +42,9 @@ def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, An
     try:
         with progress:
             while load := series.next():
-                changed = _load(lab, load, series)
+                _load(lab, load, series)
                 progress.done(series.judged[-1].in_words(), series.left() + later,
-                              is_most=lab.settings.goal is not None)
-                for known, now in changed:
-                    if known and now.why_not and not known.why_not:
-                        progress.say(f"looked at again: {now.in_words()}")
+                              is_most=lab.settings.until_ci is not None)
     except BaseException:
         with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
             _write_tables(lab, series)
@@ -56,8 +53,8 @@ def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, An
     return series
 
 
-def _load(lab: Laboratory, load: Load, series: Series) -> Sequence[tuple[Measured | None, Measured]]:
-    """Load a page once; write its record, and those of earlier loads whose verdict has changed by it. Return these.
+def _load(lab: Laboratory, load: Load, series: Series) -> None:
+    """Load a page once; write its record, and those of earlier loads whose verdict has changed by it.
 
     Raises ExperimentError when a program beside it has ended: before the load, or after it was written down as failed.
     """
@@ -70,11 +67,9 @@ def _load(lab: Laboratory, load: Load, series: Series) -> Sequence[tuple[Measure
     except ExperimentError as error:
         ended = error
         why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
-    changed = series.add(Measured(load, record, why_not))
-    _write_records(lab, series, changed)
+    _write_records(lab, series, series.add(Measured(load, record, why_not)))
     if ended:
         raise ended
-    return changed
 
 
 def _write_records(lab: Laboratory, series: Series, changed: Iterable[tuple[Measured | None, Measured]]) -> None:
@@ -154,7 +149,7 @@ def summarise(series: Series) -> int:
     failed = [measured for measured in last if measured.why_not]
     for measured in failed:
         print(measured.in_words(), file=sys.stderr)
-    for line in series.outcome_lines() if series.settings.goal else ():
+    for line in series.outcome_lines() if series.settings.until_ci is not None else ():
         print(line)
     again = sum(bool(measured.why_not) for measured in series.judged) - len(failed)
     more = f"; it took {len(last) + again} loads, since {again} failed by accident and " \

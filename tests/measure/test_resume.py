@@ -112,17 +112,6 @@ def test_a_page_of_which_a_load_no_longer_counts_gets_a_warm_up(tmp_path: Path,
     assert loads_to_do(plan, earlier, Settings()) == [*(load for load in plan if load.run == 0), lost]
 
 
-def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
-                                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --until-ci: interrupted in run 4, in which one load was done, and another one had failed in run 3."""
-    flips = draw_flips([FIRST, SECOND], 1)
-    third, fourth = (plan_run(run, [FIRST, SECOND], (0, 1), flips) for run in (3, 4))
-    bench = Bench(tmp_path, failures={third[1]: [[LOST]] * 3})
-    bench.run(monkeypatch, to_do=[*PLAN, *third, fourth[0]])
-    to_do = loads_to_do(PLAN, earlier_of(bench), Settings(until_ci=1.0, max_runs=8))
-    assert to_do == [load for load in (*PLAN, third[1], fourth[1]) if load.page == FIRST and load.run in {0, 3, 4}]
-
-
 def test_further_runs_of_a_resumed_run_are_in_the_order_of_the_seed(tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     """The first page's warm-ups were made anew, so they are the last loads that were done."""
