@@ -205,7 +205,8 @@ class Series:
     def is_precise(self, page: Page) -> bool:
         """Tell whether the improvement of `page` is known as well as the goal says."""
         points, (pairs, half_width) = self.settings.until_ci, self._precision(page)
-        return None not in (points, half_width) and pairs >= self.settings.min_pairs and half_width < points
+        return points is not None and half_width is not None and half_width < points \
+            and pairs >= self.settings.min_pairs
 
     def outcome_lines(self) -> Iterator[str]:
         """Say for each page how well its improvement is known now, in one line."""

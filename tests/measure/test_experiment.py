@@ -35,7 +35,7 @@ def test_an_accident_is_measured_again_at_the_end_of_its_run(
     assert bench.done[8] == lost, "after the other 3 loads of run 1, before those of run 2"
     assert summarise(series) == 0
     assert capsys.readouterr().out.endswith(
-        "12 of 12 page loads are valid; it took 13 loads, since 1 failed by accident and was measured again\n")
+        "12 of 12 page loads are valid; 1 more failed by accident, and were measured again\n")
     cell = cell_of(bench, lost)      # type: ignore[arg-type]
     assert (cell / f"{FIRST.name}.har").read_text() == "2"
     assert (cell / "attempt-1" / f"{FIRST.name}.har").read_text() == "1"
@@ -77,7 +77,7 @@ def test_a_load_that_another_ones_new_try_has_shown_to_be_good_counts(
     series = bench.run(monkeypatch)
     assert (bench.done.count(first), bench.done.count(second)) == (2, 1)
     assert summarise(series) == 0
-    assert capsys.readouterr().out.endswith("it took 13 loads, since 1 failed by accident and was measured again\n")
+    assert capsys.readouterr().out.endswith("; 1 more failed by accident, and were measured again\n")
     assert [load.record.attempt for load in read_results(bench.client_dir).again if load.record] == [1]
 
 

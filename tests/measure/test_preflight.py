@@ -250,13 +250,7 @@ run_main(lambda: check_room(privileges.passable_temp_root()))
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(("shared", "problem"), [
-    (["/mnt", "/"], ""),
-    (["/mnt", "/mnt/other"], r"/mnt: no program may be started from there \(noexec\), .* TMPDIR=/another/folder .*\n"),
-])
-def test_chrome_starts_from_where_programs_may(shared: list[str], problem: str) -> None:
-    without_programs = 'mount -t tmpfs -o noexec,mode=1777 tmpfs /mnt && mkdir /mnt/other && TMPDIR=/mnt exec "$@"'
-    done = ran("unshare", "--mount", "sh", "-c", without_programs, "sh", sys.executable, "-c", STARTED_FROM, *shared,
-               cwd=ROOT)
-    assert re.fullmatch(problem, done.stderr)
-    assert done.returncode == (69 if problem else 0)
+def test_chrome_starts_from_where_programs_may() -> None:
+    without_programs = 'mount -t tmpfs -o noexec,mode=1777 tmpfs /mnt && TMPDIR=/mnt exec "$@"'
+    ran("unshare", "--mount", "sh", "-c", without_programs, "sh", sys.executable, "-c", STARTED_FROM, "/mnt", "/",
+        cwd=ROOT, status=0)
