@@ -162,8 +162,9 @@ class Series:
         """Return how many loads are left; with a goal how many there may be at most."""
         done = self._done_now()
         left = sum(load not in done for load in self.to_do) + len(self.failed())
+        ever = Counter(load.page for load in {measured.load for measured in self.judged})
         return left if self.settings.until_ci is None else max(left, sum(
-            2 * (self.settings.max_runs - self.runs(page)) for page in self.pages if not self.is_precise(page)))
+            2 * (1 + self.settings.max_runs) - ever[page] for page in self.pages if not self.is_precise(page)))
 
     def more(self) -> list[Load]:
         """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as planned.
