@@ -200,7 +200,7 @@ class Plan:
         more = 0 if chosen.until_ci is None else len(self.pages) * 2 * (chosen.max_runs - chosen.testruns + 1)
         left = sum(len(stage.to_do) + more for stage in stages)
         minutes = math.ceil(left * (PAIR_S if chosen.warm_pairs else LOAD_OF_PAPER_S if chosen.paper else LOAD_S) / 60)
-        sides = " and ".join(each.words for each in chosen.transports) if chosen.warm_pairs else f"TFO {chosen.tfo}"
+        sides = " and ".join(each.words for each in chosen.transports) if chosen.warm_pairs else f"--tfo {chosen.tfo}"
         return f"{many(len(self.pages), 'page')}, {many(len(stages), 'delay')}, {sides} = " \
                f"{'at most ' if more else ''}{left} page loads; about {many(minutes, 'minute')} for pages like the " \
                "paper's"
