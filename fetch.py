@@ -44,8 +44,7 @@ from harness.record.recorder import (
 )
 from harness.record.sources.brought import Figures
 from harness.record.sources.reader import KINDS
-from harness.record.sources.served import ServedSource
-from harness.record.sources.source import say_left_out, source_file, web_archive
+from harness.record.sources.served import ServedSource, say_left_out, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint
@@ -154,7 +153,7 @@ def visit_settings(options: argparse.Namespace, source: ServedSource | None) -> 
     key = trusted_key(options.ca) if options.ca else None
     return VisitSettings(
         url="", browser=program.find_browser(),
-        rules=source.rules if source else resolver_rules(remaps) if remaps else None,
+        rules=resolver_rules(remaps) if remaps else None,
         trusted_key=source.trusted_key if source else key, shim=program.require_shim() if source else None,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)

@@ -42,7 +42,7 @@ class Figures(msgspec.Struct, frozen=True):
 class Brought(msgspec.Struct):
     """A source, read. `name` is for messages. `pages` are what it says are its pages, `documents` some HTML documents
     in it, `missing` the answers that it lists without their bodies, by URL, `asked_for` what the recorded load of each
-    page got up to its load event, by the page's URL (see `mask`).
+    page got up to its load event, where that is known, by the page's URL (see `mask`).
 
     By the logs of the pages that they belong to, `logs` are the numbers (from 1) of its exchanges, `live` are
     WebSockets, and `load_ends` says when the load events of pages were, in s since the epoch.
