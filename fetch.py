@@ -33,7 +33,7 @@ from harness.measure.settings import Settings
 from harness.measure.trial import Trial, just_recorded, try_pages
 from harness.mirror.importing import import_recording
 from harness.mirror.manifest import read_manifest
-from harness.mirror.rtts import write_rtts
+from harness.mirror.servers import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import (
     RecordingOutcome,
@@ -126,9 +126,6 @@ def make_synthetic(options: argparse.Namespace, figures: Figures) -> int:
     print(f"{printable(options.source.name)} lacks the bodies of its page or of most others: its figures are in "
           f"{shape_file.name}, from which pages are made")
     say_left_out(figures.left_out)
-    if not figures.names_pages:
-        print("it does not say which page a request belongs to: all from its first document on are taken for that "
-              "page's, also where somebody went on to others")
     print(make_pages(options.dir, options.name, DEFAULT_SEED, shape_file))
     if write_rtts(files.rtts, figures.rtts_ms, options.source.name):
         print(f"{files.rtts.name}: how far away {len(figures.rtts_ms)} of its servers were, for --rtt recorded")

@@ -37,7 +37,7 @@ from harness.errors import ExperimentError, run_main
 from harness.files.hack_dns import SCHEMES
 from harness.files.pages import PageFiles
 from harness.measure.settings import H3
-from harness.mirror.small import MadeResource, write_small_recording
+from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.loopback import loopback_star
 from harness.network.servers import running_servers
 from harness.network.star import Host, Star

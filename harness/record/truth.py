@@ -10,13 +10,11 @@ from harness.files.exchange import Fate
 from harness.files.headers import EVENT_STREAM
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO
-from harness.mirror.asked import headers_of
 from harness.mirror.live import left_out
 from harness.netlog.websockets import MOST_BYTES
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import mask
 
-CODE, CODE_NAMES = ("script", "style", "worker"), (".js", ".mjs", ".css")
 LEAST_AGAIN = 0.5
 """A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
 FEWEST_RECORDED = 10
@@ -63,17 +61,6 @@ def went_elsewhere(recording: PageRecording) -> str:
     if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
         return ""
     return f"it asked for {again} of the {len(recorded)} URLs that it got when it was recorded"
-
-
-def missing_code(recording: PageRecording) -> list[str]:
-    """Return the URLs of scripts and style sheets that an archive does not have: without them it is another page.
-
-    They are told by what the request says that it is for, over http by their names.
-    """
-    lost = [seen.transaction for seen in recording.requests if seen.lost]
-    purposes = [headers_of(transaction.request_headers).get("sec-fetch-dest") for transaction in lost]
-    return list(dict.fromkeys(transaction.url for transaction, purpose in zip(lost, purposes, strict=True) if (
-        purpose in CODE if purpose else urlsplit(transaction.url).path.endswith(CODE_NAMES))))
 
 
 def taken_over(recording: PageRecording) -> str:

@@ -18,7 +18,6 @@ from harness.record.sources.brought import Brought
 from harness.record.truth import counted, size
 
 MOST_RELOADS = 3
-TOO_MANY_REDIRECTS = "ERR_TOO_MANY_REDIRECTS"
 
 
 @dataclass
@@ -80,8 +79,6 @@ def judge(recording: PageRecording) -> Verdict:
 
 def _no_page(recording: PageRecording) -> list[str]:
     """Say why what was asked for gave no page; nothing where it did."""
-    if circle := _circle(recording):
-        return [circle]
     documents = recording.documents()
     bad = [seen for seen in documents if seen.status and seen.status not in DOCUMENT_IS_GOOD]
     if bad:
@@ -103,16 +100,6 @@ def _no_page(recording: PageRecording) -> list[str]:
     if not reasons and not any(seen.exchange.answer.content for seen in documents):
         reasons.append("the page itself never arrived")
     return reasons
-
-
-def _circle(recording: PageRecording) -> str:
-    """Return in words that the page redirects without an end, "" when it does not."""
-    if not any(TOO_MANY_REDIRECTS in error for error in recording.visit.errors):
-        return ""
-    hops = [seen.url for seen in recording.requests if seen.transaction.main_frame]
-    urls = list(dict.fromkeys(hops))
-    how = "in a circle" if len(urls) < len(hops) else f"more than {len(hops) - 1} times"
-    return f"it redirects {how}: {first_few(urls)}"
 
 
 def _failures(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]:
@@ -168,8 +155,6 @@ def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
              if urlsplit(seen.url).port not in (None, *PORTS.values())}
     if ports:
         yield f"on a port of their own, which is not replayed: {', '.join(sorted(ports))}"
-    if visit.popups:
-        yield f"{visit.popups} popups closed"
     if visit.loaded and not visit.quiet:
         yield "it never stopped loading things; what came until the limit is recorded"
 
@@ -185,9 +170,6 @@ def _of_source(recording: PageRecording, brought: Brought, hosts: int) -> Iterat
     told = f", but for how far away {len(far)} of {hosts} hosts were (--rtt recorded)" if far else ""
     yield f"brought from {brought.name}{when}; its times are unknown{told}"
     yield from brought.remarks
-    if lost := truth.missing_code(recording):
-        yield (f"scripts and style sheets that the archive lacks, without which the page may look and load otherwise: "
-               f"{len(lost)} ({first_few(lost)})")
     if notes := Counter(answer.note for answer in answers if answer.note):
         yield f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}"
     if stand_ins := sum(seen.stands_in for seen in recording.requests):

@@ -29,7 +29,7 @@ PR_SET_NAME = 15
 
 
 def call_forked(function: Callable[[], int], name: str, errors: IO[bytes], patience_s: float,
-                namespace_pid: int | None = None, begun: Callable[[], None] = lambda: None) -> int:
+                namespace_pid: int | None = None, *, begun: Callable[[], None] = lambda: None) -> int:
     """Run `function` as the main function of a process called `name`; return its exit status, as Popen.returncode.
 
     The process is root's if we can be root, lives in the network namespace of `namespace_pid` if one is given, has none

@@ -7,8 +7,8 @@ import pytest
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.measure.preflight import check_pages
-from harness.mirror.bodies import damage
 from harness.mirror.importing import complete
+from harness.mirror.manifest import damage
 from harness.mirror.recording import read_recording
 from tests.support.small_mirror import SmallMirror
 

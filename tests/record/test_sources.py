@@ -1,14 +1,17 @@
 """What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
 
 import gzip
+import threading
 from pathlib import Path
 
 import brotli  # type: ignore[import-untyped]
 import pytest
+import requests
 
 from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
+from harness.record.sources.served import ServedSource
 from tests.support.made_warc import Record, write_warc, zipped
 from tests.support.read_source import NAVIGATES, read_source
 
@@ -26,6 +29,18 @@ def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
         source.begin_page(url)
         assert [source.answer_body(count) for _ in answers] == answers
         assert source.answer_body(f"{PAGE}shared") == b"both"
+
+
+def test_no_thread_answers_before_it_is_told_to_nor_afterwards(tmp_path: Path) -> None:
+    """Chrome's visit is forked in between: a fork beside threads can take a lock along that nobody opens."""
+    source = read_source(write_warc(tmp_path / "x.warc", ("response", PAGE, OK, [], b"page")))
+    served, before = ServedSource(source.brought, source.directory), threading.enumerate()
+    with served.listening("x") as rules:
+        assert threading.enumerate() == before
+        served.answer()
+        address = rules.split(",")[0].rpartition(" ")[2]
+        assert requests.get(f"http://{address}/", headers={"Host": "a.test"}, timeout=600).content == b"page"
+    assert threading.enumerate() == before
 
 
 @pytest.mark.parametrize(("headers", "found"), [
@@ -99,7 +114,6 @@ def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes) -
     """Also where its end is missing: browsers show what is there. Others are in tests/corpus/sources/codings."""
     found = as_sent([body], coding, Role.TEXT, -1)
     assert (found.coding if found else None) == coding
-
 
 
 @pytest.mark.parametrize(("url", "coding", "body", "taken"), [

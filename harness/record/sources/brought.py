@@ -30,13 +30,12 @@ class Missing(msgspec.Struct, frozen=True):
 class Figures(msgspec.Struct, frozen=True):
     """What pages are made of where a HAR lacks most bodies: their shapes, as text, and the RTT to each host in ms.
 
-    `left_out` are pages that cannot be recorded. `names_pages`: it says which page a request belongs to.
+    `left_out` are pages that cannot be recorded.
     """
 
     shapes: str = ""
     rtts_ms: dict[str, float] = {}
     left_out: list[str] = []
-    names_pages: bool = True
 
 
 class Brought(msgspec.Struct):

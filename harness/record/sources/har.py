@@ -21,7 +21,7 @@ from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Requ
 from harness.files.har import H2, exchanges_of, posted_body
 from harness.files.har_file import read_har_file
 from harness.files.har_form import Entry, Part, RequestPart, handshake_ms, pairs_of, time_ms, without_nulls
-from harness.files.headers import REDIRECTS, header_in, length_in
+from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in, length_in
 from harness.files.moments import EPOCH, moment_of
 from harness.files.urls import as_browsers_ask, document_url, without_fragment
 from harness.record.sources.har_bodies import wire_bytes, with_content
@@ -68,7 +68,8 @@ class Asked(NamedTuple):
     def is_document(self) -> bool:
         """Whether a page can begin with it: a document, or a redirect to one."""
         request, answer = self.exchange.request, self.exchange.answer
-        return request.method == "GET" and ("html" in self.content_type.lower() or bool(answer.redirect_url))
+        return (request.method == "GET" and answer.status not in WITHOUT_BODY
+                and ("html" in self.content_type.lower() or bool(answer.redirect_url)))
 
 
 class HarSource:
@@ -219,7 +220,11 @@ def load_end(page: PagePart) -> datetime | None:
 
 def protocol_of(entry: Entry) -> str:
     """Return over which protocol an entry went, "" where nobody knows: WebPageTest says it in `protocol` alone."""
-    said = (entry.response.version or entry.request.version or entry.protocol).lower()
-    if any(pair.name.startswith(":") for pair in entry.request.headers) or is_over_http2(said) or said[:4] == "spdy":
+    if any(pair.name.startswith(":") for pair in entry.request.headers):
         return H2
-    return said.upper() if said in ("http/1.0", "http/1.1") else ""
+    for said in (entry.response.version or entry.request.version, entry.protocol):
+        if is_over_http2(said.lower()) or said.lower().startswith("spdy"):
+            return H2
+        if said.upper() in ("HTTP/1.0", "HTTP/1.1"):
+            return said.upper()
+    return ""

@@ -18,6 +18,8 @@ from harness.record.sources.body import CACHED, NOISE, Body, as_sent, role_in, w
 NO_BODY = "the HAR does not have its body"
 LEAST_OF_BODY, LEAST_OF_LARGE, LARGE_BYTES = 0.45, 0.95, 2**20
 """A body of less than this share of the told size is not all. A small text may be kept in two bytes a character."""
+LARGEST_HEAD = 8192
+"""Bytes that a response's head can have, cookies and all."""
 
 
 def with_content(known: Exchange, entry: Entry, attached: Attached, page_charset: str) -> Exchange:
@@ -38,7 +40,7 @@ def with_content(known: Exchange, entry: Entry, attached: Attached, page_charset
         readings = [b""]
     if readings and content.comment.startswith(STILL_ENCODED):     # as our own exports say
         return _completed(known, Body(readings[0], named))
-    if not readings or (not any(readings) and max(size, length_in(answer.headers or ()) or 0) > 0):
+    if not readings or (not any(readings) and _is_lost(entry.response, answer, size)):
         return replace(known, error=NO_BODY, answer=replace(answer, content_bytes=answer.content_bytes or UNKNOWN))
     role = role_in(answer.status, answer.headers or (), known.request.url, answer.mime_type)
     body = as_sent(readings, named, role, answer.body_bytes if named else UNKNOWN, size=size, is_decoded=True)
@@ -92,6 +94,13 @@ def _decoded_bytes(entry: Entry, answer: Answer) -> int:
     """Return how large a body is decoded, as far as anything says it, 0 where nobody knows."""
     is_plain = answer.headers is not None and not answer.header("content-encoding") and answer.status == HTTPStatus.OK
     return int(entry.content_bytes) or max(0, int(entry.response.content.size), answer.body_bytes if is_plain else 0)
+
+
+def _is_lost(response: ResponsePart, answer: Answer, size: int) -> bool:
+    """Say whether an answer whose body is empty here had one: Chrome has none of what a script read as a blob."""
+    sent_bytes = int(response.transfer_bytes) - LARGEST_HEAD
+    is_good = answer.status in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT)
+    return is_good and max(size, sent_bytes, length_in(answer.headers or ()) or 0) > 0
 
 
 def _can_have_size(body: Body, size: int, role: Role, text: str) -> bool:

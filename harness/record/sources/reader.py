@@ -190,7 +190,7 @@ def _figures(path: Path, exchanges: Sequence[Exchange], source: HarSource) -> Fi
     fitting = [shape for shape in shapes if shape.url in kept]
     check_sizes(fitting, str(path))
     return Figures(format_shapes(fitting) if fitting else "", rtts_of_har(exchanges, fitting),
-                   [shape.url for shape in shapes if shape.url not in kept], any(each.page for each in exchanges))
+                   [shape.url for shape in shapes if shape.url not in kept])
 
 
 def recordable(urls: Sequence[str]) -> list[str]:

@@ -109,8 +109,8 @@ class WarcSource:
                 yield replace(answer, error="") if answer.request.method == "HEAD" else answer
 
     def _read(self, file: IO[bytes], bodies: IO[bytes]) -> None:
-        """Add what a file holds. Where another thing than a record stands it ends, and the answer before is whole only if
-        its Content-Length says so: some records are longer than they say.
+        """Add what a file holds. It ends where something else than a record stands, and the answer before that is whole
+        only if its Content-Length says so: some records are longer than they say.
         """
         before = len(self._records)
         try:
@@ -129,7 +129,8 @@ class WarcSource:
             if len(self._records) == before:
                 raise ValueError(f"not a WARC: {words}") from None
             last = self._records[-1]
-            if isinstance(error, ArchiveLoadFailed) and not 0 < stated_bytes(last.exchange.answer.headers or ()) <= last.size:
+            told = stated_bytes(last.exchange.answer.headers or ())
+            if isinstance(error, ArchiveLoadFailed) and not 0 < told <= last.size:
                 last.exchange = replace(last.exchange, error=CUT)
             self.remarks.append(f"{self._path.name} breaks off at its answer {len(self._records) - before} ({words}): "
                                 "what came then is missing")
@@ -174,7 +175,7 @@ def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord]:
     loader = ArcWarcRecordLoader(verify_http=False)
     while line := stream.readline():
         if line.strip():
-            record = loader.parse_record_stream(stream, line)
+            record = loader.parse_record_stream(stream, line, "warc")
             yield record
             record.raw_stream.read()
 

@@ -4,8 +4,8 @@
 
 ``id_`` asks for the body as it was captured. The archive redirects to the capture that is nearest in time. An answer
 that is a capture says when it was made (Memento-Datetime, RFC 7089); any other is the archive's own. The Internet
-Archive sends the captured headers under names that begin with X-Archive-Orig-, and headers of its own beside them
-(X-Archive-Src among these); pywb renames some, and sends the others as they were.
+Archive sends the captured headers under names that begin with X-Archive-Orig-, and headers of its own beside them. Of
+these only the type and where a redirect leads are the captured answer's.
 """
 
 import re
@@ -31,9 +31,6 @@ from harness.record.sources.brought import Missing
 INTERNET_ARCHIVE = "https://web.archive.org/web"
 CAPTURE = re.compile(r"/(\d{1,14})id_/(?P<url>https?:/.*)$")
 CAPTURED = "x-archive-orig-"
-INTERNET_ARCHIVES = "x-archive-src"
-ARCHIVES_OWN = frozenset(("memento-datetime", "preference-applied", "vary-memento", "server-timing",
-                          "content-location"))
 AT_ONCE = 4
 """Requests to the archive that may be under way together."""
 MOST_HOPS = 10
@@ -177,14 +174,8 @@ def _captured_headers(answer: requests.Response) -> Headers:
     """Return the headers of the capture, with the encoding that the body has now."""
     pairs = [(str(name), str(value)) for name, value in answer.raw.headers.items()]
     captured = [(name[len(CAPTURED):], value) for name, value in pairs if name.lower().startswith(CAPTURED)]
-    known, names = {name.lower() for name, _ in captured}, {name.lower() for name, _ in pairs}
-    captured += [(name, value) for name, value in pairs if name.lower() not in known and (
-        name.lower() in ("content-type", "location") if INTERNET_ARCHIVES in names
-        else not _is_archives_own(name.lower(), value))]
+    known = {name.lower() for name, _ in captured}
+    captured += [(name, value) for name, value in pairs
+                 if name.lower() in ("content-type", "location") and name.lower() not in known]
     return with_coding(without(tuple(captured), "content-encoding", "content-length"),
                        answer.headers.get("content-encoding", ""))
-
-
-def _is_archives_own(name: str, value: str) -> bool:
-    return (name in ARCHIVES_OWN or name.startswith("x-archive-")
-            or (name == "link" and re.search(r'rel="?[^";]*(memento|timegate|timemap|original)', value) is not None))
