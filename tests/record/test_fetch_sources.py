@@ -57,7 +57,8 @@ def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path
     """No request of its own fails, and yet it is not the page: nine tenths of it were never asked for."""
     scripts = [f"https://cdn.old.test/{number}.js" for number in range(19)]
     source = har(tmp_path / "page.har", entry(PAGE, body=b"<title>old</title><script>if (0) ask();</script>"),
-                 *(entry(url, body=b"1") for url in scripts), entry(f"{PAGE}favicon.ico", body=None, size=99))
+                 *(entry(url, body=b"1") for url in scripts), entry(f"{PAGE}favicon.ico", body=None, size=99),
+                 pages=(("page_1", 1),))
     done = fetch(tmp_path, "--from", str(source), "--quiet", "4")       # Chrome asks for the icon when all is over
     assert done.returncode == 1
     assert "because it asked for 1 of the 21 URLs that it got when it was recorded" in done.stdout

@@ -3,6 +3,7 @@
 import gzip
 import threading
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import brotli  # type: ignore[import-untyped]
 import pytest
@@ -12,6 +13,7 @@ from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
 from harness.record.sources.served import ServedSource
+from harness.system.forked import call_forked
 from tests.support.made_warc import Record, write_warc, zipped
 from tests.support.read_source import NAVIGATES, read_source
 
@@ -34,13 +36,23 @@ def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
 def test_no_thread_answers_before_it_is_told_to_nor_afterwards(tmp_path: Path) -> None:
     """Chrome's visit is forked in between: a fork beside threads can take a lock along that nobody opens."""
     source = read_source(write_warc(tmp_path / "x.warc", ("response", PAGE, OK, [], b"page")))
-    served, before = ServedSource(source.brought, source.directory), threading.enumerate()
-    with served.listening("x") as rules:
-        assert threading.enumerate() == before
-        served.answer()
-        address = rules.split(",")[0].rpartition(" ")[2]
-        assert requests.get(f"http://{address}/", headers={"Host": "a.test"}, timeout=600).content == b"page"
-    assert threading.enumerate() == before
+
+    def answer() -> int:
+        served = ServedSource(source.brought, source.directory)
+        for page in "xy":
+            with served.listening(page) as rules:
+                assert threading.active_count() == 1
+                served.answer()
+                address = rules.split(",")[0].rpartition(" ")[2]
+                got = requests.get(f"http://{address}/", headers={"Host": "a.test", "Connection": "close"}, timeout=600)
+                assert got.content == b"page"
+            assert threading.active_count() == 1
+        return 0
+
+    with TemporaryFile() as errors:
+        status = call_forked(answer, "answers", errors, 600)
+        errors.seek(0)
+        assert (status, errors.read()) == (0, b"")
 
 
 @pytest.mark.parametrize(("headers", "found"), [

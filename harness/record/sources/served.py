@@ -13,6 +13,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from pathlib import Path
 
 import trustme
@@ -133,10 +134,8 @@ class ServedSource:
         http, https = (listener.getsockname()[1] for listener in listeners)
         ports = [ServedPort(listener, self._webs[scheme], "HTTP/1.1", self._tls() if scheme == "https" else None)
                  for listener, scheme in zip(listeners, OTHER, strict=True)]
-        nowhere = RequestLog(Path(os.devnull))
-        logs: Logs = defaultdict(lambda: nowhere)
         bodies = os.open(self._directory / BODIES, os.O_PATH | os.O_DIRECTORY)
-        self._server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (logs, logs)}, self._mark)
+        self._server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (self._logs, self._logs)}, self._mark)
         others = set(threading.enumerate())
         try:
             with self._archive.asked_by_a_page() if self._archive is not None else nullcontext():
@@ -148,6 +147,12 @@ class ServedSource:
             for thread in set(threading.enumerate()) - others:
                 thread.join(ENDING_S)
             os.close(bodies)
+
+    @cached_property
+    def _logs(self) -> Logs:
+        """Logs that nobody reads."""
+        nowhere = RequestLog(Path(os.devnull))
+        return defaultdict(lambda: nowhere)
 
     def answer(self) -> None:
         """Begin to answer who connects to where it listens."""
