@@ -55,7 +55,8 @@ def lookups(path_and_query: str) -> list[str]:
     """Return the files, relative to the host's directory, in which a URL's body may be, in the order of looking.
 
     First the plain path, then the MD5 of path and query, both as received; then both without a bare ``?`` or ``#`` at
-    the end, and percent-decoded. No name leads out of the host's directory.
+    the end, and percent-decoded; last as Windows' file systems have it, which know no ``?``. No name leads out of the
+    host's directory.
     """
     target = from_root(path_and_query)
     found: dict[str, None] = {}
@@ -64,6 +65,9 @@ def lookups(path_and_query: str) -> list[str]:
         collapsed = re.sub("/+", "/", name)         # a//b, which some 2013 mirrors hold as a/b
         found |= dict.fromkeys((*([name] if _can_be_file(name) else []), md5_name(form),
                                 *([collapsed] if _can_be_file(collapsed) else [])))
+    written = _plain_name(target.partition("#")[0])
+    if "?" in written and _can_be_file(written):
+        found[written.replace("?", "_")] = None
     return list(found)
 
 

@@ -1,8 +1,9 @@
-"""Sources that somebody made to fill memory, to never end, or to confuse their reader: one line for each."""
+"""What fetch.py refuses in a line: sources that were made to fill memory, to never end, or to confuse their reader."""
 
 import gzip
 import logging
 import os
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,14 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files import encoding, har_file
 from harness.files.encoding import decode
 from harness.record.sources import reader, warc
 from harness.record.sources.reader import bring
 from tests.support.made_warc import zipped
+from tests.support.ran import ran
 from tests.support.read_source import read_source
 
 HTTP, END = b"HTTP/1.1 200 OK\r\n\r\n", b"\r\n\r\n"
@@ -141,3 +144,10 @@ def test_whatever_is_damaged_is_read_or_refused_in_one_line(tmp_path: Path, name
         except InputError as error:
             said = str(error)
         assert "\n" not in said
+
+
+@pytest.mark.parametrize("options", [("--from", ROOT / "demo/demo.har"), ("--to", "x.har"), ("--append",)])
+def test_a_folder_that_is_not_there(options: tuple[object, ...], tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    done = ran(sys.executable, ROOT / "fetch.py", *options, "--dir", nowhere, status=2)
+    assert (done.stdout, done.stderr) == ("", f"{nowhere}: no such folder; make it, or give another --dir\n")

@@ -1,7 +1,7 @@
 """WARC files (ISO 28500), and WACZ files (https://specs.webrecorder.net/wacz/1.1.1/), which are zips of them.
 
-Bodies wait in a file of their own until all is read, since a "revisit" record stands for another one with the same
-payload, which it names (WARC-Refers-To) or has the digest of. The method and body of a request are in a record of its
+Bodies wait in a file of their own until all is read, since a "revisit" record stands for another one with the digest of
+the same payload. The method and body of a request are in a record of its
 own, which names the response's or is named by it (WARC-Concurrent-To); without such a record it was a GET.
 
 An answer is missing that was cut (WARC-Truncated), in which its file ends or is damaged, that has fewer bytes than its
@@ -40,7 +40,7 @@ from harness.files.urls import as_browsers_ask, document_url, without_fragment
 from harness.record.sources.body import CACHED, MOST_BYTES, TOO_MUCH, stated_bytes, with_body, without_chunks
 from harness.system.untrusted import LARGEST_FILE, parse_json
 
-ANSWERS = ("response", "revisit", "resource")
+ANSWERS = ("response", "revisit")
 UNSPECIFIED = "unspecified"
 """Why a record was cut, as our own export says it of what the browser itself gave up."""
 INTERIM = re.compile("1(?!01)[0-9][0-9]")
@@ -65,8 +65,7 @@ class _Record:
     kind: str
     record_id: str
     concurrent_to: str
-    names: tuple[str, ...]
-    """What other records know it by; of a revisit what it knows its original by."""
+    digest: str
     has_head: bool
     at: int = 0
     size: int = 0
@@ -99,8 +98,8 @@ class WarcSource:
                 raise InputError(f"{self._path}:1: no answers of servers in it; give a WARC of a crawl")
             originals: dict[str, _Record] = {}
             for record in sorted(self._records, key=lambda record: bool(record.exchange.error)):    # whole ones first
-                for name in record.names if record.kind != "revisit" else ():
-                    originals.setdefault(name, record)
+                if record.digest and record.kind == "response":
+                    originals.setdefault(record.digest, record)
             for record in self._records:
                 answer = _answer(record, originals, bodies)
                 request = self._requests.get(record.record_id) or self._requests.get(record.concurrent_to)
@@ -138,7 +137,7 @@ class WarcSource:
     def _add_request(self, record: ArcWarcRecord, url: str) -> None:
         head = record.rec_headers.get_header
         line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
-        request = Request(line[0].upper() if line else "GET", url, _headers_in(record, record.http_headers),
+        request = Request(line[0].upper() if line else "GET", url, _headers_in(record.http_headers),
                           record.raw_stream.read(LARGEST_BODY))
         self._requests |= dict.fromkeys(
             filter(None, (head("WARC-Record-ID"), head("WARC-Concurrent-To"))), request)
@@ -149,7 +148,7 @@ class WarcSource:
         status = int(http.get_statuscode()) if http and STATUS.fullmatch(http.get_statuscode() or "") else 0
         if not status and record.rec_type == "response":
             return False
-        headers, is_whole = _headers_in(record, http), True
+        headers, is_whole = _headers_in(http), True
         body: bytes = record.raw_stream.read(LARGEST_BODY + 1)
         is_cut = isinstance(record.raw_stream, LimitReader) and record.raw_stream.limit > 0
         if "chunked" in header_in(headers, "transfer-encoding").lower():
@@ -164,7 +163,7 @@ class WarcSource:
                             error=missing)
         self._records.append(_Record(
             exchange, record.rec_type, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "",
-            _names(record, url), bool(status), bodies.seek(0, io.SEEK_END), len(body)))
+            head("WARC-Payload-Digest") or "", bool(status), bodies.seek(0, io.SEEK_END), len(body)))
         bodies.write(body)
         return is_cut
 
@@ -180,11 +179,9 @@ def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord]:
             record.raw_stream.read()
 
 
-def _headers_in(record: ArcWarcRecord, http: Any) -> Headers:
-    """Return the headers of an HTTP message; the type alone of a record that is none."""
-    if http is None:
-        return (("Content-Type", record.rec_headers.get_header("Content-Type") or ""),)
-    return tuple((str(name), str(value)) for name, value in http.headers)
+def _headers_in(http: Any) -> Headers:
+    """Return the headers of an HTTP message, if there is one."""
+    return tuple((str(name), str(value)) for name, value in http.headers) if http is not None else ()
 
 
 def _final_head(record: ArcWarcRecord) -> Any:
@@ -210,7 +207,7 @@ def _answer(record: _Record, originals: dict[str, _Record], bodies: IO[bytes]) -
     """
     exchange, source = record.exchange, record
     if record.kind == "revisit":
-        original = next((originals[name] for name in record.names if name in originals), None)
+        original = originals.get(record.digest)
         if original is None or original.exchange.error:
             lost_bytes = original.exchange.answer.body_bytes if original else 0
             return replace(exchange, error=CUT if original else ELSEWHERE,
@@ -222,18 +219,6 @@ def _answer(record: _Record, originals: dict[str, _Record], bodies: IO[bytes]) -
         return exchange
     bodies.seek(source.at)
     return with_body(exchange, bodies.read(source.size))
-
-
-def _names(record: ArcWarcRecord, url: str) -> tuple[str, ...]:
-    """Return what other records know a record by: its id, its URL and date, its digest. Of a revisit, which may have
-    any of them, what it knows its original by.
-    """
-    head = record.rec_headers.get_header
-    record_id, date = head("WARC-Record-ID") or "", head("WARC-Date") or ""
-    if record.rec_type == "revisit":
-        url = without_fragment(as_browsers_ask(head("WARC-Refers-To-Target-URI") or ""))
-        record_id, date = head("WARC-Refers-To") or "", head("WARC-Refers-To-Date") or ""
-    return tuple(filter(None, (record_id, f"{date} {url}" if date and url else "", head("WARC-Payload-Digest") or "")))
 
 
 def _protocol(said: str) -> str:
