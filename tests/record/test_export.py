@@ -25,7 +25,7 @@ from harness.files.har import PageTimes
 from harness.files.pages import Page, PageFiles, read_pages, sanitise
 from harness.files.urls import document_url
 from harness.mirror.paths import write_file
-from harness.record.export.exchanges import RecordedPage, recorded_pages
+from harness.record.export.recorded import RecordedPage, recorded_pages
 from harness.record.export.write import export, write_har
 from harness.synthetic.build import make_pages
 from tests.support.har_schema import assert_har
