@@ -103,7 +103,8 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
             if (left_out := live_left_out(page_set.files.fetchlog / f"{page.name}.har"))}
     rtts_ms = own_rtts(settings, speeds, page_set, web.layout)
     return {
-        **settings.to_json(), **({"transports": settings.transports} if settings.warm_pairs else {}),
+        **settings.to_json(), "unusual": settings.unusual,
+        **({"transports": settings.transports} if settings.warm_pairs else {}),
         "pages": [page.url for page in page_set.pages], "recording_sha256": digest,
         "synthetic": page_set.recording.manifest.synthetic, "live_left_out": live,
         "post_quantum": hello, "layout": web.layout.in_words(page_set.hosts),

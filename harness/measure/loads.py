@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from harness.analysis.initiators import read_warm_up
+from harness.analysis.asked_for import read_warm_up
 from harness.browser.program import DRIVER_OUTPUT
 from harness.browser.warm_pair import watching_second_visit
 from harness.files import load_mark
