@@ -15,7 +15,7 @@ use_project_python()
 
 from harness.errors import InputError, run_main
 from harness.files.pages import PageFiles
-from harness.mirror.small import MadeResource, write_small_recording
+from harness.mirror.importing import MadeResource, write_small_recording
 from harness.system.options import OptionParser, page_list_name
 from harness.system.privileges import User, act_as, leave_root
 

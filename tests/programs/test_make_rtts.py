@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.mirror.rtts import read_rtts
+from harness.mirror.servers import read_rtts
 from tests.support.ran import ran
 from tests.support.small_mirror import chain_of_hosts
 
