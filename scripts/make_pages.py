@@ -33,8 +33,8 @@ def main() -> int:
                         help="the same seed gives the same bytes (%(default)s)")
     parser.add_argument("--shape", type=Path, metavar="FILE",
                         help="page-shape file to make them from, such as scripts/shape.py writes (default: the paper's "
-                        "pages; of Small and tiny demo/*.shape); without NAME.pages all its pages. How far its servers were, "
-                        "FILE's .rtts, goes to NAME.rtts")
+                        "pages; of Small and tiny demo/*.shape); without NAME.pages all its pages. How far its servers "
+                        "were, FILE's .rtts, goes to NAME.rtts")
     parser.add_argument("--https", action="store_true", help="all of it over TLS; without NAME.pages all of FILE's "
                         "pages")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
