@@ -144,7 +144,7 @@ def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], causes: End
 
 def askers(requests: Sequence[TimedRequest]) -> list[Asker]:
     """Return who asked for each request, as Chrome says, or else the Referer; without either it was the page."""
-    known: dict[str, TimedRequest] = {}         # documents, style sheets and scripts, and documents by their origin
+    known: dict[str, TimedRequest] = {}         # documents, style sheets and scripts
     redirects: dict[str, list[str]] = defaultdict(list)
     found: list[Asker] = []
     page: TimedRequest | None = None
@@ -159,7 +159,6 @@ def askers(requests: Sequence[TimedRequest]) -> list[Asker]:
             for name in (url, *redirects.pop(url, ())):         # Chrome names a script by what redirected to it
                 known[name] = request
             if request.kind == DOCUMENT:
-                known.setdefault("/".join(url.split("/", 3)[:3]) + "/", request)   # Referrer Policy's default
                 page = page or request
     return found
 
