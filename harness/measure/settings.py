@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
+from harness.browser.binary import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
 from harness.files.layout import HOST
 from harness.files.load_parts import CookieMode

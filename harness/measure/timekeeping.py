@@ -33,7 +33,7 @@ from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
 from harness.measure.evidence import Evidence
 from harness.netlog.silences import Silence
-from harness.system.lateness import SLOT_S
+from harness.system.delay_queue import SLOT_S
 from harness.system.tcp import FRAME_BYTES
 from harness.system.ticker import Ticks
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.browser.initiators import initiators
+from harness.browser.devtools import initiators
 from harness.errors import InputError
 from harness.files.exchange import Exchange
 from harness.files.pages import PageFiles
