@@ -10,6 +10,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 
+from harness.errors import InputError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.folders import require_writable
 from harness.synthetic.build import DEFAULT_SEED, make_pages
@@ -47,9 +48,10 @@ def main() -> int:
         distances = shape.with_suffix(".rtts")
         if distances.is_file() and not files.rtts.exists():
             write_atomically(files.rtts, distances.read_bytes())
-    except PermissionError:
+    except PermissionError as error:
         require_writable(options.directory, invoking_user())    # such as a clone that sudo made
-        raise
+        raise InputError(f"{error.filename}:1: cannot be read or written ({error.strerror}); choose another "
+                         "--directory") from None
     return 0
 
 

@@ -60,5 +60,5 @@ def test_the_tiny_page_goes_through_no_link(folder: Path) -> None:
     (folder / "tiny.pages").symlink_to(folder.parent / "of_root" / "pages")
     (folder / "in_root").symlink_to(folder.parent / "of_root")
     for made in (make_tiny(folder), make_tiny(folder / "in_root")):
-        assert (made.returncode in (1, 2), made.stdout, len(made.stderr.splitlines())) == (True, "", 1)
+        assert (made.returncode, made.stdout, len(made.stderr.splitlines())) == (2, "", 1)
     assert list((folder.parent / "of_root").iterdir()) == []
