@@ -15,10 +15,9 @@ from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, read_results
 from harness.show.columns import export, median_deviation_ms
 from harness.show.comparison import format_comparison
-from harness.show.console import MOST_LINES, RUN_LOG, main_table, summary_lines
+from harness.show.console import MOST_LINES, RUN_LOG, TABLE_1, main_table, paper_lines, summary_lines
 from harness.show.improvement import improvement_section
 from harness.show.labels import is_simulated, share_of
-from harness.show.paper import TABLE_1, paper_lines
 from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from harness.show.waterfall import draw_requests
