@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.root, pytest.mark.skipif(not KERNEL.exists(), reason="
 CHROME = "/usr/lib/chromium/chromium"
 # That kernel has no seccomp, which Chrome's sandbox needs. The page is ours, and nothing leaves the kernel.
 LOAD_TINY = f"""printf '#!/bin/sh\\nexec {CHROME} --no-sandbox "$@"\\n' >/tmp/chrome && chmod 755 /tmp/chrome &&
-cd .. && scripts/make_tiny.py &&
+cd .. && scripts/make_pages.py --name tiny &&
 TFO_LAB_CHROME=/tmp/chrome .venv/bin/python tests/support/any_time.py ./tfo.py --name tiny --delaynet 100 \\
     --testruns 2 --tfo 1 --retries 9 --patience 0
 echo "status $?"; cat client/100-1-tfo-1/*.json"""
