@@ -25,7 +25,7 @@ from harness.files.results import Results, read_results
 from harness.system.fastopen import ON
 from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
-from tests.support.project_copy import ANY_TIME
+from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
 
 PROGRAM = ROOT / "experiments" / "localhost.py"
@@ -59,7 +59,7 @@ def run(base: Path, *options: str) -> Ran:
     make_pages(base, CHAIN)
     for path in (base, *base.rglob("*")):
         os.chown(path, ORDINARY.uid, ORDINARY.gid)
-    done = ran(*AS_ORDINARY, *ANY_TIME, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2, "--quick",
+    done = ran(*AS_ORDINARY, *LATE_PYTHON, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2, "--quick",
                "--quiet", "0.2", "--patience", "0", *options, status=0)
     results = read_results(base / "localhost" / "client")
     return Ran(done.stdout, results, select(results, "load"))

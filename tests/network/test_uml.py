@@ -21,12 +21,12 @@ CHROME = "/usr/lib/chromium/chromium"
 # That kernel has no seccomp, which Chrome's sandbox needs. The page is ours, and nothing leaves the kernel.
 LOAD_TINY = f"""printf '#!/bin/sh\\nexec {CHROME} --no-sandbox "$@"\\n' >/tmp/chrome && chmod 755 /tmp/chrome &&
 cd .. && scripts/make_tiny.py &&
-TFO_LAB_CHROME=/tmp/chrome .venv/bin/python tests/support/any_time.py ./tfo.py --name tiny --delaynet 100 \\
-    --testruns 2 --tfo 1 --retries 9 --patience 0
+TFO_LAB_CHROME=/tmp/chrome PYTHONPATH=$PWD/tests/support/late_machine .venv/bin/python tfo.py --name tiny \\
+    --delaynet 100 --testruns 2 --tfo 1 --retries 9 --patience 0
 echo "status $?"; cat client/100-1-tfo-1/*.json"""
 FIRST = ("nice", "-n", "-10")
 """Before the other tests, which run side by side: that kernel has one processor, and Chrome needs all of it. Still its
-clock may be late: an RTT of 206 ms for 200 was seen. So nothing is judged by its time (any_time.py)."""
+clock may be late: an RTT of 206 ms for 200 was seen. So nothing is judged by its time (tests/support/late_machine)."""
 
 
 def run_uml(*arguments: str | Path, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -20,14 +20,14 @@ from harness.replay.body import KEPT_BYTES
 from tests.support.finished import Finished
 from tests.support.har_schema import assert_har
 from tests.support.plotted import plot
-from tests.support.project_copy import TFO
+from tests.support.project_copy import LATE_PYTHON, TFO
 from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 """On a busy machine there would be more reasons than the one that is made on purpose."""
 
-SPOIL = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py")]
+SPOIL = ROOT / "tests" / "support" / "spoiled_experiment.py"
 PIXEL = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
 LARGE = "x" * KEPT_BYTES
 """The servers do not keep so large a document in memory, so that a change of its file shows."""
@@ -64,7 +64,7 @@ def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Spoiled:
                  "requests.test/b.png"):
         mirror.add(f"http://{part}", PIXEL, "image/gif")
     base = mirror.finish(*PAGES.values())
-    done = ran(*SPOIL, "rules", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
+    done = ran(*LATE_PYTHON, SPOIL, "rules", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
                "--retries", "0", "--patience", "0", status=1)
     return Spoiled(base, done.stdout, done)
 
@@ -109,7 +109,7 @@ def test_whatever_a_load_leaves_is_whole(spoiled: Spoiled) -> None:
 def test_wrong_rtt(tmp_path: Path) -> None:
     """No load is measured over a network that is not as it was asked for."""
     base = one_document(tmp_path)
-    done = ran(*SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0")
+    done = ran(sys.executable, SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0")
     assert_refused(done, 1)
     said = re.match(r"40 ms: RTT to one\.test is ([\d.]+) ms", done.stderr)
     assert said is not None, done.stderr

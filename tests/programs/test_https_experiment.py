@@ -1,6 +1,5 @@
 """tfo.py on a page of https and http hosts: what TFO saves over TLS, and whose certificates Chrome takes."""
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
+from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
 
 RTT_MS = 200
@@ -83,7 +83,7 @@ def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
     """The servers' certificates are made by one authority, Chrome is told another one's fingerprint."""
     found = Finished(record(tmp_path / "base"), "")
     open_authority(tmp_path / "other")
-    ran(sys.executable, ROOT / "tests" / "support" / "spoiled_experiment.py", f"authority={tmp_path / 'other'}",
+    ran(*LATE_PYTHON, ROOT / "tests" / "support" / "spoiled_experiment.py", f"authority={tmp_path / 'other'}",
         "--dir", found.base, "--name", "small", "--testruns", "2", "--tfo", "1", "--delaynet", "5", "--retries", "0",
         status=1)
     for load in found.loads:

@@ -9,12 +9,12 @@ from harness.bootstrap import ROOT
 from harness.synthetic.build import make_page_set
 from harness.synthetic.shape import read_shapes
 from tests.support.explained_pages import CHAIN, MAKERS
-from tests.support.project_copy import ANY_TIME
+from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
-SHAPE = (*ANY_TIME, ROOT / "scripts" / "shape.py", "--name", "small")
+SHAPE = (*LATE_PYTHON, ROOT / "scripts" / "shape.py", "--name", "small")
 LACKS = "http://lacks.test/"
 
 
