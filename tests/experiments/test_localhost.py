@@ -59,8 +59,8 @@ def run(base: Path, *options: str) -> Ran:
     make_pages(base, CHAIN)
     for path in (base, *base.rglob("*")):
         os.chown(path, ORDINARY.uid, ORDINARY.gid)
-    done = ran(*AS_ORDINARY, *LATE_PYTHON, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2, "--quick",
-               "--quiet", "0.2", "--patience", "0", *options, status=0)
+    done = ran(*AS_ORDINARY, *LATE_PYTHON, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2,
+               "--quick", "--quiet", "0.2", "--patience", "0", *options, status=0)
     results = read_results(base / "localhost" / "client")
     return Ran(done.stdout, results, select(results, "load"))
 

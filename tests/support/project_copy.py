@@ -31,8 +31,7 @@ def experiment(base: Path, *options: object, status: int | None = 0) -> "subproc
 
 
 def copy_project(target: Path) -> Path:
-    """Copy what git would commit to `target`, with the compiled shim and modules; return `target`.
-"""
+    """Copy what git would commit to `target`, with the compiled shim and modules; return `target`."""
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT,
                             capture_output=True, check=False, env=GIT_ENVIRONMENT)
     if listed.returncode != 0:
