@@ -27,7 +27,7 @@ def test_an_interval_says_what_it_is() -> None:
 
 @pytest.mark.parametrize(("off", "on"), [([1, 2], [1]), ([1, 0], [1, 1]), ([1, 2], [1, -2])])
 def test_what_is_no_pair_of_times_is_refused(off: list[float], on: list[float]) -> None:
-    with pytest.raises(ValueError, match="not pairs of page load times"):
+    with pytest.raises(ValueError):
         improvement_interval(off, on)
 
 

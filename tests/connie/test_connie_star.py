@@ -127,7 +127,7 @@ def test_a_wrong_rtt_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     with running_server() as port:
         monkeypatch.setattr(warm_up, "PORT", port)
         warm_up.check_rtt(Endpoint("127.0.0.1", 0, 0.2), 0.0, 5)
-        with pytest.raises(ExperimentError, match=r"RTT to 127\.0\.0\.1"):
+        with pytest.raises(ExperimentError, match=r" 127\.0\.0\.1 "):
             warm_up.check_rtt(Endpoint("127.0.0.1", 0, 80), 0.0, 5)
     with pytest.raises(ConnectionRefusedError):
         warm_up.check_rtt(Endpoint("127.0.0.1", 0, 0.2), 0.0, 5)

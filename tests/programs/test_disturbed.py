@@ -1,6 +1,6 @@
 """Stalls made on purpose in real loads are found, each by its rule, and loads that nobody disturbs are not rejected.
 
-Each part of the experiment stands still twice, at a random moment; the seed is printed. docs/method.md has the
+Each part of the experiment stands still once, at a random moment; the seed is printed. docs/method.md has the
 table of many.
 """
 
@@ -21,8 +21,8 @@ from tests.support.small_mirror import ICON, SmallMirror
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
 DISTURBED = [sys.executable, str(ROOT / "benchmarks" / "disturbed.py")]
-EACH = 2
-"""Stops of each part: a dozen."""
+EACH = 1
+"""Stops of each part; tests/faults stops them, too."""
 STEPS = 5
 """Frames one in the other: each waits for the one before, so that at any moment of the load the page waits."""
 
@@ -63,4 +63,4 @@ def test_stalls_are_found_and_undisturbed_loads_are_mostly_accepted(base: Path) 
     for load in loads:
         slower = load["plt_ms"] is None or load["plt_ms"] > plts_ms[0] + 150
         assert load["why_not"] or not (load["part"] and slower), (load["part"], load["after_ms"], load["plt_ms"])
-    assert sum(bool(load["why_not"]) for load in loads if load["part"]) >= len(MARKS), "half of them, however late"
+    assert sum(bool(load["why_not"]) for load in loads if load["part"]) >= len(MARKS) // 2, "half of them, however late"

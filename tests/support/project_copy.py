@@ -17,7 +17,8 @@ from tests.support.ran import ran
 STAND_IN = ('mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd "$1" && shift 2 && '
             'exec "$@"')
 
-LATE_MACHINE = ("env", f"PYTHONPATH={ROOT / 'tests' / 'support' / 'late_machine'}")
+LATE_FOLDER = "tests/support/late_machine"
+LATE_MACHINE = ("env", f"PYTHONPATH={ROOT / LATE_FOLDER}")
 """Before a command: the programs refuse nothing for its times (tests/support/late_machine/sitecustomize.py)."""
 LATE_PYTHON = (*LATE_MACHINE, sys.executable)
 TFO = (*LATE_PYTHON, str(ROOT / "tfo.py"), "--patience", "0", "--retries", "9")

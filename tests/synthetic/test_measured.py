@@ -51,5 +51,5 @@ def test_what_chrome_says_of_requests_is_read(case: dict[str, Any]) -> None:
 def test_a_page_that_did_not_answer_has_no_shape() -> None:
     timeline = load(0)
     silent = replace(timeline, requests=tuple(replace(request, status=0) for request in timeline.requests))
-    with pytest.raises(ValueError, match="not answered"):
+    with pytest.raises(ValueError):
         make_shape(PAGE, "2026-11", silent, silent)
