@@ -23,7 +23,7 @@ def test_what_was_saved_in_words() -> None:
 @pytest.mark.root
 @pytest.mark.chrome
 def test_each_connection_of_a_return_visit_carries_its_request() -> None:
-    """What that saves of a page with so many handshakes is measured in tests/programs/test_prediction_chrome.py.
+    """What that saves of a page with so many handshakes is measured in tests/programs/test_savings.py.
 
     sudo keeps a umask that is stricter than its own: the servers could not read the page.
     """

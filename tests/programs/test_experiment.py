@@ -47,7 +47,7 @@ class TestExperiment:
     """What its files say, and what its captures do."""
 
     def test_each_load_counts_by_the_kernels_counters(self, found: Finished) -> None:
-        """What TFO saves of such a chain is measured in test_prediction_chrome."""
+        """What TFO saves of such a chain is measured in test_savings.py."""
         for load in found.loads:
             assert (load.why_not, load.requests, load.connections_with_request) == ((), CONNECTIONS, CONNECTIONS)
             passive, in_syn = load.counters["servers"]["TCPFastOpenPassive"], load.syn_data_connections
