@@ -29,7 +29,7 @@ from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
 
 PROGRAM = ROOT / "experiments" / "localhost.py"
-RTT_MS = 200
+RTT_MS = 100
 TOLERANCE_RTTS = 0.5
 """Loads differ by some 20 ms of the processor's, beside others by more; a whole handshake is what is counted."""
 REAL = pytest.mark.skipif(

@@ -182,8 +182,8 @@ def test_netem_does_so_too() -> None:
     boots = [] if kernel_has_netem() else [ROOT / "scripts" / "uml.sh"]
     if boots and not Path("/usr/bin/linux.uml").exists():
         pytest.skip("this kernel has no netem, and there is no user-mode-linux")
-    done = ran(*boots, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", Path(__file__),
-               cwd=ROOT, env={**os.environ, NETWORK: "netem"})
+    done = ran(*boots, sys.executable, "-m", "pytest", "--noconftest", "-p", "no:cacheprovider", "-m", "not slow",
+               Path(__file__), cwd=ROOT, env={**os.environ, NETWORK: "netem"})
     print(done.stdout)
     assert done.returncode == 0
     assert " 5 passed" in done.stdout
