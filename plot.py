@@ -31,7 +31,7 @@ from harness.errors import InputError
 from harness.files.notes import add_to_notes, encoding_of_notes
 from harness.files.result_names import CLIENT, FIGURES
 from harness.files.results import read_results
-from harness.measure.about import ShowVersion
+from harness.measure.command_line import ShowVersion
 from harness.show.breakdown import draw_breakdown
 from harness.show.comparison import format_comparison
 from harness.show.console import REPORT, format_console

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.measure.about import VERSION
+from harness.measure.command_line import VERSION
 from harness.system.options import Decimal, Several, Whole
 from tests.support import forked
 from tests.support.project_copy import copy_project, typed
