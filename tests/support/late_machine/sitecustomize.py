@@ -17,6 +17,7 @@ def _forget_limits(module: ModuleType) -> None:
 
 
 def _widen(module: ModuleType) -> None:
+    assert "TOLERANCE_RATIO" in vars(module)
     vars(module).update(TOLERANCE_RATIO=10.0, TOLERANCE_LIMIT_RATIO=10.0, TOLERANCE_MS=1000.0)
 
 
@@ -44,4 +45,5 @@ class LateMachine:
         return spec
 
 
-sys.meta_path.insert(0, LateMachine)
+if __name__ == "sitecustomize":
+    sys.meta_path.insert(0, LateMachine)
