@@ -188,9 +188,9 @@ def test_the_star_of_connie_writes_what_the_user_may_write(of_user: Path) -> Non
     assert {path.name: path.stat().st_uid for path in of_user.iterdir()} == {"connie-home.png": USER,
                                                                            "connie-home.json": USER}
     (of_user / "figures").symlink_to(of_user.parent / "of_root")
-    with acting_as(invoking_user()), pytest.raises(InputError, match=r"^/.*/figures:1: "):
+    with acting_as(invoking_user()), pytest.raises(InputError, match="/figures: "):
         check_output(of_user / "figures")
-    with acting_as(invoking_user()), pytest.raises(InputError, match=r"^/.*/figures:1: "):
+    with acting_as(invoking_user()), pytest.raises(InputError, match=r"/connie-home\.png:1: "):
         report(TASK, RESULTS, of_user / "figures")
     assert list((of_user.parent / "of_root").iterdir()) == []
 
