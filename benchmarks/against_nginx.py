@@ -35,12 +35,12 @@ from harness.measure.settings import Settings
 from harness.network.links import delays_by_netem
 from harness.network.star import LinkSpeeds
 from harness.replay.authority import open_authority
-from harness.system.commands import run
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.options import DELAY_MS, OptionParser, Whole, page_list_name
+from harness.system.processes import run
 from harness.system.signals import run_interruptible
 
 PORT = 18080

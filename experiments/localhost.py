@@ -36,11 +36,10 @@ from harness.measure.preflight import check_authority, check_browser, check_page
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
-from harness.system.busy import wait_for_quiet
-from harness.system.fastopen import kernel_has_fastopen
+from harness.system.environment import wait_for_quiet
+from harness.system.fastopen import enter_own_network, kernel_has_fastopen
 from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
-from harness.system.own_network import enter_own_network
 from harness.system.privileges import act_as, invoking_user, passable_temp_root
 from harness.system.progress import Steps
 from harness.system.signals import run_interruptible

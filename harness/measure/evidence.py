@@ -75,8 +75,8 @@ class Evidence:
     `report` is what load_page.py says (with whatever a page wrote that had taken Chrome over), `har` what the load's
     HAR says, None without one, `requests` what the servers logged. `grown` is by how much Laboratory.counts grew over
     the load. `late_packets_ms` is how late the delay line let the latest packet of each slot of time go
-    (harness.system.lateness), None without one. `began_s`: in s since the epoch. `warm_up` is the record of the page's
-    run 0, in which Chrome says who asked for what; None in that run.
+    (harness.system.delay_queue), None without one. `began_s`: in s since the epoch. `warm_up` is the record of the
+    page's run 0, in which Chrome says who asked for what; None in that run.
     """
 
     conditions: Conditions

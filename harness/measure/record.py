@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.analysis.asked_for import initiators_of
 from harness.analysis.causes import dependencies
-from harness.analysis.critical_path import Step, critical_path
-from harness.analysis.initiators import initiators_of
+from harness.analysis.explanation import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.files.load_har import LoadLog
 from harness.files.load_parts import (

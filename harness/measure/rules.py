@@ -10,8 +10,8 @@ that with --without.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.analysis.answers import WHOLE_RATIO
 from harness.files.exchange import Fate
+from harness.files.load_parts import WHOLE_RATIO
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure import coverage, rule, sameness
