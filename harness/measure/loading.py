@@ -14,6 +14,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,9 +41,6 @@ LOOK_S = 0.02
 kernel is asked what is under way."""
 COMMAND_S = 15.0
 """Longest time that Chrome may take to answer a question; a page whose scripts never rest cannot answer."""
-
-HASTE_S = 0.5
-"""How long Chrome may take to end when the load is interrupted. chromedriver ends nothing while it waits for a page."""
 
 NAVIGATION_SCRIPT = f"""{page.BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
@@ -101,18 +99,18 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
         report["errors"].append(f"Chrome did not start: {page.first_line(error)}")
         return report
     try:
-        report["versions"] = page.versions(driver)
-        report["argv"] = page.argv(driver)
-        if not wanted.settings.warm_pairs or _first_visit(driver, wanted, report):
-            _visit(driver, wanted, report)
-    except page.ERRORS as error:
-        report["errors"].append(f"Chrome: {page.first_line(error)}")
-    except KeyboardInterrupt:
-        chrome.end(driver, HASTE_S)             # nobody wants its net-log any more
-        raise
-    chrome.end(driver)
-    if chrome.replaced_network_process(wanted.chrome):
-        report["errors"].append("Chrome: its network process ended, and it started another")
+        try:
+            report["versions"] = page.versions(driver)
+            report["argv"] = page.argv(driver)
+            if not wanted.settings.warm_pairs or _first_visit(driver, wanted, report):
+                _visit(driver, wanted, report)
+        except page.ERRORS as error:
+            report["errors"].append(f"Chrome: {page.first_line(error)}")
+        if chrome.replaced_network_process(wanted.chrome):
+            report["errors"].append("Chrome: its network process ended, and it started another")
+        _evaluate(wanted, report, chrome.ending(driver))
+    finally:
+        chrome.kill(driver)
     return report
 
 
@@ -164,14 +162,16 @@ def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -
         report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
 
 
-def _evaluate(wanted: PageLoad, report: dict[str, Any]) -> None:
-    """Write the client log and the HAR, and add the load's figures to `report`; nothing when Chrome never started."""
-    if "argv" not in report:
-        return
+def _evaluate(wanted: PageLoad, report: dict[str, Any], is_over: Callable[[], bool]) -> None:
+    """Write the client log and the HAR, and add the load's figures to `report`.
+
+    The net-log is read while Chrome still ends, and is complete before it has: `is_over` tells whether it has.
+    """
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
     try:
-        report.update(write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), wanted.chrome.net_log, report))
+        report.update(write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), wanted.chrome.net_log, report,
+                                       is_over))
     except ExperimentError as error:
         report["errors"].append(str(error))
 
@@ -184,7 +184,6 @@ def load_page(wanted: PageLoad) -> int:
     become(wanted.user)
     try:
         report = _load(wanted)
-        _evaluate(wanted, report)
     except KeyboardInterrupt:
         return 1
     write_atomically(wanted.chrome.work_dir / REPORT, json.dumps(report, indent=1))
