@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.exchange import ABORTED, UNFINISHED, Fate
 from harness.files.load_event import load_event_of
 from harness.files.text_log import format_log
-from harness.netlog.file import written
 from harness.netlog.har import exchanges, har
 from harness.netlog.load import (
     NetLog,
@@ -21,7 +19,6 @@ from harness.netlog.load import (
     leave_out_previous_document,
     of_load,
     page_log,
-    read_netlog,
 )
 from harness.netlog.moved_on import moved_on_to
 from harness.netlog.requests import HttpTransaction
@@ -33,14 +30,12 @@ REPORT = "load.json"
 """What load_page.py says of a load, in its directory."""
 
 
-def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict[str, Any],
-                     is_over: Callable[[], bool] = written) -> dict[str, Any]:
+def write_client_log(directory: Path, page: str, netlog: NetLog, report: dict[str, Any]) -> dict[str, Any]:
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
     Returns the load's figures (times in ms from the start of the navigation; None for what is not known),
     "moved_on_to" (see harness.netlog.moved_on) and "clock_set_ms" (see `clock_set_ms`).
     """
-    netlog = read_netlog(netlog_file, is_over=is_over)
     if warm_ms := report.get("warm_ms"):
         leave_out_before(netlog, netlog.tick(warm_ms))
     timing = report.get("timing") or {} if shows_a_page(report) else {}

@@ -14,7 +14,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,11 +31,12 @@ from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.settings import Settings
+from harness.netlog.load import read_netlog
 from harness.system.atomic import write_atomically
 from harness.system.privileges import User, become
 from harness.system.processes import terminate_as_interrupt
 
-LOOK_S = 0.02
+LOOK_S = 0.005
 """How often it is looked whether the network is silent. A look takes less than 0.1 ms, and 5 ms at the end, when the
 kernel is asked what is under way."""
 COMMAND_S = 15.0
@@ -108,10 +108,16 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
             report["errors"].append(f"Chrome: {page.first_line(error)}")
         if chrome.replaced_network_process(wanted.chrome):
             report["errors"].append("Chrome: its network process ended, and it started another")
-        _evaluate(wanted, report, chrome.ending(driver))
+        # Read while Chrome still ends: its net-log is complete before it has.
+        netlog = read_netlog(wanted.chrome.net_log, is_over=chrome.ending(driver))
+    except ExperimentError as error:
+        report["errors"].append(str(error))
+        return report
     finally:
         chrome.kill(driver)
-    return report
+    if shows_error_page(report):
+        report["errors"].append("Chrome shows an error page")
+    return {**report, **write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), netlog, report)}
 
 
 def _first_visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> bool:
@@ -160,20 +166,6 @@ def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -
         report["initiators"] = read_initiators(driver)
     if late and report.get("timing"):
         report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
-
-
-def _evaluate(wanted: PageLoad, report: dict[str, Any], is_over: Callable[[], bool]) -> None:
-    """Write the client log and the HAR, and add the load's figures to `report`.
-
-    The net-log is read while Chrome still ends, and is complete before it has: `is_over` tells whether it has.
-    """
-    if shows_error_page(report):
-        report["errors"].append("Chrome shows an error page")
-    try:
-        report.update(write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), wanted.chrome.net_log, report,
-                                       is_over))
-    except ExperimentError as error:
-        report["errors"].append(str(error))
 
 
 def load_page(wanted: PageLoad) -> int:

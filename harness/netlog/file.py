@@ -129,8 +129,8 @@ class _Growing:
         self._file, self._is_over, self._tail = file, is_over, b""
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, at most `size`; none at the end."""
-        over = self._is_over()          # before it is read: what was written until then is read, too
+        """Return the next bytes, at most `size`; none at the end. (ijson first asks for 0, to see what it gets.)"""
+        over = not size or self._is_over()      # before it is read: what was written until then is read, too
         while not (chunk := self._file.read(size)) and not over and self._tail != NETLOG_END:
             time.sleep(LOOK_S)
             over = self._is_over()

@@ -14,6 +14,7 @@ import pytest
 
 from harness.files.text_log import read_log
 from harness.measure.client_log import write_client_log
+from harness.netlog.load import read_netlog
 from tests.support.noted import cases
 
 NETLOGS = Path(__file__).parent / "netlogs"
@@ -42,7 +43,7 @@ def written(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
     else:
         netlog.write_bytes((NETLOGS / "made" / f"{name}.json").read_bytes())
         report = case["report"]
-    figures = write_client_log(folder, PAGE, netlog, report)
+    figures = write_client_log(folder, PAGE, read_netlog(netlog), report)
     return {key: round(value, 3) if isinstance(value := figures[key], float) else value for key in KEPT}
 
 
