@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.critical_path import Step
+from harness.analysis.explanation import Step
 from harness.files.load_parts import LateAnswer
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.folders import set_all_aside
