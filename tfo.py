@@ -26,8 +26,7 @@ from harness.measure.command_line import parse_arguments
 if __name__ == "__main__":
     parse_arguments(__doc__)        # --help, and what is wrong: before all that an experiment needs is loaded
 
-from harness.files.pages import PageFiles
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT, PageFiles
 from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders, open_results
 from harness.measure.laboratory import ReplayedWeb, running_hosts, running_laboratory

@@ -24,7 +24,7 @@ use_project_python()
 
 from experiments.nginx import serving_files
 from experiments.valid_load import valid_load
-from harness.files.hack_dns import Remap, resolver_rules
+from harness.files.hosts import Remap, resolver_rules
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure.evidence import Load

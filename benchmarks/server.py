@@ -34,7 +34,7 @@ use_project_python()
 
 from experiments.nginx import nginx_program, serving_files
 from harness.errors import ExperimentError, run_main
-from harness.files.hack_dns import SCHEMES
+from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
 from harness.measure.settings import H3
 from harness.mirror.small import MadeResource, write_small_recording

@@ -25,8 +25,7 @@ use_project_python()
 
 from harness.browser.program import Browser
 from harness.errors import InputError
-from harness.files.pages import BUNDLED, PageFiles
-from harness.files.result_names import CLIENT, FIGURES
+from harness.files.pages import BUNDLED, CLIENT, FIGURES, PageFiles
 from harness.measure.command_line import add_patience
 from harness.measure.experiment import found_in, known, measure, summarise
 from harness.measure.folders import check_folders, open_results, set_all_aside

@@ -44,7 +44,7 @@ from experiments.pinned_server import (
 )
 from harness.browser.page import packets
 from harness.errors import InputError
-from harness.files import result_names
+from harness.files.pages import FIGURES as FIGURES_FOLDER
 from harness.files.table_files import write_table
 from harness.measure.command_line import add_patience
 from harness.network.needs import check_programs
@@ -66,7 +66,7 @@ REPEATS, QUICK_REPEATS = 5, 3
 SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON),
             "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
 """net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""
-FIGURES = ROOT / result_names.FIGURES
+FIGURES = ROOT / FIGURES_FOLDER
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import run_main
-from harness.files.middlebox import Box
+from harness.files.transport import Box
 from harness.network.syn import Syn
 from harness.system.delay_queue import DelayQueue, delay_packets, shared_numbers
 from harness.system.options import OptionParser, Whole

@@ -86,10 +86,10 @@ class ChromeSettings:
     key exchange groups is, to be replaced (harness.browser.binary), `connection_limit` how many connections it
     opens to a host instead of its own six.
 
-    With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
-    own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
-    command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what caused
-    each request (harness.browser.devtools). `over` is how connections begin in a load that follows another one
+    With `capture_bodies` the net-log holds every byte (harness.netlog.transactions says why). `user_agent` replaces
+    Chrome's own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted,
+    and no command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what
+    caused each request (harness.browser.devtools). `over` is how connections begin in a load that follows another one
     (harness.browser.warm_pair), None in others. With `loopback_tfo` the shim uses TFO towards loopback addresses, too.
     """
 

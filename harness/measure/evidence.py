@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.files.layout import Layout
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
+from harness.files.hosts import Layout
 from harness.files.load_parts import Counters, NetworkKind
 from harness.files.load_record import LoadRecord
-from harness.files.middlebox import Box
 from harness.files.pages import Page
 from harness.files.server_log import ServerRequest
-from harness.files.transport import Transport
+from harness.files.transport import Box, Transport
 from harness.measure.coverage import RecordedPage
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals

@@ -16,13 +16,11 @@ from harness.browser.binary import GROUPS, find_once
 from harness.browser.chrome import ChromeSettings
 from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
-from harness.files.hack_dns import Remap, origins, resolver_rules, write_hack_dns
-from harness.files.layout import EACH_ITS_OWN, Layout
+from harness.files.hosts import EACH_ITS_OWN, Layout, Remap, origins, resolver_rules, write_hack_dns
 from harness.files.load_parts import Counters, NetworkKind
-from harness.files.middlebox import read_middlebox
-from harness.files.pages import Page
-from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
+from harness.files.pages import CLIENT, HACK_DNS, SERVER_LOGS, Page
 from harness.files.server_log import directory_name
+from harness.files.transport import read_middlebox
 from harness.measure.coverage import RecordedPage, recorded_page
 from harness.measure.evidence import Conditions
 from harness.measure.preflight import PageSet, check_connection_limit

@@ -21,11 +21,11 @@ from harness.analysis.asked_for import read_warm_up
 from harness.browser.program import DRIVER_OUTPUT
 from harness.browser.warm_pair import watching_second_visit
 from harness.files import load_mark
-from harness.files.load_har import LoadLog, read_har
+from harness.files.har import LoadLog, read_har
 from harness.files.load_mark import mark_load
 from harness.files.load_parts import Counters
 from harness.files.load_record import LoadRecord
-from harness.files.result_names import KEPT_LOGS
+from harness.files.pages import KEPT_LOGS
 from harness.files.results import cell_directory, write_load
 from harness.files.server_log import ServerRequest, ends_of_logs, read_server_logs
 from harness.measure.client_log import REPORT

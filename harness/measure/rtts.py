@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.errors import InputError
-from harness.files.layout import EACH_ITS_OWN, Layout
+from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
 from harness.mirror.rtts import recorded_rtts, scaled

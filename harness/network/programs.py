@@ -3,7 +3,7 @@
 The servers are one process for each host, all children of one tfo-test/http_tfo.py. A capture at `user` shows in
 Wireshark what TCP Fast Open sends: docs/wireshark.md.
 
-A middlebox stands between `user` and some or all servers (harness.files.middlebox says which there are).
+A middlebox stands between `user` and some or all servers (harness.files.transport says which there are).
 tfo-test/middlebox.py touches the SYNs that leave `user`, after TCP has let them go: so both kernels see what they would
 see of a box in the network. Where netem delays packets and where the delay line does, it is the same program.
 """
@@ -26,7 +26,7 @@ from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.files import load_mark
 from harness.files.load_parts import CaptureCounts
-from harness.files.middlebox import Middlebox
+from harness.files.transport import Middlebox
 from harness.network.star import Host, Star
 from harness.system.background import BackgroundProgram, running, started
 from harness.system.delay_queue import sharing
@@ -50,7 +50,7 @@ def running_servers(star: Star, mirror: Path, fetchlog: Path, settings: Mapping[
     `work_dir`, see harness.files.load_mark. They run as `user`, None for who starts them. `names` are the mirrored
     hosts that each server of the star answers for; without any of its own one answers for that by which it is named.
     With `think_rtts_ms`, the RTT to each host when it was recorded, they think for as long as they did then. With
-    `held_rtt_ms` they hold answers back themselves (harness.replay.held). `authority` is the folder of
+    `held_rtt_ms` they hold answers back themselves (harness.replay.connection). `authority` is the folder of
     another certificate authority than this machine's own.
 
     Raises InputError or ExperimentError with the servers' own line when one cannot listen.

@@ -1,7 +1,7 @@
 """The round-trip time as TCP sees it: how long connect() takes.
 
 And that of servers on this machine's loopback, an address for each: a star without links, in which no packet takes any
-time. There the delay is the servers' own doing (harness.replay.held), and is measured by their first answers.
+time. There the delay is the servers' own doing (harness.replay.connection), and is measured by their first answers.
 """
 
 import asyncio

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files.middlebox import Box, Middlebox, middlebox_in_words, read_middlebox
+from harness.files.transport import Box, Middlebox, middlebox_in_words, read_middlebox
 from harness.network.links import delaying
 from harness.network.programs import standing
 from harness.network.star import Host, LinkSpeeds, running_star

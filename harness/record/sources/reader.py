@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from harness.errors import InputError, first_few, many
 from harness.files.exchange import Exchange, Fate
-from harness.files.host_names import is_host_name
+from harness.files.hosts import is_host_name
 from harness.files.pages import listable, sanitise
 from harness.files.urls import document_url, names_port, split_url
 from harness.mirror.asked import Asked, headers_of
