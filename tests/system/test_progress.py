@@ -133,8 +133,8 @@ def test_something_else_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "precious").touch()
     (tmp_path / "link").symlink_to(tmp_path / "precious")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
-    for name, why in (("folder", "cannot be written"), ("fifo", "is no file"), ("link", "cannot be written")):
-        with pytest.raises(InputError, match=f"{name}: {why}"), run_log(tmp_path / name):
+    for name in ("folder", "fifo", "link"):
+        with pytest.raises(InputError, match=f"/{name}: "), run_log(tmp_path / name):
             pass
     os.close(reader)
     assert (tmp_path / "precious").read_text() == ""
