@@ -32,7 +32,7 @@ def test_known_values(found: float | None, expected: float | None) -> None:
 
 
 def test_no_page_loads_in_no_time() -> None:
-    with pytest.raises(ValueError, match="takes time"):
+    with pytest.raises(ValueError):
         improvement_percent(0, 5)
 
 

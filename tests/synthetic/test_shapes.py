@@ -19,7 +19,7 @@ from harness.errors import InputError
 from harness.files.exchange import Exchange
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
-from harness.mirror.rtts import read_rtts, recorded_rtts, write_rtts
+from harness.mirror.servers import read_rtts, recorded_rtts, write_rtts
 from harness.record.sources.har import HarSource
 from harness.synthetic.build import make_page_set, make_pages
 from harness.synthetic.from_har import shapes_of_har
