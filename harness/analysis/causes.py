@@ -77,18 +77,18 @@ class Ends:
         self._requests = sorted(requests, key=lambda request: (request.end_ms, request.order))
         self._ends = [request.end_ms for request in self._requests]
 
-    def latest(self, until: float, before: int) -> Iterator[TimedRequest]:
-        """Give what ended at `until` or earlier, of those whose order is below `before`, the last one first."""
-        places = range(bisect_right(self._ends, until) - 1, -1, -1)
+    def latest(self, until_ms: float, before: int) -> Iterator[TimedRequest]:
+        """Give what ended at `until_ms` or earlier, of those whose order is below `before`, the last one first."""
+        places = range(bisect_right(self._ends, until_ms) - 1, -1, -1)
         return (self._requests[place] for place in places if self._requests[place].order < before)
 
-    def last(self, until: float, before: int) -> TimedRequest | None:
+    def last(self, until_ms: float, before: int) -> TimedRequest | None:
         """Return the first of these, None for none."""
-        return next(self.latest(until, before), None)
+        return next(self.latest(until_ms, before), None)
 
-    def between(self, since: float, until: float) -> list[TimedRequest]:
-        """Return what ended after `since`, and at `until` or earlier."""
-        return self._requests[bisect_right(self._ends, since):bisect_right(self._ends, until)]
+    def between(self, since_ms: float, until_ms: float) -> list[TimedRequest]:
+        """Return what ended after `since_ms`, and at `until_ms` or earlier."""
+        return self._requests[bisect_right(self._ends, since_ms):bisect_right(self._ends, until_ms)]
 
 
 NOTHING = Ends(())
@@ -115,13 +115,14 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     """
     awaited = Ends(request for request in timeline.requests if holds_up_the_load_event(request)
                    or (request.redirect_to and not request.unread))
-    at, parsed_ms = timeline.plt_ms, timeline.parsed_ms
-    if parsed_ms is not None and at - IDLE_MS <= parsed_ms <= at and not awaited.between(parsed_ms + CLOCK_MS, at):
-        at, awaited = parsed_ms, Ends(each for each in timeline.requests if holds_up_the_load_event(each) and (
+    at_ms, parsed_ms = timeline.plt_ms, timeline.parsed_ms
+    if parsed_ms is not None and at_ms - IDLE_MS <= parsed_ms <= at_ms and not awaited.between(
+            parsed_ms + CLOCK_MS, at_ms):
+        at_ms, awaited = parsed_ms, Ends(each for each in timeline.requests if holds_up_the_load_event(each) and (
             each.kind in (DOCUMENT, SCRIPT, STYLE) or each.synchronous))
-    since = busy_since(at, timeline.long_tasks, awaited)
-    last = awaited.last(since + CLOCK_MS, 1 + len(timeline.requests))
-    return Cause(last, min(last.end_ms, since)) if last else NAVIGATION
+    since_ms = busy_since(at_ms, timeline.long_tasks, awaited)
+    last = awaited.last(since_ms + CLOCK_MS, 1 + len(timeline.requests))
+    return Cause(last, min(last.end_ms, since_ms)) if last else NAVIGATION
 
 
 def holds_up_the_load_event(request: TimedRequest) -> bool:
@@ -129,17 +130,17 @@ def holds_up_the_load_event(request: TimedRequest) -> bool:
     return (request.kind != DATA and not request.unread) or request.synchronous
 
 
-def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], causes: Ends) -> float:
-    """Return when the main thread began the work it was doing, or had just done, at `at`; `at` if it was idle.
+def busy_since(at_ms: float, long_tasks: Sequence[tuple[float, float]], causes: Ends) -> float:
+    """Return when the main thread began the work it was doing, or had just done, at `at_ms`; that if it was idle.
 
     Work that was over before one of the `causes` ended is not waited for.
     """
-    for start, end in reversed(long_tasks[:bisect_left(long_tasks, (at, 0.0))]):
-        if end + IDLE_MS < at:
+    for start, end in reversed(long_tasks[:bisect_left(long_tasks, (at_ms, 0.0))]):
+        if end + IDLE_MS < at_ms:
             break
-        if start < at and not causes.between(end + CLOCK_MS, at + CLOCK_MS):
-            at = start
-    return at
+        if start < at_ms and not causes.between(end + CLOCK_MS, at_ms + CLOCK_MS):
+            at_ms = start
+    return at_ms
 
 
 def askers(requests: Sequence[TimedRequest]) -> list[Asker]:

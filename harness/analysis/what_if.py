@@ -117,13 +117,13 @@ def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake
     return moved
 
 
-def _free_earlier(then: list[float], now: list[float], at: float) -> float:
-    """Return by how much earlier there is a connection for a request that got one when it was `at`: it takes the first.
+def _free_earlier(then: list[float], now: list[float], at_ms: float) -> float:
+    """Return by how much earlier there is a connection for a request that got one at `at_ms`: it takes the first.
 
     Until when the host's connections are held in the load as it was stands in `then`, and played again in `now`. Which
-    request that leaves to others is not asked. One that was free long before `at` was not what it waited for.
+    request that leaves to others is not asked. One that was free long before `at_ms` was not what it waited for.
     """
-    while len(then) > 1 and then[0] < at - FREED_MS:
+    while len(then) > 1 and then[0] < at_ms - FREED_MS:
         heapq.heappop(then)
         heapq.heappop(now)
     return heapq.heappop(then) - heapq.heappop(now)

@@ -284,9 +284,9 @@ def _counted(requests: Sequence[TimedRequest]) -> list[tuple[str, int]]:
     return keys
 
 
-def _arrived(cause: TimedRequest, at: float) -> float:
-    """Return when what had caused something at `at` had arrived: a document causes it from its first bytes on."""
-    return min(cause.end_ms, max(cause.head_ms, at)) if cause.kind == DOCUMENT else cause.end_ms
+def _arrived(cause: TimedRequest, at_ms: float) -> float:
+    """Return when what had caused something at `at_ms` had arrived: a document causes it from its first bytes on."""
+    return min(cause.end_ms, max(cause.head_ms, at_ms)) if cause.kind == DOCUMENT else cause.end_ms
 
 
 def stops_the_parser(request: TimedRequest) -> bool:
@@ -317,7 +317,7 @@ def _caused(resource: Resource, found: _Found, parent: int, effect: TimedRequest
     return replace(resource, parent=parent, way=found.way, offset=found.offset, work_ms=work_ms, idle_ms=idle_ms)
 
 
-def _between(distance: float, effect: TimedRequest | None, near: Timeline, after_load: bool) -> tuple[int, int]:
+def _between(distance_ms: float, effect: TimedRequest | None, near: Timeline, after_load: bool) -> tuple[int, int]:
     """Return for how long the page worked, and waited, in the time before its effect without delay; whole ms.
 
     What came `after_load` waited for the load event, too.
@@ -325,9 +325,9 @@ def _between(distance: float, effect: TimedRequest | None, near: Timeline, after
     if effect is None:
         return 0, 0
     if after_load:
-        distance = min(distance, max(0.0, effect.start_ms - near.plt_ms))
-    if distance <= LONG_MS:
-        return round(distance), 0
-    since = effect.start_ms - distance
-    worked = sum(max(0.0, min(end, effect.start_ms) - max(start, since)) for start, end in near.long_tasks)
-    return round(worked), round(distance - worked)
+        distance_ms = min(distance_ms, max(0.0, effect.start_ms - near.plt_ms))
+    if distance_ms <= LONG_MS:
+        return round(distance_ms), 0
+    since_ms = effect.start_ms - distance_ms
+    worked = sum(max(0.0, min(end, effect.start_ms) - max(start, since_ms)) for start, end in near.long_tasks)
+    return round(worked), round(distance_ms - worked)
