@@ -31,15 +31,14 @@ from harness.measure.experiment import found_in, known, measure, summarise
 from harness.measure.folders import check_folders, open_results, set_all_aside
 from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
-from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
+from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
-from harness.system.busy import wait_for_quiet
-from harness.system.fastopen import kernel_has_fastopen
+from harness.system.environment import wait_for_quiet
+from harness.system.fastopen import enter_own_network, kernel_has_fastopen
 from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
-from harness.system.own_network import enter_own_network
 from harness.system.privileges import act_as, invoking_user, passable_temp_root
 from harness.system.progress import Steps
 from harness.system.signals import run_interruptible

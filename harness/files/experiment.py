@@ -49,7 +49,7 @@ class ExperimentRecord:
     `server_rtts_ms` are the RTTs to the servers, by host name, where each had its own (tfo.py --rtt recorded); then
     `rtt_ms` is the median of the hosts' own: a server that several share is as near as the nearest of them. `settings`
     is all of the file, as it is. `live_left_out` are, by URL, pages whose live connections said most after the recorded
-    load event.
+    load event. `unusual` are the options of tfo.py that were not as by default, as they are typed.
     """
 
     delaynet_ms: Ms
@@ -71,6 +71,7 @@ class ExperimentRecord:
     layout: str = HOST
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
     live_left_out: Mapping[str, LiveLeftOut] = field(default_factory=dict, hash=False)
+    unusual: tuple[str, ...] = ()
 
     @property
     def warm_pairs(self) -> bool:

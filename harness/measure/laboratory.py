@@ -12,25 +12,24 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from harness.browser.binary import find_once
+from harness.browser.binary import GROUPS, find_once
 from harness.browser.chrome import ChromeSettings
-from harness.browser.client_hello import GROUPS
 from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
 from harness.files.hosts import EACH_ITS_OWN, Layout, Remap, origins, resolver_rules, write_hack_dns
 from harness.files.load_parts import Counters, NetworkKind
-from harness.files.pages import CLIENT, HACK_DNS, SERVER_LOGS
+from harness.files.pages import CLIENT, HACK_DNS, SERVER_LOGS, Page
 from harness.files.server_log import directory_name
 from harness.files.transport import read_middlebox
 from harness.measure.coverage import RecordedPage, recorded_page
+from harness.measure.evidence import Conditions
 from harness.measure.preflight import PageSet, check_connection_limit
 from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
-from harness.network.links import Delay, delay_line_drops, delayed_links, home_drops
-from harness.network.middlebox import StandingBox, standing
+from harness.network.links import Delay, delay_line_drops, delaying, home_drops
+from harness.network.programs import StandingBox, running_servers, standing
 from harness.network.rates import check_home_link
-from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen
@@ -69,12 +68,12 @@ class Laboratory:
     browsing_user: User
     work_dir: Path
     chrome: ChromeSettings
-    """How Chrome is started for any load; what differs from load to load is in harness.measure.chrome_run."""
+    """How Chrome is started for any load; what differs from load to load is in harness.measure.loads."""
     client_dir: Path
     server_log_dir: Path
     measured_rtt_ms: dict[str, float]
-    recorded: Mapping[str, RecordedPage]
-    """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
+    recorded: Mapping[Page, RecordedPage]
+    """What the recording holds for each page."""
     delay: Delay
     servers: BackgroundProgram
     speeds: LinkSpeeds
@@ -102,9 +101,14 @@ class Laboratory:
         return self.speeds.rtt_ms
 
     @property
-    def queues_at_home(self) -> bool:
-        """Whether packets of the servers, each as fast as its link is, may have to queue before user's link."""
-        return self.network == "star" and self.speeds.home_fills_up(len(self.star.servers))
+    def conditions(self) -> Conditions:
+        """What holds for all loads in it."""
+        box, servers = self.middlebox, self.star.servers
+        return Conditions(
+            experiment=self.experiment_id, network=self.network, settings=self.settings, speeds=self.speeds,
+            layout=self.web.layout, hosts=self.web.servers, measured_rtt_ms=self.measured_rtt_ms,
+            servers={host.address: name for name, host in servers.items()}, held_ms=self.delay.held_ms,
+            box=box.kind.box if box else None, behind_box=box.servers if box else ())
 
     def check_programs_beside(self) -> None:
         """Raise ExperimentError when delay line, servers or a host have ended, with their last words."""
@@ -126,7 +130,7 @@ class Laboratory:
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
         return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers,
                 "delay line": {"drops": delay_line_drops(self.star.user)},
-                "buffers": home_drops(self.star) if self.queues_at_home else {},
+                "buffers": home_drops(self.star) if self.conditions.queues_at_home else {},
                 "middlebox": self.middlebox.counts() if self.middlebox else {}}
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
@@ -144,26 +148,24 @@ class Laboratory:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """The hosts of an experiment, servers with them, before their links have a delay."""
+    """The hosts of an experiment, servers with them, and what delays their packets, by as much as it is told."""
 
-    star: Star
-    netem: bool
+    delay: Delay
     fields: Mapping[str, Any]
     """Those of a Laboratory that are the same at each RTT."""
 
-    @contextmanager
-    def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None,
-           patience_s: float = 0) -> Iterator[Laboratory]:
-        """Give the links the delays of `speeds`, measure the RTT to each server, and be a laboratory while this lasts.
+    def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None, patience_s: float = 0) -> Laboratory:
+        """Give the links the delays of `speeds`, measure the RTT to each server, and be a laboratory until the next.
 
         Raises ExperimentError when a measured RTT is not what it should be after `patience_s`.
         """
-        with delayed_links(self.star, speeds, self.netem) as delay:
-            rtts_ms = proven_rtts_of_star_ms(self.star, UNUSED_PORT, speeds, netem=self.netem, patience_s=patience_s)
-            if speeds.home_is_narrow:
-                print(check_home_link(self.star, speeds), flush=True)
-            yield Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
-                             experiment_id=experiment_id or new_experiment_id())
+        self.delay.change(speeds)
+        rtts_ms = proven_rtts_of_star_ms(self.delay.star, UNUSED_PORT, speeds, netem=self.delay.netem,
+                                         patience_s=patience_s)
+        if speeds.home_is_narrow:
+            print(check_home_link(self.delay.star, speeds), flush=True)
+        return Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=self.delay, speeds=speeds,
+                          experiment_id=experiment_id or new_experiment_id())
 
 
 @contextmanager
@@ -175,11 +177,12 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     thrown away at the end. Raises ExperimentError.
     """
     kind, seed = web.settings.middlebox, web.settings.seed
-    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, (
+    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, delaying(
+            star, netem=netem, delayed=any(speeds.longest_rtt_ms for speeds in links)) as delay, (
             standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
             star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir),
             delays_ms=[speeds.delay_net_ms for speeds in links], initiators=initiators) as fields:
-        yield Hosts(star=star, netem=netem, fields={**fields, "middlebox": middlebox})
+        yield Hosts(delay=delay, fields={**fields, "middlebox": middlebox})
 
 
 @contextmanager
@@ -195,6 +198,9 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
+    if secure and not settings.post_quantum and place_of_key_shares(settings, browser) is None:
+        print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
+              file=sys.stderr)
     ports = {"http": settings.port, "https": settings.https_port}
     remaps = [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
               for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)]
@@ -202,7 +208,7 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     chrome = ChromeSettings(
         work_dir, resolver_rules(remaps), _own_shim(work_dir), predict=settings.predict,
         trusted_key=secure.fingerprint if secure else None, quic_origins=origins(remaps, "https"),
-        key_shares=small_client_hello(settings, browser) if secure else None,
+        key_shares=place_of_key_shares(settings, browser) if secure else None,
         connection_limit=check_connection_limit(browser, settings.connections_per_host), initiators=initiators)
     recording, mirror = web.page_set.recording, web.page_set.files.mirror
     with running_servers(star, mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
@@ -210,7 +216,8 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
                          held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
         yield {"web": web, "star": star, "browser": browser, "browsing_user": browsing_user(), "work_dir": work_dir,
                "chrome": chrome, "client_dir": results_dir / CLIENT, "server_log_dir": server_log_dir,
-               "recorded": {page.name: recorded_page(recording, mirror, page.name) for page in web.page_set.pages},
+               "recorded": {page: recorded_page(recording, mirror, page.name, [*web.page_set.document_bytes[page]])
+                            for page in web.page_set.pages},
                "servers": servers}
 
 
@@ -218,9 +225,8 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
 def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, netem: bool,
                        results_dir: Path | None = None, initiators: bool = False) -> Iterator[Laboratory]:
     """Run star, delay and servers of a single RTT while this lasts (see `running_hosts`, `Hosts.at`)."""
-    with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts, \
-            hosts.at(speeds) as lab:
-        yield lab
+    with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts:
+        yield hosts.at(speeds)
 
 
 def _folder_for_nothing(work_dir: Path) -> Path:
@@ -238,12 +244,9 @@ def _own_shim(work_dir: Path) -> Path:
     return shim
 
 
-def small_client_hello(settings: Settings, browser: Browser) -> int | None:
-    """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN."""
-    if settings.post_quantum:
-        return None
-    place = find_once(browser.binary, GROUPS)
-    if place is None:
-        print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
-              file=sys.stderr)
-    return place
+def place_of_key_shares(settings: Settings, browser: Browser) -> int | None:
+    """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN.
+
+    None where it is left in: as the settings say, or since this Chrome has it elsewhere.
+    """
+    return None if settings.post_quantum else find_once(browser.binary, GROUPS)

@@ -57,7 +57,7 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     """Return the silences of SHORTEST_MS and more between two ticks, in order of their start.
 
     One that lasts beyond `end_tick` is cut there. Requests that had no head of an answer by then are left out: they may
-    have had none when the page was recorded either (a long poll). Whether they did, harness.measure.validity looks at.
+    have had none when the page was recorded either (a long poll). Whether they did, harness.measure.rule looks at.
     """
     # When each server was asked, and when something came of it, by its address and whether that is about connects.
     waits: dict[tuple[str, bool], list[tuple[float, float]]] = defaultdict(list)

@@ -30,9 +30,9 @@ from harness.files.load_parts import CookieMode
 from harness.network.arrivals import ETH_P_IP, HEADERS_BYTES, Said, read_packet
 from harness.network.star import Host, Star
 from harness.system import fastopen
-from harness.system.beside import beside
-from harness.system.commands import run
-from harness.system.netns import inside
+from harness.system.background import beside
+from harness.system.namespaces import inside
+from harness.system.processes import run
 
 WARM: CookieMode = "warm"
 DOMAIN: CookieMode = "domain"

@@ -27,7 +27,7 @@ from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
 from harness.replay.server import MOST_THREADS, QUEUE_2013, Logs, ReplayServer
 from harness.replay.site import Sites
-from harness.system.netns import enter
+from harness.system.namespaces import enter
 from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
 from harness.system.tcp import QUEUE, listen, listen_to_datagrams

@@ -13,8 +13,7 @@ import msgspec
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import read_pages
-from harness.measure.about import ShowVersion
-from harness.measure.command_line import PATIENCE_S
+from harness.measure.command_line import PATIENCE_S, ShowVersion
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import Versions, check_options, grid, own_versions
 from harness.system.options import Decimal, OptionParser, page_list_name

@@ -19,8 +19,8 @@ from harness.errors import InputError
 from harness.files.hosts import CHOICES as LAYOUTS
 from harness.files.load_record import converted, of_this_tool
 from harness.measure.command_line import parse_arguments
+from harness.measure.resume import program_digest
 from harness.measure.settings import SWEPT
-from harness.measure.version import program_digest
 from harness.system.untrusted import parse_json
 
 FORMAT = 3

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.course.rules import rule_breaches
+from harness.course.page_rules import rule_breaches
 from harness.errors import InputError
 from harness.files.hosts import registrable_domain
 from tests.support.beside import cases

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.network.arrivals import Arrivals, Said, noting_arrivals, read_packet
 from harness.network.star import Host
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.namespaces import own_namespace
 
 SYN_ACK, ACK = 0x12, 0x10
@@ -41,7 +41,7 @@ def test_only_what_a_server_itself_says_counts() -> None:
 
 def test_a_syn_ack_ends_a_request_s_wait_only_when_it_brings_a_cookie() -> None:
     arrivals = Arrivals()
-    arrivals.at_s |= {(SERVER, Said.CONNECTED): [1.0, 4.0], (SERVER, Said.COOKIE): [3.0], (SERVER, Said.ANSWER): [2.0]}
+    arrivals.at_s[SERVER] = {Said.CONNECTED: [1.0, 4.0], Said.COOKIE: [3.0], Said.ANSWER: [2.0]}
     assert arrivals.of(SERVER, connecting=True) == [1.0, 2.0, 3.0, 4.0]
     assert arrivals.of(SERVER, connecting=False) == [2.0, 3.0]
     assert arrivals.of("10.0.0.8", connecting=True) == []

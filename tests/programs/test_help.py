@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.measure.about import VERSION
+from harness.measure.command_line import VERSION
 from tests.support.ran import ran
 
 SCRIPTS = sorted(script.relative_to(ROOT) for folder in (".", "scripts", "tfo-test", "experiments")

@@ -31,7 +31,7 @@ from harness.record.sources.har import HarSource, has_bodies
 from harness.record.sources.warc import WarcSource
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import check_sizes, format_shapes
-from harness.system.forked import call_forked
+from harness.system.background import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")

@@ -1,0 +1,30 @@
+"""The lists of rules in docs/method.md, made from the rules: `python -m tests.measure.table_of_rules` writes them."""
+
+import textwrap
+
+from harness.bootstrap import ROOT
+from harness.measure.rule import Limit, Rule
+from harness.measure.rules import BESIDE_OTHERS, CONTENT, NETWORK, TIME
+
+METHOD = ROOT / "docs" / "method.md"
+
+
+def with_rules(text: str) -> str:
+    """Return the page's text with the rules of each kind, between their marks, made anew."""
+    for name, rules in (("CONTENT", (*CONTENT, *BESIDE_OTHERS)), ("NETWORK", NETWORK), ("TIME", TIME)):
+        begin, end = f"<!-- rules: {name} -->\n", "\n<!-- end of rules -->"
+        before, _, rest = text.partition(begin)
+        text = before + begin + "\n".join(map(_line, rules)) + end + rest.partition(end)[2]
+    return text
+
+
+def _line(rule: Rule) -> str:
+    """Return a rule as an item of a list: its name, whose fault it is, threshold, what breaks it, and the source."""
+    limit = f"over {rule.threshold}" if isinstance(rule.threshold, Limit) else rule.threshold
+    return textwrap.fill(f"- **{rule.kind.value}** ({rule.blame.value}): {rule.measured}. *Threshold*: {limit}"
+                         f"{rule.source and f'. *Source*: {rule.source}'}", 118, subsequent_indent="  ",
+                         break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    METHOD.write_text(with_rules(METHOD.read_text()))
