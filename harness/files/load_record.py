@@ -156,10 +156,7 @@ class LoadRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as it stands in its file."""
-        fields = msgspec.to_builtins(self)
-        known = {name: value for name, value in fields.items()
-                 if (value is not None and value is not False) or name not in IF_KNOWN}
-        return {"format": FORMAT, **known, "valid": self.valid}
+        return {"format": FORMAT, **msgspec.to_builtins(self), "valid": self.valid}
 
     @classmethod
     def from_json(cls, found: object) -> "LoadRecord":
@@ -169,8 +166,6 @@ class LoadRecord:
         return converted({**known, **reason}, cls)
 
 
-IF_KNOWN = ("initiators", "cookies", "buffer_drops", "middlebox", "early", "quic", "early_data")
-"""What a file has only where there is something to say."""
 T = TypeVar("T")
 
 

@@ -1,5 +1,5 @@
 """How far away each recorded server was, its round-trip time (RTT) as TCP sees it, a handshake; and which hosts share a
-server (tfo.py --layout, harness.files.layout).
+server (tfo.py --layout, harness.files.hosts).
 
     recorded_rtts(files, recording).rtts_ms      # {"www.a.test": 12.0, "cdn.test": 180.0}
 

@@ -14,7 +14,6 @@ KEPT_BYTES = 64 * 1024
 """Files up to so large stay in memory once they were read: to open one takes as long as half of the rest of an answer.
 """
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
-SEVERAL = re.compile(r"bytes=[^,]*,.*", re.ASCII | re.IGNORECASE | re.DOTALL)
 
 
 class OnDisk:
@@ -101,15 +100,13 @@ def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> range | 
 
     Sites that did not say Accept-Ranges when they were recorded send the whole body, and so does every recording that
     has no headers. With If-Range the part is wanted only of the very body that the client knows. An empty part: the
-    wanted one lies behind the body's end, or several are wanted at once (a multipart answer).
+    wanted one lies behind the body's end. Who wants several parts at once gets the whole body.
     """
     text = asked.get("range", "").strip()
     if not text or answer.status != 200 or answer.header("accept-ranges").lower() != "bytes":
         return None
     if "if-range" in asked and not _is_same(asked["if-range"].strip(), answer):
         return None
-    if SEVERAL.fullmatch(text):
-        return range(0)
     match = ONE_RANGE.fullmatch(text)
     if match is None:
         return None
