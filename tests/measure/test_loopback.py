@@ -12,7 +12,7 @@ from harness.measure.folders import set_all_aside
 from harness.measure.loopback import FastOpen, Trial, fastopen_here, of_loopback, say_ready, trial_of
 from harness.measure.rule import Reason
 from harness.measure.timekeeping import held_too_long
-from harness.network.loopback import loopback_addresses, loopback_star
+from harness.network.rtt import loopback_addresses, loopback_star
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_record
 from tests.support.project_copy import TFO
