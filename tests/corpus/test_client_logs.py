@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.files.exchange import UNFINISHED
-from harness.files.har import from_har
+from harness.files.har_entry import from_har
 from harness.files.text_log import read_log
 from harness.measure.client_log import write_client_log
 from tests.support.noted import cases
