@@ -27,8 +27,8 @@ from harness.analysis.compare import read_sides
 from harness.analysis.row import METRICS
 from harness.analysis.selection import Selection, select
 from harness.errors import InputError
-from harness.files.notes import add_to_notes, encoding_of_notes
-from harness.files.result_names import CLIENT, FIGURES
+from harness.files.notes import add_to_notes, check_notes
+from harness.files.pages import CLIENT, FIGURES
 from harness.files.results import read_results
 from harness.measure.command_line import ShowVersion
 from harness.show.breakdown import draw_breakdown
@@ -54,7 +54,8 @@ def main() -> int:
     """Print the table, draw the figures, say whether anything is missing."""
     arguments = parse_arguments()
     leave_root()
-    notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
+    if arguments.append:
+        check_notes(arguments.append)
     if arguments.compare:
         text, is_whole = format_comparison(*read_sides(arguments.compare, arguments.metric))
     else:
@@ -62,7 +63,7 @@ def main() -> int:
         text, is_whole = report_on(selection, detail=arguments.detail), not selection.missing
     print_report(text)
     if arguments.append:
-        add_to_notes(arguments.append, f"\n{text}", notes_encoding)
+        add_to_notes(arguments.append, f"\n{text}")
     if not arguments.compare:
         if arguments.export:
             export(selection, arguments.export)

@@ -26,8 +26,7 @@ use_project_python()
 
 from harness.analysis.selection import Selection, select
 from harness.errors import ExperimentError, InputError
-from harness.files.pages import Page, PageFiles, read_pages
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT, Page, PageFiles, read_pages
 from harness.files.results import has_loads, read_results
 from harness.mirror.recording import Recording, read_recording
 from harness.show.improvement import prediction_section

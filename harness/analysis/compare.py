@@ -17,7 +17,7 @@ from harness.analysis.row import Row
 from harness.analysis.selection import Selection, select
 from harness.analysis.stats import CONFIDENCE, improvement_percent, median
 from harness.errors import InputError
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import Results, read_results
 
 SURE = 0.05

@@ -15,7 +15,7 @@ from harness.analysis.explanation import Explanation, explain
 from harness.analysis.row import Cell, plt_ms
 from harness.errors import many
 from harness.files.exchange import UNFINISHED, Exchange
-from harness.files.load_har import har_file, read_har
+from harness.files.har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
 from harness.system.untrusted import MissingFileError, UnreadableFileError
@@ -77,7 +77,7 @@ def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
 
 def _of_har(load: LoadResult) -> Sequence[ShownRequest]:
     try:
-        log = read_har(har_file(load))
+        log = read_har(load.har)
     except UnreadableFileError:
         return ()
     return [ShownRequest(found.request.url, start_ms, start_ms + found.length_ms, found, place)
@@ -142,7 +142,7 @@ def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
         for load in cell.loads:
             yield from _problem(read_log, load.log)
             if load.record and explain(load, cell.rtt_ms) is None:
-                yield from _problem(read_har, har_file(load))
+                yield from _problem(read_har, load.har)
 
 
 def _problem(read: Callable[[Any], object], what: object) -> Iterator[str]:

@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from harness.analysis.asked_for import SCRIPT, initiators_of, is_unread, kind_of, read_warm_up
 from harness.files.exchange import UNFINISHED, Exchange, Phases
-from harness.files.har import request_head_bytes
-from harness.files.load_har import LoadLog, har_file, read_har
+from harness.files.har import LoadLog, read_har, request_head_bytes
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
@@ -80,7 +79,7 @@ class TimedRequest:
 
     @property
     def server(self) -> str:
-        """What tells its server from others: hosts may share one (harness.files.layout)."""
+        """What tells its server from others: hosts may share one (harness.files.hosts)."""
         return self.address or urlsplit(self.url).hostname or ""
 
     @property
@@ -115,7 +114,7 @@ def read_timeline(load: LoadResult) -> Timeline | None:
     if load.plt_ms is None or load.record is None:
         return None
     try:
-        log = read_har(har_file(load))
+        log = read_har(load.har)
     except UnreadableFileError:
         return None     # no HAR beside a log of 2013, or one that was cut off: there is nothing to explain it with
     return make_timeline(log, load.record, load.plt_ms,
@@ -237,8 +236,8 @@ def _held(begin: float, stands: float, tls: SpanMs | None, sent: float,
     """Return the handshakes, and when a request was sent, on loopback, whose server held its answer for the first one.
 
     There a connect takes no time, and what is asked for first on a connection is held for one round trip more
-    (harness.replay.held). As in a network, that stands between the connection's begin and the sending of the request,
-    or of the ClientHello.
+    (harness.replay.connection). As in a network, that stands between the connection's begin and the sending of the
+    request, or of the ClientHello.
     """
     if tls:
         hello = min(max(stands, tls[0]), tls[1])

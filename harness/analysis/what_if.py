@@ -25,9 +25,8 @@ from urllib.parse import urlsplit
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event, holds_up_the_load_event
 from harness.analysis.timeline import TimedRequest, Timeline
-from harness.files.layout import joined
+from harness.files.hosts import joined, site_of
 from harness.files.load_parts import CookieMode
-from harness.files.sites import site_of
 from harness.files.transport import Transport
 
 SYN_BYTES = 1420

@@ -9,9 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import InputError, many
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS, registrable_domain
 from harness.files.pages import page_url, read_pages
-from harness.files.sites import registrable_domain
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 FEWEST, MOST = 3, 5

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from harness.files.exchange import Fate, fate_of
-from harness.files.middlebox import Box
+from harness.files.transport import Box
 
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A time, up to eleven days: what claims to have taken longer was not a load."""

@@ -140,9 +140,9 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
     for number, stage in enumerate(stages):
         earlier, later = stage.earlier, sum(planned[number + 1:])
         try:
-            with hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s) as lab:
-                description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
-                status = max(status, summarise(measure(lab, stage.to_do, description, progress, earlier, later)))
+            lab = hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s)
+            description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
+            status = max(status, summarise(measure(lab, stage.to_do, description, progress, earlier, later)))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
             status = 1

@@ -15,13 +15,12 @@ from typing import Any, get_args
 
 import msgspec
 
-from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
+from harness.browser.binary import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
-from harness.files.layout import HOST
+from harness.files.hosts import HOST
 from harness.files.load_parts import CookieMode
-from harness.files.middlebox import middlebox_in_words
 from harness.files.pages import BUNDLED
-from harness.files.transport import Transport
+from harness.files.transport import Transport, middlebox_in_words
 from harness.system.options import (
     DELAY_MS,
     RATE_MBIT,

@@ -1,5 +1,5 @@
 """How far away each recorded server was, its round-trip time (RTT) as TCP sees it, a handshake; and which hosts share a
-server (tfo.py --layout, harness.files.layout).
+server (tfo.py --layout, harness.files.hosts).
 
     recorded_rtts(files, recording).rtts_ms      # {"www.a.test": 12.0, "cdn.test": 180.0}
 
@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError, printable
-from harness.files.layout import DOMAIN, HOST, ONE, RECORDED, Layout, joined, read_layout
+from harness.files.hosts import DOMAIN, HOST, ONE, RECORDED, Layout, joined, read_layout, site_of
 from harness.files.pages import PageFiles
-from harness.files.sites import site_of
 from harness.mirror.recording import Recording
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines

@@ -15,7 +15,7 @@ from harness.files.headers import EVENT_STREAM
 from harness.files.urls import document_url
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
 from harness.mirror.live import left_out
-from harness.netlog import moved_on
+from harness.netlog.page import led_on_in_words, moved_on_to
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import Brought, mask
 
@@ -75,11 +75,11 @@ def judge(recording: PageRecording) -> Verdict:
     reasons = _no_page(recording)
     other = ""      # the URL of the page that is shown when scripts led there from the asked one
     if recording.origin_tick and not reasons:
-        other = moved_on.moved_on_to(recording.netlog, recording.url, recording.origin_tick)
+        other = moved_on_to(recording.netlog, recording.url, recording.origin_tick)
     return Verdict(
         sum(not seen.exchange.from_cache for seen in recording.requests), hosts,
         sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),
-        reasons=reasons or ([moved_on.in_words(other)] if other else
+        reasons=reasons or ([led_on_in_words(other)] if other else
                             [*filter(None, (taken_over(recording), incompleteness(recording),
                                             went_elsewhere(recording)))]),
         remarks=[*_failures(recording, failed), *_remarks(recording, hosts)], moved_on=bool(other))

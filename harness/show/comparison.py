@@ -17,7 +17,7 @@ from harness.analysis.compare import IMPROVEMENT, SURE, Difference, compare, dif
 from harness.analysis.row import METRICS, Row
 from harness.analysis.selection import Selection
 from harness.errors import printable
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.show.columns import texts
 from harness.show.figures import Point, draw_intervals, framed, grid, legend_above
 from harness.show.labels import NOT_KNOWN, short_names, span

@@ -8,7 +8,7 @@ from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
 from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import Results
 from harness.show.columns import MARK, texts
 from harness.show.labels import is_of_loopback, span

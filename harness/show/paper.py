@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from harness.analysis.selection import Selection
 from harness.analysis.stats import improvement_percent
 from harness.errors import printable
-from harness.files.sites import site_of
+from harness.files.hosts import site_of
 from harness.show.columns import texts
 from harness.show.labels import NOT_KNOWN, span
 

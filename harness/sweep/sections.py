@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from harness.analysis.selection import select
 from harness.analysis.stats import ENOUGH_PAIRS
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import read_results
 from harness.show.figures import STYLES, save_figure
 from harness.show.labels import NOT_KNOWN, number, percent, seconds

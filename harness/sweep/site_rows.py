@@ -8,7 +8,7 @@ from harness.analysis.explanation import explain
 from harness.analysis.selection import Selection, select
 from harness.analysis.stats import Interval, improvement_percent
 from harness.errors import InputError
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import has_loads, read_results
 from harness.show.columns import export_rows
 from harness.sweep.folder import SweepFolder

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 
 from harness.errors import InputError, many
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import PageLog, Resolve, Response, Transaction, format_log
 from harness.mirror.importing import complete

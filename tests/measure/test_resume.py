@@ -53,13 +53,14 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
 
 
 class Interrupted(Bench):
-    """Ctrl-C when the second try of a load has left its HAR, and has no record yet."""
+    """Ctrl-C when the second try of a load has left its HAR and a capture, and has no record yet."""
 
     lost = Load(FIRST, 1, 0)
 
     def measure_load(self, lab: object, load: Load) -> LoadRecord:
         record = super().measure_load(lab, load)
         if load == self.lost and self.done.count(load) == 2:
+            (cell_of(self, load) / f"{load.page.name}.pcap").touch()        # type: ignore[arg-type]
             raise KeyboardInterrupt
         return record
 
@@ -78,6 +79,7 @@ def test_what_an_interrupted_try_left_does_not_stand_beside_another_ones_record(
     assert (failed / f"{FIRST.name}.har").read_text() == "1", "that of the try that failed, not of the interrupted one"
     assert read_load_record(cell / f"{FIRST.name}.json").attempt == 2
     assert not (cell / "attempt-2").exists()
+    assert not (cell / f"{FIRST.name}.pcap").exists()
 
 
 def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(

@@ -13,7 +13,7 @@ from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
 from harness.record.sources.served import ServedSource
-from harness.system.forked import call_forked
+from harness.system.background import call_forked
 from tests.support.made_warc import Record, write_warc, zipped
 from tests.support.read_source import NAVIGATES, read_source
 

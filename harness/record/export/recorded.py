@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Exchange
-from harness.files.har import NO_ENTRY, PageTimes, from_har, page_times
+from harness.files.har import PageTimes, page_times, read_har_log
+from harness.files.har_entry import NO_ENTRY, from_har
 from harness.files.headers import header_in
-from harness.files.load_har import read_har_log
 from harness.files.pages import Page, PageFiles
 from harness.files.urls import document_url, without_fragment
 from harness.mirror.headers import OF_NO_RECORDING, content_type

@@ -31,11 +31,10 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import Answer, Exchange, Request, is_over_http2
-from harness.files.har import H2
-from harness.files.har_file import BROKEN_ZIP
+from harness.files.exchange import H2, Answer, Exchange, Request, is_over_http2
 from harness.files.headers import Headers, header_in
 from harness.files.moments import moment_of
+from harness.files.packed import BROKEN_ZIP
 from harness.files.urls import as_browsers_ask, document_url, without_fragment
 from harness.record.sources.body import CACHED, MOST_BYTES, TOO_MUCH, stated_bytes, with_body, without_chunks
 from harness.system.untrusted import LARGEST_FILE, parse_json

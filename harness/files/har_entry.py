@@ -1,15 +1,30 @@
-"""The form of a HAR's entry (HAR 1.1 and 1.2), and of our own: a typed schema by which it is read, whoever wrote it,
-and what its times on the network mean.
+"""A HAR's entry as it is read (HAR 1.1 and 1.2): a typed schema, whoever wrote it, and ours as exchanges.
+
+    exchange = from_har(entry, page)            # of one of ours: harness.files.har has the way back
+
+What its times on the network mean is said here, too.
 """
 
+import base64
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
+from wsproto.frame_protocol import Opcode
 
-from harness.files.exchange import UNKNOWN
+from harness.files.exchange import (
+    UNKNOWN,
+    Answer,
+    Body,
+    Exchange,
+    Message,
+    Phases,
+    Request,
+    fate_of,
+)
 from harness.files.headers import Headers
+from harness.files.moments import moment_of
 
 NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData", "body_bytes": "bodySize",
          "reason": "statusText", "redirect_url": "redirectURL", "head_bytes": "headersSize",
@@ -20,6 +35,8 @@ NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData"
 """Fields of the schema -> HAR's names."""
 BESIDE_TLS = ("blocked", "dns", "connect", "send", "wait", "receive")
 """The parts of `timings` that come one after the other; `ssl` is a part of `connect` (HAR 1.2)."""
+LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
+
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, rename=lambda name: NAMES.get(name, name)):
@@ -164,3 +181,73 @@ def shortest_ms(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
         if found_ms is not None:
             shortest[host] = min(found_ms, shortest.get(host, found_ms))
     return shortest
+
+
+def is_base64(*labels: str) -> bool:
+    """Say whether one of these labels calls a text base64, however that is written."""
+    return any(label.strip().lower() == "base64" for label in labels)
+
+
+def from_base64(text: str) -> bytes | None:
+    """Return the bytes of base64 in lines or not, with its padding or not; None for what is none (RFC 4648)."""
+    packed = text.translate(LINE_ENDS).rstrip("=")
+    try:
+        return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
+    except ValueError:
+        return None
+
+
+def posted_body(posted: Posted) -> bytes:
+    """Return what a HAR's `postData` says was sent: a text, or base64 if it says so and it is."""
+    in_base64 = from_base64(posted.text) if is_base64(posted.encoding, posted.own_encoding) else None
+    return posted.text.encode("utf-8", "surrogatepass") if in_base64 is None else in_base64
+
+
+def from_har(found: Any, page: str = "") -> Exchange:
+    """Return an entry of a HAR of ours as an exchange.
+
+    Raises NO_ENTRY for what is none.
+    """
+    entry = msgspec.convert(found, OwnEntry, strict=False)
+    request, response = entry.request, entry.response
+    answer = Answer(
+        response.status, response.reason, response.version or request.version,
+        None if entry.headers_unknown else pairs_of(response.headers), response.content.mime_type,
+        response.redirect_url, Body(entry.file, entry.file_bytes, entry.file_sha256) if entry.file else None,
+        content_bytes=int(response.content.size), body_bytes=int(response.body_bytes),
+        head_bytes=response.own_head_bytes, partial=entry.partial, early_hints=pairs_of(response.early_hints),
+        arrivals=tuple(entry.arrivals),
+        messages=tuple(map(_read_message, entry.messages)) if isinstance(entry.messages, list) else None)
+    return Exchange(
+        page=page,
+        request=Request(request.method.upper(), request.url, pairs_of(request.headers), posted_body(request.posted),
+                        request.posted.sha256),
+        answer=answer, started=moment_of(entry.started), time_ms=time_ms(entry.time),
+        phases=Phases(**{name: UNKNOWN if (ms := time_ms(entry.timings.get(name))) is None else ms
+                         for name in Phases.__struct_fields__}),
+        handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, answer.protocol),
+        connection=entry.connection, address=entry.address, error=entry.error,
+        fate=fate_of(request.url, entry.error, answered=bool(answer.status), late=entry.after_load),
+        from_cache=bool(entry.from_cache), before_document=entry.before_document, after_message=entry.after_message,
+        initiator=entry.initiator, synchronous=entry.synchronous, note=entry.comment)
+
+
+NO_ENTRY = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
+"""What the readers here raise for nonsense."""
+
+
+def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", problems: list[str] | None = None
+                 ) -> Iterator[Exchange]:
+    """Give the exchanges among a HAR's entries; what is none is left out, with a line in `problems`: `where` it is."""
+    for number, entry in enumerate(entries, start=1):
+        try:
+            yield from_har(entry, page)
+        except NO_ENTRY as error:       # noqa: PERF203
+            if problems is not None:
+                problems.append(f"{where}:1: entry {number} is none ({type(error).__name__}: {error}); left out")
+
+
+def _read_message(found: Mapping[str, Any]) -> Message:
+    opcode, text = int(found["opcode"]), str(found["data"])
+    return Message(found["type"] == "receive", float(found["time"]), opcode,
+                       base64.b64decode(text) if opcode == Opcode.BINARY else text.encode())
