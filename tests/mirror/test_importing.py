@@ -72,7 +72,7 @@ def test_one_of_ours_before_hashes_gets_them(older: PageFiles) -> None:
     manifest.write_text(json.dumps({**content, "format": 1}))
     (older.mirror / "a.test" / "go").unlink()
     assert import_recording(older)
-    with pytest.raises(InputError, match="1 of 3 bodies"):
+    with pytest.raises(InputError, match=r"^1 .* 3 "):
         read_whole(older)
 
 
@@ -89,7 +89,7 @@ def test_what_was_broken_off_is_begun_anew(older: PageFiles, monkeypatch: pytest
     before = answers(read(older))
     with monkeypatch.context() as broken:
         broken.setattr(importing, "write_atomically", write)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(OSError, match="Errno 28"):
             import_recording(older)
     assert answers(read(older)) == before
     assert import_recording(older)

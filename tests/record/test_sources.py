@@ -96,7 +96,7 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "link.har").symlink_to(tmp_path / "y.har")
     for name in (*nonsense, "empty", "missing.har", "link.har", "two.zip", "none.zip", "bad.zip"):
-        with pytest.raises(InputError, match=r":1: .*give ") as error:
+        with pytest.raises(InputError, match=":1: ") as error:
             read_source(tmp_path / name)
         assert "\n" not in str(error.value)
 
