@@ -133,13 +133,11 @@ def _seconds(since: datetime, until: datetime) -> int:
 
 
 def _date(text: str) -> datetime | None:
-    for form in (text.strip(), text.strip().replace("-", " ")):    # Netscape's dates have hyphens: 01-Jan-2027
-        try:
-            date = parsedate_to_datetime(form)
-        except (ValueError, OverflowError):
-            continue
-        return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
-    return None
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
 def content_type(told: str, name: str) -> str:

@@ -75,12 +75,10 @@ class Store:
         """
         mirror, fetchlog = self._ends
         manifest = read_manifest(fetchlog, [])
-        if manifest.content and not manifest.is_of_today:
-            raise InputError(f"{fetchlog / MANIFEST}:1: of an older format; bring it into today's: ./fetch.py --name "
-                             f"{mirror.name} --from {mirror.name}")
-        if manifest.source != "recorded" or not isinstance(pages := manifest.content.get("pages"), list):
-            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to; record it without "
-                             "--append")
+        pages = manifest.content.get("pages")
+        if manifest.source != "recorded" or not manifest.is_of_today or not isinstance(pages, list):
+            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording of today's format that can be added to; "
+                             f"bring an older one into it (--from {mirror.name}), or record without --append")
         self.pages, self._notes = pages, manifest.note.split(NEXT_NOTE)
         try:
             for existing, copy in ((mirror, self.mirror), (fetchlog, self.fetchlog)):

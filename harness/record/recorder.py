@@ -122,16 +122,12 @@ def _record_page(settings: VisitSettings, page: Page, store: Store, source: Serv
         verdict.reasons += source.complaints()
     if verdict.fit:
         _keep(recording, page, verdict, store)
-    else:
-        failed = {"url": page.url, "visit": asdict(visit), "har": recording.har()} | asdict(verdict)
-        (store.fetchlog / f"{page.name}.failed.json").write_text(json.dumps(failed), encoding="utf-8")
     return verdict, visit
 
 
 def _keep(recording: PageRecording, page: Page, verdict: Verdict, store: Store) -> None:
     recording.write(store, page.name)
     (store.fetchlog / f"{page.name}.har").write_text(json.dumps(recording.har()), encoding="utf-8")
-    (store.fetchlog / f"{page.name}.failed.json").unlink(missing_ok=True)
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     visit = recording.visit
     store.pages = [kept for kept in store.pages if kept["url"] != page.url]

@@ -169,9 +169,7 @@ def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> 
         members = {f"archive/{WARC}": warc.read_bytes(),
                    "indexes/index.cdx": "".join(sorted(map(_cdx_line, written))).encode(),
                    "pages/pages.jsonl": _pages(pages, exchanges)}
-    package = _package(members, pages)
-    members["datapackage.json"] = package
-    members["datapackage-digest.json"] = _json({"path": "datapackage.json", "hash": _hash(package)})
+    members["datapackage.json"] = _package(members, pages)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:     # stored: readers seek in it
         for name, content in members.items():
             archive.writestr(name, content)

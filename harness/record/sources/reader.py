@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from harness.errors import NO_FAULT_OF_OURS, InputError, first_few, many
 from harness.files.exchange import Exchange, Fate
 from harness.files.hosts import is_host_name
+from harness.files.packed import BROKEN_ZIP
 from harness.files.pages import listable, sanitise
 from harness.files.urls import document_url, names_port, split_url
 from harness.mirror.asked import Asked, headers_of
@@ -28,7 +29,7 @@ from harness.mirror.headers import OF_NO_RECORDING
 from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH, Body, over_http, with_coding
 from harness.record.sources.brought import BODIES, Brought, Figures, Missing, mask, same_name
 from harness.record.sources.har import HarSource, has_bodies
-from harness.record.sources.warc import DAMAGED, WarcSource
+from harness.record.sources.warc import WarcSource
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import check_sizes, format_shapes
 from harness.system.background import call_forked
@@ -96,7 +97,7 @@ def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
         return _brought(path, reader(path), wanted, into)
     except UnreadableFileError as error:
         raise InputError(f"{error}; give {KINDS}") from None
-    except (*DAMAGED, RecursionError) as error:
+    except (*BROKEN_ZIP, OSError) as error:
         if isinstance(error, OSError) and error.errno in NO_FAULT_OF_OURS:     # such as a full disk
             raise
         words = " ".join(str(error).split())[:160]

@@ -36,14 +36,7 @@ from harness.files.headers import Headers, header_in
 from harness.files.moments import moment_of
 from harness.files.packed import BROKEN_ZIP
 from harness.files.urls import as_browsers_ask, document_url, without_fragment
-from harness.record.sources.body import (
-    CACHED,
-    MOST_BYTES,
-    TOO_MUCH,
-    stated_bytes,
-    with_body,
-    without_chunks,
-)
+from harness.record.sources.body import CACHED, MOST_BYTES, TOO_MUCH, stated_bytes, with_body, without_chunks
 from harness.system.untrusted import LARGEST_FILE, parse_json
 
 ANSWERS = ("response", "revisit")
