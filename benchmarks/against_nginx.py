@@ -11,7 +11,7 @@ the replay's median is.
 
 import statistics
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,11 +27,11 @@ from experiments.valid_load import valid_load
 from harness.files.hack_dns import Remap, resolver_rules
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_hosts
 from harness.measure.plan import Load
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.rules import TIME, alone
-from harness.measure.settings import Settings
+from harness.measure.settings import add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.network.star import LinkSpeeds
 from harness.replay.authority import open_authority
@@ -40,7 +40,7 @@ from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
-from harness.system.options import DELAY_MS, OptionParser, Whole, page_list_name
+from harness.system.options import OptionParser, Whole
 from harness.system.signals import run_interruptible
 
 PORT = 18080
@@ -52,31 +52,35 @@ def main() -> int:
     """Measure; print the table."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--dir", type=Path, required=True, help="where the recording is")
-    parser.add_argument("--name", type=page_list_name, required=True, help="the page is one of NAME.pages")
+    add_options(parser, ("name", "delays_ms"))
     parser.add_argument("--page", required=True, help="part of the page's URL")
     parser.add_argument("--loads", type=Whole(1, 1000), default=5, help="measured loads from each (%(default)s)")
-    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)g)")
     arguments = parser.parse_args()
-    arguments.dir = arguments.dir.resolve()
+    settings = settings_of(parser, arguments, http="h2", delays_ms=(50.0,))
     begin_experiment("benchmarks/against_nginx.py")
-    page_set = check_pages(PageFiles(arguments.dir, arguments.name))
+    page_set = check_pages(PageFiles(arguments.dir.resolve(), settings.name))
     page = page_set.page(arguments.page)
-    speeds = LinkSpeeds(delay_net_ms=arguments.delaynet)
-    web = ReplayedWeb(page_set=page_set, settings=Settings(http="h2"))
-    plts_ms: dict[str, list[float]] = {"replay": [], "nginx": []}
-    with only_experiment(), running_laboratory(speeds, web, check_browser(),
-                                               netem=delays_by_netem(speeds.rtt_ms)) as lab, \
-            nginx_in(lab, page) as beside:
+    links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
+    web, netem = ReplayedWeb(page_set=page_set, settings=settings), delays_by_netem(2 * max(settings.delays_ms))
+    with only_experiment(), running_hosts(links, web, check_browser(), netem=netem) as hosts:
         print_machine()
-        for run_number in range(1 + arguments.loads):
-            for server, laboratory in (("replay", lab), ("nginx", beside)):
-                plts_ms[server].append(valid_load(laboratory, Load(page, run_number, 0), against).plt_ms or 0.0)
+        for speeds in links:
+            with hosts.at(speeds) as lab, nginx_in(lab, page) as beside:
+                compare({"replay": lab, "nginx": beside}, page, arguments.loads)
+    return 0
+
+
+def compare(servers: Mapping[str, Laboratory], page: Page, loads: int) -> None:
+    """Load the page from both in turn, and print the table."""
+    plts_ms: dict[str, list[float]] = {server: [] for server in servers}
+    for run_number in range(1 + loads):
+        for server, lab in servers.items():
+            plts_ms[server].append(valid_load(lab, Load(page, run_number, 0), against).plt_ms or 0.0)
     middle = {server: statistics.median(each) for server, (_, *each) in plts_ms.items()}
     print("server", "PLT, ms", "least", "most", "longer than from nginx", sep="\t")
     for server, (_, *each) in plts_ms.items():      # the first was a warm-up
         print(server, *(f"{ms:.0f}" for ms in (middle[server], min(each), max(each))),
               f"{middle[server] / middle['nginx'] - 1:+.1%}", sep="\t")
-    return 0
 
 
 @contextmanager

@@ -38,11 +38,11 @@ from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, PageFiles
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_hosts
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
 from harness.measure.preflight import PageSet, check_browser, check_pages
-from harness.measure.settings import Settings
+from harness.measure.settings import Settings, add_options, settings_of
 from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
 from harness.network.star import Host, LinkSpeeds
@@ -50,7 +50,7 @@ from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
-from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
+from harness.system.options import Decimal, OptionParser, Whole
 from harness.system.processes import stop
 from harness.system.signals import run_interruptible
 
@@ -90,33 +90,34 @@ HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 err
 
 def main() -> int:
     """Print the table."""
-    arguments = parse_arguments()
+    settings, arguments = parse_arguments()
     begin_experiment("benchmarks/delay_line.py")
     check_programs()
     page_set = check_pages(PageFiles(ROOT, BUNDLED))
     rows = []
     with only_experiment():
         print_machine()
-        for rtt_ms in [0.0, *arguments.rtts]:
-            with running_laboratory(LinkSpeeds(delay_net_ms=rtt_ms / 2), ReplayedWeb(page_set=page_set),
-                                    check_browser(), netem=False) as lab:
-                rows += measure_rtt(lab, page_set, arguments)
+        links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in (0.0, *settings.delays_ms)]
+        with running_hosts(links, ReplayedWeb(page_set=page_set), check_browser(), netem=False) as hosts:
+            for speeds in links:
+                with hosts.at(speeds) as lab:
+                    rows += measure_rtt(lab, page_set, arguments)
     print_table(HEADER, rows)
     return 0
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments() -> tuple[Settings, argparse.Namespace]:
     """Read the command line."""
     parser = OptionParser(description=__doc__)
-    parser.add_argument("--rtts", type=Several(DELAY_MS), default=[20, 100, 200],
-                        help="RTTs in ms, in quotes (20 100 200)")
+    add_options(parser, ("delays_ms",))
     parser.add_argument("--seconds", type=Decimal(1, 3600), default=5.0,
                         help="duration of idle and of fetches, each (%(default)s)")
     parser.add_argument("--fetchers", type=Whole(1, 1000), default=16, help="servers that send at once (%(default)s)")
     parser.add_argument("--page", default="nytimes", help="part of the URL of the page Chrome loads (%(default)s)")
     parser.add_argument("--probe", default="en.wikipedia.org",
                         help="host of the connects; not on the page (%(default)s)")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    return settings_of(parser, arguments), arguments
 
 
 def measure_rtt(lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> list[list[str]]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.bootstrap import ROOT
-from harness.measure.about import ShowVersion
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.system.options import Decimal, OptionParser
 
@@ -18,7 +17,6 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> tup
     Ends the program with a line and exit status 2 for what makes no experiment.
     """
     parser = OptionParser(description=description)
-    parser.add_argument("--version", action=ShowVersion)
     add_options(parser)
     parser.add_argument("--dir", type=Path, default=ROOT, help="where the pages are, and the results go (the project)")
     parser.add_argument("--new-run", metavar="WORDS", help=argparse.SUPPRESS)     # run.sh's own: the words it was given

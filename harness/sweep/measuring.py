@@ -18,6 +18,7 @@ from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, ExperimentError, InputError
 from harness.files.pages import PageFiles
+from harness.files.reason_kinds import ReasonKind
 from harness.files.result_names import CLIENT, SERVER_LOGS
 from harness.files.results import has_loads, read_results
 from harness.mirror.paths import list_files
@@ -44,7 +45,7 @@ BUSY_S = 10.0
 ENDING_S = 20.0
 """What tfo.py may take to clean up."""
 MOST_REASONS = 3
-"""Reasons of failed loads that a unit's row names."""
+"""Kinds of reasons against loads that a unit's row names."""
 Contents = Mapping[str, bytes]
 """Files by their path in a folder."""
 
@@ -147,9 +148,9 @@ def judge(unit: Unit, work_dir: Path, exit_status: int) -> UnitOutcome:
     usable = [row.percent is not None for row in selection.rows]
     whole = exit_status == ExitStatus.DONE and all(usable)
     status: Status = "measured" if whole else "partly" if any(usable) else "failed"
-    counted = Counter(reason for load in results.loads if not load.valid for reason in load.why_not)
-    reasons = [f"{count} of {len(results.loads)} loads: {reason}"
-               for reason, count in counted.most_common(MOST_REASONS)]
+    kinds = Counter(kind.value for load in results.loads if not load.valid
+                    for kind in set(load.record.why_not_kinds if load.record else (ReasonKind.OTHER,)))
+    reasons = [f"{count} of {len(results.loads)} loads: {kind}" for kind, count in kinds.most_common(MOST_REASONS)]
     return of_unit(unit, status, *([] if whole else reasons or [last]))
 
 

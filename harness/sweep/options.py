@@ -13,7 +13,6 @@ import msgspec
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import read_pages
-from harness.measure.about import ShowVersion
 from harness.measure.command_line import PATIENCE_S
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import Versions, check_options, grid, own_versions
@@ -96,7 +95,6 @@ def _host_names(text: str) -> tuple[str, ...]:
 def _make_parser(description: str) -> argparse.ArgumentParser:
     parser = OptionParser(prog="sweep.py", description=description)
     later: dict[str, Any] = {"default": argparse.SUPPRESS}      # what is not typed is as it was when a sweep was begun
-    parser.add_argument("--version", action=ShowVersion)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
     what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun, "
