@@ -3,7 +3,6 @@
 import errno
 import os
 import socket
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -52,15 +51,6 @@ class Attempt:
         return self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
-def places(setup: Setup, max_attempts: int | None) -> int | None:
-    """Return how many attempts may run at once; None for any number.
-
-    Linux lets connecting sockets share a local port when all ask for it (SO_REUSEADDR); elsewhere the second bind()
-    fails, so there one goes at a time.
-    """
-    return 1 if setup.fixed_port and sys.platform != "linux" else max_attempts
-
-
 def begin(address: Address, setup: Setup) -> Attempt:
     """Send the SYN. Raises OSError when that fails or `address` is malformed; what else bind() raises is the caller's.
 
@@ -73,7 +63,7 @@ def begin(address: Address, setup: Setup) -> Attempt:
         for option in setup.socket_options:
             sock.setsockopt(*option)
         if setup.source_addr:
-            if setup.fixed_port and sys.platform == "linux":
+            if setup.fixed_port:       # Linux lets connecting sockets share a port when all ask for it
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind(setup.source_addr)
         with _malformed(address):

@@ -10,7 +10,7 @@ from typing import Any
 from requests.adapters import HTTPAdapter
 
 from connie.for_urllib3 import race_in
-from connie.options import RaceOptions
+from connie.race import RaceOptions
 
 
 class ConnieAdapter(HTTPAdapter):

@@ -20,7 +20,7 @@ from connie.attempt import Setup
 from connie.connect import connect_as
 from connie.errors import ConnectError
 from connie.http import timeout_s
-from connie.options import RaceOptions, Racing
+from connie.race import RaceOptions, Racing
 
 
 class _Racing(Racing, HTTPConnection):

@@ -17,7 +17,7 @@ from connie.addresses import SourceAddress
 from connie.attempt import Setup
 from connie.cache import CACHE, DnsCache
 from connie.connect import connect_as
-from connie.options import RaceOptions, Racing
+from connie.race import RaceOptions, Racing
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that ask for no change (RFC 9110, section 9.2.1), so that several servers may get one. Not PUT and DELETE: a
