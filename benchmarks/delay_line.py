@@ -32,6 +32,7 @@ use_project_python()
 
 import numpy
 
+from benchmarks.connect_times import Answer, connecting
 from benchmarks.report import print_table
 from harness.browser.completion import packets
 from harness.browser.program import CLOCK_SHIFT_MS
@@ -51,10 +52,8 @@ from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import Decimal, OptionParser, Whole
-from harness.system.processes import stop
 from harness.system.signals import run_interruptible
 
-CONNECT_TIMES = ROOT / "benchmarks" / "connect_times.py"
 CLOSED_PORT = 9
 NS_PER_US = 1000
 MANY_TIMES = "#[1-1000000]"
@@ -73,7 +72,7 @@ class Sampling:
     cpu_us: float = 0.0
     packets: float = 0.0
     latest_ms: float = 0.0
-    connects: list[tuple[float, float]] = field(default_factory=list)
+    connects: list[Answer] = field(default_factory=list)
 
     def row(self, name: str, rtt_ms: float, times_ms: list[float]) -> list[str]:
         """Return the table's row; `times_ms` are those of the connect times that count."""
@@ -151,22 +150,12 @@ def during_plt(loading: Sampling, record: LoadRecord, probe: Host) -> list[float
 def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
     """Take connect times while this lasts; they are there when it has ended."""
     user, line_pid = lab.star.user, lab.delay.line.process.pid if lab.delay.line else None
-    with inside(user.pid):
-        sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        before, began_s, found = used(user, line_pid), time.time(), Sampling()
+    with connecting(user.pid, (probe.address, CLOSED_PORT)) as connects:
+        before, began_s, found = used(user, line_pid), time.time(), Sampling(connects=connects)
         yield found
         found.seconds, found.cpu_us, found.packets = (
             now - then for now, then in zip(used(user, line_pid), before, strict=True))
         found.latest_ms = lab.delay.latest_ms(began_s, time.time()) or 0.0
-        printed, _ = sampler.communicate(timeout=30)
-        if sampler.returncode != 0:
-            raise ExperimentError("connect_times.py failed")
-        pairs = (line.split() for line in printed.splitlines())
-        found.connects = [(float(began_s), float(rtt_ms)) for began_s, rtt_ms in pairs]
-    finally:
-        stop(sampler)
 
 
 def used(user: Host, line_pid: int | None) -> tuple[float, float, float]:

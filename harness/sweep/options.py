@@ -135,25 +135,16 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
             raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own}; measure all anew "
                              f"with --pages {asked.pages}, or only --report {name}")
         return asked, folder
-    pages = options.pages if _is_there(options.pages) else ROOT / options.pages
-    read_pages(pages)
-    name = options.name or pages.stem
+    read_pages(options.pages)
+    name = options.name or options.pages.stem
     try:
         page_list_name(name)
     except argparse.ArgumentTypeError as error:
-        raise InputError(f"{pages}: {error}; give a --name") from None
+        raise InputError(f"{options.pages}: {error}; give a --name") from None
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
     different = dict.fromkeys(check_options([*DELAYS, *options.passed_on, *combination])
                               for combination in combinations)      # a grid's "1.1" and 1.1 are one
-    return SweepSettings(pages.resolve(), tuple(different), own, **later), SweepFolder(options.dir, name)
-
-
-def _is_there(path: Path) -> bool:
-    """Tell whether there is something of that name; a name that is too long for a file is none."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
+    return SweepSettings(options.pages.resolve(), tuple(different), own, **later), SweepFolder(options.dir, name)
 
 
 def _toml(path: Path) -> dict[str, Any]:
