@@ -41,7 +41,7 @@ from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.netns import inside
-from harness.system.options import SEED, TIMEOUT_S, Decimal, OptionParser, Whole
+from harness.system.options import TIMEOUT_S, OptionParser, Whole
 from harness.system.processes import stop
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
@@ -63,8 +63,7 @@ def main() -> int:
     check_kernel(delay_line=True)         # each address has a delay of its own, on every kernel
     check_output(arguments.outputdir)
     faults = [fault for fault in FAULTS if fault in {"none", *arguments.fault}]
-    task = Task(arguments.profile, faults, arguments.strategies, arguments.rounds, arguments.budget, arguments.timeout,
-                arguments.seed)
+    task = Task(arguments.profile, faults, arguments.strategies, arguments.rounds, arguments.budget)
     with only_experiment():
         environment.print_machine()
         report(task, measure(task), arguments.outputdir)
@@ -82,11 +81,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="connects of each strategy (%(default)s)")
     parser.add_argument("--budget", type=TIMEOUT_S, default=8.0, metavar="SECONDS",
                         help="a strategy that spent so long with a fault is measured no more (%(default)g)")
-    parser.add_argument("--timeout", type=Decimal(0.01, 100), default=2.0, metavar="SECONDS",
-                        help="given to each strategy; create_connection takes it for each address (%(default)g)")
     parser.add_argument("--strategies", nargs="+", choices=STYLES, default=[], metavar="NAME",
                         help=f"measure only these: {', '.join(STYLES)}")
-    parser.add_argument("--seed", type=SEED, default=1, help="of orders and jitter (%(default)s)")
     parser.add_argument("--outputdir", type=Path, default=ROOT / "output-figures", help="for figures and times")
     return parser.parse_args()
 

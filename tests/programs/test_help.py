@@ -22,7 +22,7 @@ def test_a_script_tells_how_to_call_it(script: Path, option: str) -> None:
     assert "set -euo" not in done.stdout
 
 
-@pytest.mark.parametrize("program", ["run.sh", "tfo.py", "fetch.py", "plot.py", "sweep.py"])
+@pytest.mark.parametrize("program", ["run.sh", "experiments/all.sh", "tfo.py", "sweep.py"])
 def test_a_program_says_what_it_is_without_root(program: str) -> None:
     done = ran(ROOT / program, "--version")
     assert (done.returncode, done.stderr) == (0, "")

@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
@@ -128,14 +127,13 @@ def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep) -> None:
     assert "The list List.pages has 9 pages, 8 of which have a recording." in html
 
 
-@pytest.mark.parametrize(("pages", "sample_of", "said"), [
-    (ROOT / "Top100US.pages", "", "It is a sample of: the hundred most visited sites of the US in 2013, by the list"),
-    (Path("/L.pages"), "<b>Tranco</b>", "It is a sample of: &lt;b&gt;Tranco&lt;/b&gt;."),
-    (Path("/L.pages"), "", "What it is a sample of was not said (--sample-of).")])
-def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, pages: Path, sample_of: str, said: str) -> None:
+@pytest.mark.parametrize(("sample_of", "said"), [
+    ("<b>Tranco</b>", "It is a sample of: &lt;b&gt;Tranco&lt;/b&gt;."),
+    ("", "What it is a sample of was not said (--sample-of).")])
+def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, sample_of: str, said: str) -> None:
     folder = SweepFolder(tmp_path, "none")
     folder.make()
-    write_outputs(folder, SweepSettings(pages, ((),), VERSIONS, sample_of), [], [])
+    write_outputs(folder, SweepSettings(Path("/L.pages"), ((),), VERSIONS, sample_of), [], [])
     assert said in (folder.path / "report.html").read_text()
 
 
