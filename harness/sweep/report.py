@@ -104,7 +104,8 @@ def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[S
     machines = Counter(row.outcome.machine for row in measured.values())
     lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording. Measured on: "
             f"{', '.join(f'{name} ({count} sites)' for name, count in sorted(machines.items())) or 'nothing yet'}.",
-            f"It is a sample of: {asked.sample_of}." if asked.sample_of else "What it is a sample of was not said (--sample-of).",
+            f"It is a sample of: {asked.sample_of}." if asked.sample_of else
+            "What it is a sample of was not said (--sample-of).",
             "Intervals and bands are bootstrapped over sites: they say what other sites, chosen as those of this list "
             "were, would give. A list is no random sample of the Web, nor are the pages that could be recorded and "
             "measured one of the list: what is missing stands below, with the reasons."]
