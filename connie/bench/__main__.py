@@ -25,8 +25,7 @@ from pathlib import Path
 
 from connie.bench.own_server import loopback_without_server, running_server
 from connie.bench.peers import open_peers
-from connie.bench.rounds import Call, format_line, run_rounds
-from connie.bench.strategies import OWN, Measure, fetches
+from connie.bench.strategies import OWN, Call, Measure, fetches, format_line, run_rounds
 
 HTTP_PORT, HTTPS_PORT = 80, 443
 

@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from connie.bench.rounds import percentile
+from connie.bench.strategies import percentile
 from connie.lab.task import FAULTS, FLOOR, Profile, Results, Time
 from harness.analysis.intervals import improvement_interval
 

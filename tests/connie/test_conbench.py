@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 from connie.bench import own_server
 from connie.bench.own_server import running_server
 from connie.bench.peers import IN_LOOPS, curl_command, in_loop, open_peers, program
-from connie.bench.rounds import CallTimes, format_line, percentile, run_rounds
-from connie.bench.strategies import OWN, fetches
+from connie.bench.strategies import OWN, CallTimes, fetches, format_line, percentile, run_rounds
 from tests.support import forked
 from tests.support.beside import cases
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent

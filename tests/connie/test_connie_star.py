@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from connie.bench.own_server import running_server
-from connie.bench.rounds import percentile
+from connie.bench.strategies import percentile
 from connie.lab import warm_up
 from connie.lab.paths import Paths, ends_of
 from connie.lab.report import CONNIE, STYLES, cost_rows, draw, finding_lines, time_rows, values_ms
