@@ -49,8 +49,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("server", ["nginx", "own"])
 def test_each_request_in_the_syn_saves_the_server_packets(project: Path, server: str) -> None:
     """With TFO neither the SYN-ACK nor the request is acknowledged by a packet of its own (RFC 7413, section 4.2.2)."""
-    done = ran(*typed(project, "./experiments/server_load.py", "--server", server, "--rates", str(RATE), "--repeats", "1",
-                      "--seconds", "1.5", "--patience", "0"), status=0)
+    done = ran(*typed(project, "./experiments/server_load.py", "--server", server, "--rates", str(RATE),
+                      "--repeats", "1", "--seconds", "1.5", "--patience", "0"), status=0)
     with (project / "output-figures" / f"server-load-{server}.csv").open() as file:
         samples = {row["mode"]: row for row in csv.DictReader(file)}
     assert {mode: float(row["syn_data"]) for mode, row in samples.items()} == {"off": 0, "on": 1, "refused": 0}
