@@ -11,7 +11,7 @@ the replay's median is.
 
 import statistics
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,23 +22,20 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from experiments.by_hand import at_each_delay, valid_load
 from experiments.nginx import serving_files
-from experiments.valid_load import valid_load
 from harness.files.hack_dns import Remap, resolver_rules
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_hosts
+from harness.measure.laboratory import Laboratory
 from harness.measure.plan import Load
-from harness.measure.preflight import check_browser, check_pages
+from harness.measure.preflight import check_pages
 from harness.measure.rules import TIME, alone
 from harness.measure.settings import add_options, settings_of
 from harness.network.links import delays_by_netem
-from harness.network.star import LinkSpeeds
 from harness.replay.authority import open_authority
 from harness.system.commands import run
 from harness.system.contained import begin_experiment
-from harness.system.environment import print_machine
-from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import OptionParser, Whole
 from harness.system.signals import run_interruptible
@@ -60,27 +57,23 @@ def main() -> int:
     begin_experiment("benchmarks/against_nginx.py")
     page_set = check_pages(PageFiles(arguments.dir.resolve(), settings.name))
     page = page_set.page(arguments.page)
-    links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
-    web, netem = ReplayedWeb(page_set=page_set, settings=settings), delays_by_netem(2 * max(settings.delays_ms))
-    with only_experiment(), running_hosts(links, web, check_browser(), netem=netem) as hosts:
-        print_machine()
-        for speeds in links:
-            with hosts.at(speeds) as lab, nginx_in(lab, page) as beside:
-                compare({"replay": lab, "nginx": beside}, page, arguments.loads)
-    return 0
+    return at_each_delay(page_set, settings, lambda lab: compare(lab, page, arguments.loads),
+                         netem=delays_by_netem(2 * max(settings.delays_ms)))
 
 
-def compare(servers: Mapping[str, Laboratory], page: Page, loads: int) -> None:
+def compare(lab: Laboratory, page: Page, loads: int) -> int:
     """Load the page from both in turn, and print the table."""
-    plts_ms: dict[str, list[float]] = {server: [] for server in servers}
-    for run_number in range(1 + loads):
-        for server, lab in servers.items():
-            plts_ms[server].append(valid_load(lab, Load(page, run_number, 0), against).plt_ms or 0.0)
+    plts_ms: dict[str, list[float]] = {"replay": [], "nginx": []}
+    with nginx_in(lab, page) as beside:
+        for run_number in range(1 + loads):
+            for server, asked in (("replay", lab), ("nginx", beside)):
+                plts_ms[server].append(valid_load(asked, Load(page, run_number, 0), against).plt_ms or 0.0)
     middle = {server: statistics.median(each) for server, (_, *each) in plts_ms.items()}
     print("server", "PLT, ms", "least", "most", "longer than from nginx", sep="\t")
     for server, (_, *each) in plts_ms.items():      # the first was a warm-up
         print(server, *(f"{ms:.0f}" for ms in (middle[server], min(each), max(each))),
               f"{middle[server] / middle['nginx'] - 1:+.1%}", sep="\t")
+    return 0
 
 
 @contextmanager
@@ -92,7 +85,7 @@ def nginx_in(lab: Laboratory, page: Page) -> Iterator[Laboratory]:
         run(["ip", "route", "replace", "10.0.0.0/8", "dev", host.interface, "proto", "kernel", "scope", "link", "src",
              host.address, "congctl", "cubic"], "choosing CUBIC")
     pems = open_authority().certified([name])
-    with serving_files(host, lab.work_dir / "nginx", lab.web.page_set.files.mirror / name, pems, PORT):
+    with serving_files(host, lab.work_dir / f"nginx-{lab.rtt_ms:g}", lab.web.page_set.files.mirror / name, pems, PORT):
         rules = resolver_rules([Remap(name, host.address, PORT + 1, "https")])
         yield replace(lab, chrome=replace(lab.chrome, resolver_rules=rules))
 

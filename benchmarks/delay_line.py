@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 
@@ -34,22 +34,21 @@ import numpy
 
 from benchmarks.connect_times import Answer, connecting
 from benchmarks.report import print_table
+from experiments.by_hand import at_each_delay
 from harness.browser.completion import packets
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, PageFiles
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_hosts
+from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
-from harness.measure.preflight import PageSet, check_browser, check_pages
+from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
-from harness.network.star import Host, LinkSpeeds
+from harness.network.star import Host
 from harness.system.contained import begin_experiment
-from harness.system.environment import print_machine
-from harness.system.lock import only_experiment
 from harness.system.netns import inside
 from harness.system.options import Decimal, OptionParser, Whole
 from harness.system.signals import run_interruptible
@@ -93,14 +92,13 @@ def main() -> int:
     begin_experiment("benchmarks/delay_line.py")
     check_programs()
     page_set = check_pages(PageFiles(ROOT, BUNDLED))
-    rows = []
-    with only_experiment():
-        print_machine()
-        links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in (0.0, *settings.delays_ms)]
-        with running_hosts(links, ReplayedWeb(page_set=page_set), check_browser(), netem=False) as hosts:
-            for speeds in links:
-                with hosts.at(speeds) as lab:
-                    rows += measure_rtt(lab, page_set, arguments)
+    rows: list[list[str]] = []
+
+    def measure(lab: Laboratory) -> int:
+        rows.extend(measure_rtt(lab, page_set, arguments))
+        return 0
+
+    at_each_delay(page_set, replace(settings, delays_ms=(0.0, *settings.delays_ms)), measure, netem=False)
     print_table(HEADER, rows)
     return 0
 

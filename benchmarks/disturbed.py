@@ -27,22 +27,20 @@ use_project_python()
 
 from benchmarks.report import print_table
 from benchmarks.stall import MARKS, make_stall
+from experiments.by_hand import at_each_delay
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb, running_hosts
+from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.plan import Load
-from harness.measure.preflight import check_browser, check_pages
+from harness.measure.preflight import check_pages
 from harness.measure.rule import texts
 from harness.measure.rules import RULES, TIME, alone
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.needs import kernel_has_netem
-from harness.network.star import LinkSpeeds
 from harness.system.contained import begin_experiment
-from harness.system.environment import print_machine
-from harness.system.lock import only_experiment
 from harness.system.options import STALL_MS, OptionParser, Whole
 from harness.system.signals import run_interruptible
 
@@ -86,19 +84,12 @@ def main() -> int:
     begin_experiment("benchmarks/disturbed.py")     # what stops "everything" of it does not stop what it was started as
     page_set = check_pages(PageFiles(arguments.dir, settings.name))
     page = page_set.page(arguments.page)
-    netem = kernel_has_netem()
-    with only_experiment():
-        print_machine()
-        links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
-        web = ReplayedWeb(page_set=page_set, settings=settings)
-        with running_hosts(links, web, check_browser(), netem=netem) as hosts:
-            return max(disturb(hosts, speeds, page, arguments) for speeds in links)
+    return at_each_delay(page_set, settings, lambda lab: disturb(lab, page, arguments), netem=kernel_has_netem())
 
 
-def disturb(hosts: Hosts, speeds: LinkSpeeds, page: Page, arguments: argparse.Namespace) -> int:
-    """Measure over these links, and print the table; return the exit status."""
-    with hosts.at(speeds) as lab:
-        done = measure(lab, page, arguments)
+def disturb(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> int:
+    """Measure, and print the table; return the exit status."""
+    done = measure(lab, page, arguments)
     status = report(done, arguments.stall_ms)
     for kind in arguments.without:
         rules = [rule for rule in RULES if rule.kind is not kind]
