@@ -30,8 +30,8 @@ from harness.course.rules import rule_breaches
 from harness.errors import InputError, first_few, printable
 from harness.files.hack_dns import read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
+from harness.measure.loopback import Trial, just_recorded, try_pages
 from harness.measure.settings import Settings
-from harness.measure.trial import Trial, just_recorded, try_pages
 from harness.mirror.importing import import_recording
 from harness.mirror.manifest import read_manifest
 from harness.mirror.rtts import write_rtts

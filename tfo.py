@@ -31,6 +31,7 @@ from harness.files.result_names import CLIENT
 from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders, open_results
 from harness.measure.laboratory import ReplayedWeb, running_hosts, running_laboratory
+from harness.measure.loopback import say_ready, try_pages
 from harness.measure.preflight import (
     check_authority,
     check_browser,
@@ -41,7 +42,6 @@ from harness.measure.preflight import (
 )
 from harness.measure.resume import Plan
 from harness.measure.rtts import links, thinking_rtts
-from harness.measure.trial import say_ready, try_pages
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.on_user import run_on_user

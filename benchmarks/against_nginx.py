@@ -27,8 +27,8 @@ from experiments.nginx import serving_files
 from harness.files.hack_dns import Remap, resolver_rules
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
+from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
-from harness.measure.plan import Load
 from harness.measure.preflight import check_pages
 from harness.measure.rules import TIME, alone
 from harness.measure.settings import add_options, settings_of

@@ -40,9 +40,9 @@ from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, PageFiles
+from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
-from harness.measure.plan import Load
 from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.mirror.answers import Recorded

@@ -32,9 +32,9 @@ from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
+from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
-from harness.measure.plan import Load
 from harness.measure.preflight import check_pages
 from harness.measure.rule import texts
 from harness.measure.rules import RULES, TIME, alone

@@ -32,8 +32,8 @@ from harness.measure.experiment import found_in, known, measure, summarise
 from harness.measure.folders import check_folders, open_results, set_all_aside
 from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
-from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
+from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
 from harness.system.busy import wait_for_quiet

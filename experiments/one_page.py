@@ -20,8 +20,8 @@ use_project_python()
 from experiments.by_hand import valid_load
 from harness.files.pages import PageFiles
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
-from harness.measure.plan import plan_loads
 from harness.measure.preflight import check_browser, check_pages
+from harness.measure.series import plan_loads
 from harness.mirror.small import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs

@@ -26,9 +26,9 @@ from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, read_results
 from harness.measure.experiment import found_in, known, measure
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
-from harness.measure.plan import plan_loads
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
 from harness.measure.rule import Blame
+from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs

@@ -49,15 +49,14 @@ class LoadRecord:
 
     `experiment` is the id of the experiment it belongs to, None in the oldest files. `attempt` is 1, or higher when
     the same load had failed before. `why_not` are the reasons why it does not count, in words; without one it does.
-    `why_not_kinds` are their kinds, which older records lack. `moved_on_to` is the page that this one led on to, ""
-    for none; `clock_set_ms` by how much the machine's clock was set back while Chrome started; `timed_out_s` the limit
-    within which it had no load event, 0 where it was kept. `logs` names the files beside it that keep what programs
-    said during the load. `failed_requests` began before the load event; `failed_after_load` are those that do not
-    count against the load: begun later, or cut by our own limit on a page that goes on loading. `fcp_ms` is when
-    Chrome first painted something of the page, `lcp_ms` the largest part of it, as far as it was painted when the load
-    ended (https://www.w3.org/TR/paint-timing/, https://www.w3.org/TR/largest-contentful-paint/); older records lack
-    both. `middlebox` is what spoilt SYNs on the way, None for nothing; `balancer` how many servers with cookie keys of
-    their own stood behind each address.
+    `why_not_kinds` are their kinds, which older records lack. `moved_on_to` is the page that this one led on to, "" for
+    none; `timed_out_s` the limit within which it had no load event, 0 where it was kept. `logs` names the files beside
+    it that keep what programs said during the load. `failed_requests` began before the load event; `failed_after_load`
+    are those that do not count against the load: begun later, or cut by our own limit on a page that goes on loading.
+    `fcp_ms` is when Chrome first painted something of the page, `lcp_ms` the largest part of it, as far as it was
+    painted when the load ended (https://www.w3.org/TR/paint-timing/, https://www.w3.org/TR/largest-contentful-paint/);
+    older records lack both. `middlebox` is what spoilt SYNs on the way, None for nothing; `balancer` how many servers
+    with cookie keys of their own stood behind each address.
     """
 
     url: str
@@ -77,7 +76,6 @@ class LoadRecord:
     last_ms: Ms | None = None
     errors: tuple[str, ...] = ()
     moved_on_to: str = ""
-    clock_set_ms: float = 0.0
     timed_out_s: float = 0.0
     quiet: bool | None = None
     document_uri: str | None = None

@@ -8,7 +8,6 @@ class ReasonKind(str, Enum):
 
     BROWSER = "browser"
     LED_ON = "led on"
-    CLOCK_SET_BACK = "clock set back"
     NO_LOAD_EVENT = "no load event"
     NEVER_ENDED = "requests that never ended"
     UNKNOWN_ANSWERS = "unknown answers"

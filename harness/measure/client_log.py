@@ -34,8 +34,8 @@ REPORT = "load.json"
 def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict[str, Any]) -> dict[str, Any]:
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
-    Returns the load's figures (times in ms from the start of the navigation; None for what is not known),
-    "moved_on_to" (see harness.netlog.moved_on) and "clock_set_ms" (see `clock_set_ms`).
+    Returns the load's figures (times in ms from the start of the navigation; None for what is not known), and
+    "moved_on_to" (see harness.netlog.moved_on).
     """
     netlog = read_netlog(netlog_file)
     if warm_ms := report.get("warm_ms"):
@@ -52,8 +52,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
                   on_content_load_ms=timing.get("domContentLoadedEventEnd"))
     write_atomically(directory / f"{page}.har", json.dumps(archive))
     load = figures(netlog, start_tick, end_tick, timing, limit_reached=report.get("quiet") is False)
-    return {**load, "moved_on_to": moved_on_to(netlog, report.get("asked_as", report["url"]), start_tick),
-            "clock_set_ms": clock_set_ms(netlog, start_tick, timing)}
+    return {**load, "moved_on_to": moved_on_to(netlog, report.get("asked_as", report["url"]), start_tick)}
 
 
 def shows_error_page(report: dict[str, Any]) -> bool:
@@ -75,24 +74,6 @@ def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
     if report.get("time_origin_ms") and shows_a_page(report):
         return netlog.tick(report["time_origin_ms"])
     return netlog.transactions[0].start if netlog.transactions else netlog.end_tick
-
-
-def clock_set_ms(netlog: NetLog, start_tick: float, timing: dict[str, Any]) -> float:
-    """Return by how much the machine's clock was set back after the net-log was begun and before the page.
-
-    Both count ms of the monotonic clock, each from a moment of its own that is known by the wall clock only. Then all
-    requests seem to have come so much later than they did, after the load event even. (If the clock was set forward, no
-    document is found.) Both know when the document was asked for, and when its answer came: one of these may differ
-    because Chrome was slow, or the answer's head long, so the smaller difference counts.
-    """
-    document = next((transaction for transaction in of_load(netlog, start_tick) if transaction.main_frame
-                     and not transaction.redirect_url and transaction.status and not transaction.from_cache), None)
-    if document is None or not timing.get("responseStart"):
-        return 0.0
-    head_tick = document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
-    off_ms = min(head_tick - start_tick - float(timing["responseStart"]),
-                 document.start - start_tick - float(timing.get("fetchStart") or 0.0))
-    return max(0.0, off_ms)
 
 
 def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: dict[str, Any], *,

@@ -12,9 +12,9 @@ A load is incomplete for one of two reasons:
                  if all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
@@ -38,11 +38,7 @@ MOST_LOST = 20
 GOT = ("exact", "stand-in")
 WITH_LESS = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Answers that have less of a body than was recorded, since no more was asked for."""
-NOT_RECORDED, NO_SUCH_HOST = "not in the recording", "no such host"
-WORDS = {"": NOT_RECORDED, "ERR_NAME_NOT_RESOLVED": NO_SUCH_HOST, "ERR_CONNECTION_REFUSED": "connection refused",
-         "ERR_EMPTY_RESPONSE": "no answer", "ERR_CONNECTION_RESET": "connection reset", "ERR_TIMED_OUT": "timed out",
-         "ERR_CONTENT_LENGTH_MISMATCH": "answer cut short", "unfinished": "never ended"}
-OF_THE_RECORDING = frozenset((NOT_RECORDED, NO_SUCH_HOST))
+NO_SUCH_HOST = "ERR_NAME_NOT_RESOLVED"
 
 
 @dataclass(frozen=True)
@@ -50,20 +46,23 @@ class RecordedPage:
     """What a recording holds for a page: the size of each answer's body by its identity.
 
     `of_a_load`: see Coverage. `alike` are the other answers that say the same to the same request: the identity of
-    each, and which one of `sizes` it says again. `urls` are those of `sizes`.
+    each, and which one of `sizes` it says again. `urls` are those of `sizes`. `paced` are, by identity, the answers for
+    which their server takes its time, whatever --think says: when each piece of such an answer was sent, in ms from its
+    first; of a long poll there is none. `document_bytes` are the sizes that its document may have as Chrome shows it,
+    `silent` the schemes and hosts that did not answer when it was recorded.
     """
 
     sizes: Mapping[str, int]
     of_a_load: bool = False
     alike: Mapping[str, str] = field(default_factory=dict)
     urls: Mapping[str, str] = field(default_factory=dict)
-    paced: Mapping[str, Recorded] = field(default_factory=dict)
-    """By identity, the answers for which their server takes its time, whatever --think says: long polls, and those that
-    it sends in pieces."""
+    paced: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    document_bytes: Sequence[int] = ()
+    silent: frozenset[tuple[str, str]] = frozenset()
 
 
-def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage:
-    """Return what the recording holds for the page of this name.
+def recorded_page(recording: Recording, mirror: Path, page: str, document_bytes: Sequence[int] = ()) -> RecordedPage:
+    """Return what the recording holds for the page of this name, whose document may have these sizes.
 
     Whether there was a load at all shows in the headers: a text log, which has none, lists what a scraper stored. What
     scripts ask for when a live connection tells them something is asked for before the load event or not as it happens,
@@ -84,7 +83,9 @@ def recorded_page(recording: Recording, mirror: Path, page: str) -> RecordedPage
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
     return RecordedPage({identity: _body_bytes(mirror, answer) for identity, answer in held.items()}, of_a_load, alike,
                         {identity: answer.url for identity, answer in held.items()},
-                        {answer.identity: answer for answer in logged if answer.slow_ms or answer.arrivals})
+                        {answer.identity: [came_ms for came_ms, _ in (() if answer.slow_ms else answer.arrivals)]
+                         for answer in logged if answer.slow_ms or answer.arrivals},
+                        document_bytes, frozenset(recording.silent.get(page, ())))
 
 
 def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:
@@ -156,20 +157,6 @@ def _lost(got: Collection[str], recorded: RecordedPage) -> list[str]:
     return [url for identity, url in recorded.urls.items() if identity not in got]
 
 
-def at_any_time(load: LoadRecord, recorded: RecordedPage) -> LoadRecord:
-    """Return a trial's `load` as others may go, whose load event comes later than the trial's without any delay.
-
-    What the trial lost after its load event a load at an RTT of 100 ms may lose before it. So what the recording has
-    nothing for counts at any time, at hosts of which the trial lost what the recording got before its own load event.
-    """
-    if load.answers is None:
-        return load
-    hosts = {urlsplit(url).netloc for url in _lost(_got(load.answers, recorded), recorded)}
-    each = tuple(replace(answer, late=False) if answer.kind == "missing" and urlsplit(answer.url).netloc in hosts
-                 else answer for answer in load.answers.each)
-    return replace(load, answers=replace(load.answers, each=each))
-
-
 def failed_requests(load: LoadRecord) -> Sequence[Values]:
     """Find out whether too many of a load's requests got no answer."""
     if load.plt_ms is None or load.answers is None:     # it has a reason of its own, and may have been cut short
@@ -177,9 +164,11 @@ def failed_requests(load: LoadRecord) -> Sequence[Values]:
     asked = [answer for answer in load.answers.each if answer.is_one_of(ASKED)]
     failed = [answer for answer in asked if answer.kind not in GOT]
     total = len(asked) + len(load.answers.from_cache)
-    blame = Blame.PAGE if {_word(answer) for answer in failed} <= OF_THE_RECORDING else Blame.ACCIDENT
-    found = {"failed": len(failed), "total": total, "why": _in_words(failed), "blame": blame}
-    return [found] if len(failed) > FAILED_RATIO * total else []
+    if len(failed) <= FAILED_RATIO * total:
+        return []
+    of_page = all(answer.kind == "missing" or answer.error.endswith(NO_SUCH_HOST) for answer in failed)
+    return [{"failed": len(failed), "total": total, "why": first_few([*dict.fromkeys(map(_why, failed))]),
+             "blame": Blame.PAGE if of_page else Blame.ACCIDENT}]
 
 
 def half_of_recording(load: LoadRecord) -> Sequence[Values]:
@@ -221,23 +210,7 @@ def _values(cover: Coverage, got: int, wanted: int, what: str) -> Values:
     return {"got": got, "wanted": wanted, "what": what, "without": without}
 
 
-def _in_words(failed: Sequence[ReceivedAnswer]) -> str:
-    """Return why requests failed, and at which hosts, the most frequent first."""
-    hosts: dict[str, list[str]] = defaultdict(list)
-    for answer in failed:
-        hosts[_word(answer)].append(urlsplit(answer.url).hostname or answer.url)
-    return "; ".join(f"{_count(len(names), len(failed))}{word} ({_some(names)})"
-                     for word, names in sorted(hosts.items(), key=lambda pair: -len(pair[1])))
-
-
-def _word(answer: ReceivedAnswer) -> str:
-    name = "" if answer.kind == "missing" else answer.error.removeprefix("net::")
-    return WORDS.get(name, name)
-
-
-def _count(these: int, total: int) -> str:
-    return "" if these == total else f"{these} "
-
-
-def _some(names: Sequence[str]) -> str:
-    return first_few([name for name, _ in Counter(names).most_common()])
+def _why(failed: ReceivedAnswer) -> str:
+    """Return the host that did not answer, and why."""
+    why = "not recorded" if failed.kind == "missing" else failed.error.removeprefix("net::")
+    return f"{urlsplit(failed.url).hostname} ({why})"

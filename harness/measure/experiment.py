@@ -7,22 +7,19 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
-from harness.browser.binary import find_once
-from harness.browser.client_hello import GROUPS
 from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.reason_kinds import ReasonKind
+from harness.measure.evidence import Load
 from harness.measure.folders import begin_try
-from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb
+from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb, place_of_key_shares
 from harness.measure.loads import cell_of, record_of, write_record
-from harness.measure.plan import Load
-from harness.measure.resume import EMPTY, Earlier, Stage, recording_digest
+from harness.measure.resume import EMPTY, Earlier, Stage, program_digest, recording_digest
 from harness.measure.rtts import own_rtts
 from harness.measure.rule import Blame, Reason
 from harness.measure.rules import alone
 from harness.measure.series import Measured, Series
-from harness.measure.version import program_digest
 from harness.mirror.live import live_left_out
 from harness.network.needs import real_time_allowed
 from harness.network.rtt import RttError
@@ -100,7 +97,7 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
     The experiment can be resumed only if all of this is the same.
     """
     settings, page_set, machine = web.settings, web.page_set, environment.machine()
-    hello = (settings.post_quantum or find_once(browser.binary, GROUPS) is None) if page_set.secure else None
+    hello = place_of_key_shares(settings, browser) is None if page_set.secure else None
     digest = recording_digest(page_set.files)
     live = {page.url: asdict(left_out) for page in page_set.pages
             if (left_out := live_left_out(page_set.files.fetchlog / f"{page.name}.har"))}

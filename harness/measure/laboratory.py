@@ -21,9 +21,11 @@ from harness.files.hack_dns import Remap, origins, resolver_rules, write_hack_dn
 from harness.files.layout import EACH_ITS_OWN, Layout
 from harness.files.load_parts import Counters, NetworkKind
 from harness.files.middlebox import read_middlebox
+from harness.files.pages import Page
 from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
 from harness.files.server_log import directory_name
 from harness.measure.coverage import RecordedPage, recorded_page
+from harness.measure.evidence import Conditions
 from harness.measure.preflight import PageSet, check_connection_limit
 from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
@@ -70,12 +72,12 @@ class Laboratory:
     browsing_user: User
     work_dir: Path
     chrome: ChromeSettings
-    """How Chrome is started for any load; what differs from load to load is in harness.measure.chrome_run."""
+    """How Chrome is started for any load; what differs from load to load is in harness.measure.loads."""
     client_dir: Path
     server_log_dir: Path
     measured_rtt_ms: dict[str, float]
-    recorded: Mapping[str, RecordedPage]
-    """What the recording holds for each page, by the page's name: see harness.measure.coverage."""
+    recorded: Mapping[Page, RecordedPage]
+    """What the recording holds for each page."""
     delay: Delay
     servers: BackgroundProgram
     speeds: LinkSpeeds
@@ -103,9 +105,14 @@ class Laboratory:
         return self.speeds.rtt_ms
 
     @property
-    def queues_at_home(self) -> bool:
-        """Whether packets of the servers, each as fast as its link is, may have to queue before user's link."""
-        return self.network == "star" and self.speeds.home_fills_up(len(self.star.servers))
+    def conditions(self) -> Conditions:
+        """What holds for all loads in it."""
+        box, servers = self.middlebox, self.star.servers
+        return Conditions(
+            experiment=self.experiment_id, network=self.network, settings=self.settings, speeds=self.speeds,
+            layout=self.web.layout, hosts=self.web.servers, measured_rtt_ms=self.measured_rtt_ms,
+            servers={host.address: name for name, host in servers.items()}, held_ms=self.delay.held_ms,
+            box=box.kind.box if box else None, behind_box=box.servers if box else ())
 
     def check_programs_beside(self) -> None:
         """Raise ExperimentError when delay line, servers or a host have ended, with their last words."""
@@ -127,7 +134,7 @@ class Laboratory:
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
         return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers,
                 "delay line": {"drops": delay_line_drops(self.star.user)},
-                "buffers": home_drops(self.star) if self.queues_at_home else {},
+                "buffers": home_drops(self.star) if self.conditions.queues_at_home else {},
                 "middlebox": self.middlebox.counts() if self.middlebox else {}}
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
@@ -196,6 +203,9 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
+    if secure and not settings.post_quantum and place_of_key_shares(settings, browser) is None:
+        print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
+              file=sys.stderr)
     ports = {"http": settings.port, "https": settings.https_port}
     remaps = [Remap(name, star.servers[web.layout.server_of(name)].address, ports[scheme], scheme)
               for name in web.page_set.hosts for scheme in web.page_set.recording.schemes(name)]
@@ -203,7 +213,7 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     chrome = ChromeSettings(
         work_dir, resolver_rules(remaps), _own_shim(work_dir), predict=settings.predict,
         trusted_key=secure.fingerprint if secure else None, quic_origins=origins(remaps, "https"),
-        key_shares=small_client_hello(settings, browser) if secure else None,
+        key_shares=place_of_key_shares(settings, browser) if secure else None,
         connection_limit=check_connection_limit(browser, settings.connections_per_host), initiators=initiators)
     recording, mirror = web.page_set.recording, web.page_set.files.mirror
     with running_servers(star, mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
@@ -211,7 +221,8 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
                          held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
         yield {"web": web, "star": star, "browser": browser, "browsing_user": browsing_user(), "work_dir": work_dir,
                "chrome": chrome, "client_dir": results_dir / CLIENT, "server_log_dir": server_log_dir,
-               "recorded": {page.name: recorded_page(recording, mirror, page.name) for page in web.page_set.pages},
+               "recorded": {page: recorded_page(recording, mirror, page.name, [*web.page_set.document_bytes[page]])
+                            for page in web.page_set.pages},
                "servers": servers}
 
 
@@ -239,12 +250,9 @@ def _own_shim(work_dir: Path) -> Path:
     return shim
 
 
-def small_client_hello(settings: Settings, browser: Browser) -> int | None:
-    """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN."""
-    if settings.post_quantum:
-        return None
-    place = find_once(browser.binary, GROUPS)
-    if place is None:
-        print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
-              file=sys.stderr)
-    return place
+def place_of_key_shares(settings: Settings, browser: Browser) -> int | None:
+    """Return where Chrome's post-quantum key share is to be taken out, so that a ClientHello fits into a SYN.
+
+    None where it is left in: as the settings say, or since this Chrome has it elsewhere.
+    """
+    return None if settings.post_quantum else find_once(browser.binary, GROUPS)

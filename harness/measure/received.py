@@ -8,44 +8,35 @@ What got no answer of such a size, since the page took it back half way, is one 
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime
 from http import HTTPStatus
 
 from harness.analysis.timeline import kind_of
 from harness.files.exchange import BLOCKED_BY, UNFINISHED, UNKNOWN, Exchange, Fate, Place, Request, place_of
-from harness.files.load_event import LoadEvent
 from harness.files.load_har import LoadLog
 from harness.files.load_parts import JUDGED, AnswerKind, ReceivedAnswer, ReceivedAnswers
 from harness.files.moments import EPOCH
 from harness.files.server_log import FoundAs, ServerRequest
 
-OF_WEBSOCKETS = (HTTPStatus.SWITCHING_PROTOCOLS, HTTPStatus.NOT_IMPLEMENTED)
-"""What a WebSocket is answered that was recorded, and one that was not."""
 CLOCK_S = 0.005
 """So far the clocks of Chrome's side and of the servers may be apart."""
 Key = tuple[Place, str]
 """Where a request goes, and its method."""
 
 
-def received_answers(log: LoadLog, load_event: LoadEvent | None, requests: Iterable[ServerRequest],
-                     critical: Collection[int] | None, *, silent: Collection[tuple[str, str]] = ()
-                     ) -> ReceivedAnswers:
+def received_answers(log: LoadLog, requests: Iterable[ServerRequest], critical: Collection[int] | None, *,
+                     silent: Collection[tuple[str, str]] = ()) -> ReceivedAnswers:
     """Return what each request of a load got.
 
-    Without a `load_event` (in ms from the load's begin) all requests count. `critical` are the places in the `log` of
+    `critical` are the places in the `log` of
     those on the critical path, None when that is not known: their URLs would not do, since all of a page's GraphQL
     queries have one. `silent` are the schemes and hosts that did not answer when the page was recorded.
     """
     began = log.began
     served: dict[Key, list[ServerRequest]] = defaultdict(list)
     sent: dict[Key, str] = {}
-    refused = []
     for request in sorted(requests, key=lambda request: request.time_s):
         is_of_the_shown = request.time_s >= began.timestamp() - CLOCK_S     # not what an earlier document asked for
-        if request.found == FoundAs.LIVE and request.status in OF_WEBSOCKETS:    # of which Chrome's HAR says nothing
-            if request.status == HTTPStatus.NOT_IMPLEMENTED and is_of_the_shown:
-                refused.append(_refused(request, began, load_event))
-        elif request.found != FoundAs.SILENT:
+        if request.found != FoundAs.SILENT:
             key = Place(request.scheme, request.host, request.path), request.method
             if is_of_the_shown:
                 served[key].append(request)
@@ -59,7 +50,6 @@ def received_answers(log: LoadLog, load_event: LoadEvent | None, requests: Itera
             continue
         is_critical = None if critical is None else number in critical
         each.append(_answer(exchange, answered.get(number), silent, critical=is_critical))
-    each += refused
     counted = [answer for answer in each if answer.is_one_of(JUDGED)]
     counts = Counter(answer.kind for answer in counted if not answer.expected)
     return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each),
@@ -102,14 +92,6 @@ def _answer(exchange: Exchange, served: ServerRequest | None, silent: Collection
         url=exchange.request.url, kind=kind, identity=served.answer if served else "", status=got.status,
         bytes=max(0, got.content_bytes), critical=critical, purpose=kind_of(exchange), error=error,
         late=exchange.fate is Fate.AFTER_LOAD, wire_bytes=None if got.body_bytes == UNKNOWN else got.body_bytes)
-
-
-def _refused(request: ServerRequest, began: datetime, load_event: LoadEvent | None) -> ReceivedAnswer:
-    """Return the answer to a WebSocket that the recording does not have, and that the server therefore refused."""
-    scheme = "wss" if request.scheme == "https" else "ws"
-    late = load_event is not None and load_event.is_late((request.time_s - began.timestamp()) * 1000, None)
-    return ReceivedAnswer(url=f"{scheme}://{request.host}{request.path}", kind="stand-in", status=request.status,
-                          purpose="websocket", late=late)
 
 
 def _never_sent(exchange: Exchange) -> bool:

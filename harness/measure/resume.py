@@ -3,21 +3,26 @@
 Of an experiment that was interrupted or partly failed what is there counts, and the rest is measured.
 """
 
+import ast
 import hashlib
 import math
 import os
-from collections.abc import Collection, Mapping, Sequence
+import re
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError, many
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import Page, PageFiles
 from harness.files.results import has_loads, read_results
-from harness.measure.plan import Load, draw_flips, pages_of, plan_loads, plan_run
-from harness.measure.series import Measured, Series
+from harness.measure.evidence import Load
+from harness.measure.series import Measured, Series, draw_flips, pages_of, plan_loads, plan_run
 from harness.measure.settings import Settings
 from harness.mirror.paths import list_files
 from harness.network.star import LinkSpeeds
@@ -26,6 +31,14 @@ from harness.system.untrusted import ANY_SIZE, UnreadableFileError, open_untrust
 LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""
 
+ROOMS = ("system", "files", "mirror", "network", "browser", "netlog", "analysis", "replay", "measure")
+"""Those of harness/ that an experiment imports: the layers of pyproject.toml see to it that there are no others."""
+PARTS = ("tfo.py", "tfo-test", "harness/bootstrap.py", "harness/errors.py", *(f"harness/{room}" for room in ROOMS))
+COMMENTS = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+"""Comments of C and JavaScript, and the strings in which nothing is one."""
+_one_parser = threading.Lock()
+"""CPython 3.11 counts the depth of all threads' syntax trees together, and fails when two threads build one at once
+(https://github.com/python/cpython/issues/106905); the tasks of a sweep's worker are threads."""
 LOAD_S, LOAD_OF_PAPER_S, PAIR_S = 7, 10, 13
 """What a load of a page like the paper's takes, in s; over the paper's own network, where nytimes' takes 9 s; with a
 visit before."""
@@ -109,6 +122,40 @@ def recording_digest(files: PageFiles) -> str:
                 if size <= LARGEST_HASHED:
                     digest.update(file.read())
     return digest.hexdigest()
+
+
+def program_digest() -> str:
+    """Return the digest in hexadecimal; two programs that measure in the same way have the same."""
+    with _one_parser:
+        return _digest_of_sources()
+
+
+@lru_cache(maxsize=1)
+def _digest_of_sources() -> str:
+    digest = hashlib.sha256()
+    for path, meaning in sorted(_sources()):
+        digest.update(f"{path.relative_to(ROOT)}\0{meaning}\0".encode(errors="surrogatepass"))
+    return digest.hexdigest()[:16]
+
+
+def _sources() -> Iterator[tuple[Path, str]]:
+    """Give each source that an experiment uses, and what it does: Python as its syntax tree."""
+    places = [ROOT / part for part in PARTS]
+    for path in (path for place in places for path in (place.iterdir() if place.is_dir() else [place])):
+        if path.suffix == ".py":
+            yield path, ast.dump(_without_docstrings(ast.parse(path.read_text(encoding="utf-8"))))
+        elif path.suffix in {".c", ".js"}:
+            text = path.read_text(encoding="utf-8")
+            yield path, " ".join(COMMENTS.sub(lambda found: found[1] or " ", text).split())
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    """Take out of `tree` the texts that are statements: docstrings, and those below a constant."""
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            body[:] = [line for line in body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
+                                                     and isinstance(line.value.value, str))]
+    return tree
 
 
 @dataclass(frozen=True)

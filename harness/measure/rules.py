@@ -14,19 +14,16 @@ from harness.analysis.answers import WHOLE_RATIO
 from harness.files.exchange import Fate
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
-from harness.measure import coverage, sameness, validity
-from harness.measure.rule import Blame, Limit, Rule, Times, Verdict, too_long
-from harness.measure.timekeeping import LATE
-from harness.measure.validity import document_status, some
+from harness.measure import coverage, rule, sameness
+from harness.measure.rule import LATE, Blame, Limit, Rule, Times, Verdict, document_status, some, too_long
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
 from harness.netlog import moved_on
 
-OFTEN_UNSAID = frozenset((ReasonKind.BROWSER, ReasonKind.LED_ON, ReasonKind.CLOCK_SET_BACK))
+OFTEN_UNSAID = frozenset((ReasonKind.BROWSER, ReasonKind.LED_ON))
 """A load that these speak against has often no load event, no document, and no logs of its servers either."""
 NOTHING_CAME = OFTEN_UNSAID | {ReasonKind.NO_LOAD_EVENT}
 LED_ON = frozenset((ReasonKind.LED_ON,))
 """All that is known of such a load is about the page to which it was led."""
-CLOCK = Limit(ms=50.0)
 WAITED, OTHERS_BUSY = Limit(ms=150.0, plt_ratio=0.40), Limit(ms=150.0, plt_ratio=0.25)
 
 
@@ -51,13 +48,9 @@ CONTENT: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.LED_ON, check=lambda load: bool(load.moved_on_to), blame=Blame.PAGE,
          words=moved_on.in_words("{load.moved_on_to}"),
          measured="a script or a Refresh led on to another page; a page that loads itself again is no other page"),
-    Rule(kind=ReasonKind.CLOCK_SET_BACK, check=lambda load: load.clock_set_ms > CLOCK.ms, threshold=CLOCK,
-         words="the machine's clock was set back by {load.clock_set_ms:.0f} ms while Chrome started",
-         measured="the wall clock was set back while Chrome started, by the page's times and those of the net-log",
-         source="3 ms at most otherwise"),
-    Rule(kind=ReasonKind.NO_LOAD_EVENT, check=validity.no_load_event, unless=OFTEN_UNSAID,
+    Rule(kind=ReasonKind.NO_LOAD_EVENT, check=rule.no_load_event, unless=OFTEN_UNSAID,
          words="no load event{within}", measured="there was no load event"),
-    Rule(kind=ReasonKind.NEVER_ENDED, check=validity.never_ended, unless=LED_ON,
+    Rule(kind=ReasonKind.NEVER_ENDED, check=rule.never_ended, unless=LED_ON,
          words="requests that never ended: {count}",
          measured="a request before the load event got no answer, and it did not hang when it was recorded"),
     Rule(kind=ReasonKind.NO_DOCUMENT, check=lambda load: document_status(load) is None, unless=NOTHING_CAME,
@@ -65,7 +58,7 @@ CONTENT: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.DOCUMENT_STATUS, blame=Blame.PAGE, unless=LED_ON,
          check=lambda load: document_status(load) not in (None, *DOCUMENT_IS_GOOD),
          words="the document answered {load.document.status}", measured="the document's status is not 200"),
-    Rule(kind=ReasonKind.DOCUMENT_BYTES, check=validity.document_bytes, blame=Blame.PAGE,
+    Rule(kind=ReasonKind.DOCUMENT_BYTES, check=rule.document_bytes, blame=Blame.PAGE,
          words="the document had {load.document.bytes} bytes, the recorded one has {sizes}", unless=LED_ON,
          measured="the document is not as large as recorded; of a page that loads itself again, as any of its recorded "
                   "documents"),
@@ -75,48 +68,52 @@ CONTENT: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.FAILED_REQUESTS, check=coverage.failed_requests, blame=Blame.PAGE,
          words="{failed} of {total} requests failed: {why}", unless=LED_ON,
          threshold=f"over {FAILED_RATIO:.0%} of those before the load event",
+         source="docs/data/sources-tried.tsv: what lacks more of its page today is another page",
          measured="requests failed, or the recording lacks their answers (an accident where servers refused or broke "
                   "off)"),
     Rule(kind=ReasonKind.HALF_OF_RECORDING, check=coverage.half_of_recording, blame=Blame.PAGE,
          words="got only {got} of the {wanted} {what}{without}", unless=LED_ON,
          threshold=f"under {coverage.LEAST_RATIO:.0%} of what the recording holds",
          measured="recorded answers that the load received, by number",
-         source="recordings of 2013 hold more than today's Chrome asks for, but not that much more"),
+         source="docs/data/sources-tried.tsv: mirrors of 2013's format hold more than today's Chrome asks for, but not "
+         "that much more"),
 )
 NETWORK: tuple[Rule, ...] = (
-    Rule(kind=ReasonKind.SYN_AGAIN, check=validity.syn_again,
+    Rule(kind=ReasonKind.SYN_AGAIN, check=rule.syn_again,
          words="SYN retransmitted by {where}: {count}",
          measured="a SYN was sent again that no full buffer of user's narrow link had lost",
          source="after 1 s, RFC 6298, section 2.1"),
-    Rule(kind=ReasonKind.FULL_QUEUE, check=validity.full_queue,
+    Rule(kind=ReasonKind.FULL_QUEUE, check=rule.full_queue,
          words="{name} at {where}: {count}", measured="the queue of a listening socket, or of UDP, was full"),
     Rule(kind=ReasonKind.DROPPED_PACKETS, check=lambda load: some(load.delay_line_drops or 0),
          words="packets dropped by the delay line: {count}", measured="the delay line dropped a packet"),
-    Rule(kind=ReasonKind.DATA_WITHOUT_TFO, check=validity.data_without_tfo,
+    Rule(kind=ReasonKind.DATA_WITHOUT_TFO, check=rule.data_without_tfo,
          words="TFO is off, but {count} connections carried data in the SYN",
          measured="with TFO off, a SYN carried data"),
-    Rule(kind=ReasonKind.NO_COOKIE, check=validity.no_cookie,
+    Rule(kind=ReasonKind.NO_COOKIE, check=rule.no_cookie,
          words="--cookies {load.cookies.mode}: only {load.cookies.first} of {load.cookies.visited} {givers} gave a "
-         "cookie{lost}",
+         "cookie",
          measured="with `--cookies cold` or `domain`, a server (site) that Chrome used gave no cookie"),
-    Rule(kind=ReasonKind.NO_DATA_WITH_TFO, check=validity.no_data_with_tfo,
+    Rule(kind=ReasonKind.NO_DATA_WITH_TFO, check=rule.no_data_with_tfo,
          words="TFO is on, but only {load.syn_data_connections} of {load.connections_with_request} connections carried "
          "their request in the SYN{asked}",
-         threshold=f"under {validity.SYN_DATA_SHARE:.0%}",
+         threshold=f"under {rule.SYN_DATA_SHARE:.0%}",
+         source="RFC 7413, section 3: a SYN with a cookie carries data; docs/data/middleboxes.tsv: 30 of 30 without a "
+         "box",
          measured="with TFO on, connections that carried their request in the SYN, or for a known reason did not: they "
          "asked for a cookie, a `--middlebox` touched their SYN, or a `--balancer` led to a server with another key"),
     Rule(kind=ReasonKind.BOX_PASSED,
          check=lambda load: some(load.middlebox.passed if load.middlebox else 0),
          words="{count} requests came in the SYN to servers behind the middlebox ({load.middlebox.box.value})",
          measured="a request in the SYN reached a server behind the `--middlebox`"),
-    Rule(kind=ReasonKind.EARLY_UNASKED, check=validity.early_unasked,
+    Rule(kind=ReasonKind.EARLY_UNASKED, check=rule.early_unasked,
          words="early data is off, but {count} connections brought their request in it",
          measured="without early data, a connection's first request came before the TLS handshake was over"),
-    Rule(kind=ReasonKind.LITTLE_EARLY, check=validity.little_early,
+    Rule(kind=ReasonKind.LITTLE_EARLY, check=rule.little_early,
          words="early data is on, but only {load.early_data.sent} of {possible} connections brought their "
          "request in it, not {others}",
-         threshold=f"under {validity.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
-                   "handshake was over",
+         threshold=f"under {rule.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
+                   "handshake was over", source="docs/data/transports.tsv: all of these, in each row",
          measured="with early data, connections that brought their request in it"),
     Rule(kind=ReasonKind.EARLY_DISPUTED,
          check=lambda load: load.early_data is not None and load.early_data.sent > load.early_data.accepted,
@@ -127,30 +124,33 @@ NETWORK: tuple[Rule, ...] = (
          check=lambda load: some(load.early_data.over_tcp if load.early_data else 0),
          words="it is to go over QUIC, but {count} TCP connections carried requests of https",
          measured="with `--http h3`, a TCP connection carried a request of https; WebSockets (wss) may use TCP"),
-    Rule(kind=ReasonKind.NOT_LOGGED, check=validity.not_logged, unless=NOTHING_CAME,
+    Rule(kind=ReasonKind.NOT_LOGGED, check=rule.not_logged, unless=NOTHING_CAME,
          words="the servers' logs know of {logged} of the {used} connections over which answers came",
          measured="the servers' logs lack a connection over which Chrome got something"),
 )
 TIME: tuple[Rule, ...] = (
     of_time(ReasonKind.SUSPENDED, Limit(ms=10.0), times=lambda kept: {"": kept.suspended_ms},
-            words="the machine was suspended for {ms:.0f} ms", measured="the machine slept, by "
-            "CLOCK_BOOTTIME less CLOCK_MONOTONIC", source="the time between two readings is less"),
+            words="the machine was suspended for {ms:.0f} ms",
+            measured="the machine slept, by CLOCK_BOOTTIME less CLOCK_MONOTONIC",
+            source="clock_gettime(2): without a suspend both run alike; between two readings less time passes"),
     of_time(ReasonKind.STOPPED, Limit(ms=30.0), times=lambda kept: kept.stopped_ms,
             words="{name} was stopped for {ms:.0f} ms: somebody sent it a signal or debugs it",
             measured="a process of Chrome was stopped; their states are read every 20 ms",
-            source="two looks in a row: more than a passing touch of a debugger or a shell"),
+            source="harness/system/ticker.py: two looks in a row, more than a passing touch of a debugger or a shell"),
     of_time(ReasonKind.LATE_PACKETS, Limit(ms=15.0, rtt_ratio=0.10), times=lambda kept: {"": kept.delay_line_late_ms},
             words="packets were late by up to {ms:.0f} ms: the delay line could not run, another program kept the "
             "processor", measured="the delay line let a packet go late",
-            source="of thousands, a few were up to 13.5 ms late on an idle virtual machine, and no answer for that"),
-    Rule(kind=ReasonKind.LATE_ANSWER, check=validity.late_answers, threshold=LATE,
+            source="docs/data/disturbances.tsv: on an idle virtual machine up to 13.5 ms, in loads as fast as others"),
+    Rule(kind=ReasonKind.LATE_ANSWER, check=rule.late_answers, threshold=LATE,
          words="an answer of {host} was late by {ms:.0f} ms, and the page waited for it: its server or the network "
          "could not run in time", unless=frozenset((ReasonKind.LATE_PACKETS,)),
          measured="an answer on the critical path came late, see below",
-         source="of 37 loads at 20 ms five were late by 5 to 60 ms in pages of 1 to 4 s"),
+         source="docs/data/time-rules.tsv; of 37 loads at 20 ms five were late by 5 to 60 ms in pages of 1 to 4 s"),
     of_time(ReasonKind.GAP, Limit(ms=60.0), times=lambda kept: {"": kept.gap_ms},
             words="the machine stood still for {ms:.0f} ms: another program, or its host, kept the processor",
-            measured="a thread that sleeps 10 ms, with real-time priority where it may have it, woke late"),
+            measured="a thread that sleeps 10 ms, with real-time priority where it may have it, woke late",
+            source="docs/data/disturbances.tsv: 96 and 106 ms where all stood still for 100 ms; in loads of "
+            "tests/corpus/loads that count 9 ms at most"),
     Rule(kind=ReasonKind.WAITED, check=waited,
          words="the page waited for a processor for {load.timekeeping.page_waited_ms:.0f} ms of its load: other "
          "programs kept them busy",
@@ -170,12 +170,14 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          words="got other answers than the page's other loads: its load event came before {late} of the {usual} "
          "answers that the others wait for ({one})",
          threshold=f"over {sameness.MOVED_RATIO:.0%} of these",
+         source="benchmarks/sameness.py, docs/method.md (Another page): 0 of 207 unspoiled loads; wsj.com's of 2013 "
+         "asks for 9 of 83 answers on either side of its load event",
          measured="answers that the page's other loads received before their load events, and this one after its own"),
     Rule(kind=ReasonKind.OTHER_ANSWERS, compare=sameness.compared, forgives_warm_ups=True,
-         words="got other answers than the page's other loads: {missing} missing, {other} with other status, bytes or "
-         "error, {more} more ({one})",
+         words="got other answers than the page's other loads: {count} of {usual} ({one})",
          threshold=f"one document, frame, script, style sheet or answer on the critical path; of the rest over "
-         f"{sameness.REST_RATIO:.0%}, one at least", source="docs/method.md: how often undisturbed loads differ",
+         f"{sameness.REST_RATIO:.0%}, one at least",
+         source="benchmarks/sameness.py, docs/method.md (Another page): 0 of 207 unspoiled loads differ by more",
          measured="answers differ from those of the page's other loads (a warm-up's may, once a load is measured)"),
     Rule(kind=ReasonKind.TOO_LITTLE, compare=coverage.compared,
          words="got {got} of the {wanted} {what}{without}",
@@ -183,7 +185,8 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          "the page's best load received. The page's fault where the recording has HARs, and no load receives so much "
          "of what was recorded before the first message of a live connection",
          measured="recorded answers that the load received, by number and by bytes (what the page cancelled or had in "
-         "its cache counts; the same body for the same request counts once)"),
+         "its cache counts; the same body for the same request counts once)",
+         source="tests/corpus/loads/star.jsonl: real loads that were left alone got all of it"),
 )
 RULES: tuple[Rule, ...] = (*CONTENT, *NETWORK, *TIME, *BESIDE_OTHERS)
 
@@ -202,9 +205,9 @@ def alone(load: LoadRecord, rules: Sequence[Rule] = RULES) -> Verdict:
     Of a load that broke off only a part came: whatever is wrong with that part is an accident, not the page's fault.
     """
     found: Verdict = []
-    for rule in rules:
-        if rule.check and not any(reason.kind in rule.unless for reason in found):
-            found += rule.reasons(load, rule.check(load))
+    for each in rules:
+        if each.check and not any(reason.kind in each.unless for reason in found):
+            found += each.reasons(load, each.check(load))
     if _broke_off(load) and not any(reason.kind is ReasonKind.LED_ON for reason in found):
         return [replace(reason, blame=Blame.ACCIDENT) for reason in found]
     return found
@@ -221,13 +224,13 @@ def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict],
     last = {(load.run, load.transport): place for place, load in enumerate(loads)}
     is_measured = any(load.run > 0 and good for load, good in zip(loads, are_good, strict=True))
     forgiven = {place for (run, _), place in last.items() if is_measured and run == 0}
-    found = {compare: compare(loads, are_good) for compare in {rule.compare for rule in rules} if compare}
+    found = {compare: compare(loads, are_good) for compare in {each.compare for each in rules} if compare}
     judged = [[*verdict] for verdict in verdicts]
-    for rule in rules:
+    for each in rules:
         for place, load in enumerate(loads):
-            broken = found[rule.compare][place] if rule.compare else {}
-            if rule.kind in broken and not (rule.forgives_warm_ups and place in forgiven):
-                judged[place] += rule.reasons(load, [broken[rule.kind]])
+            broken = found[each.compare][place] if each.compare else {}
+            if each.kind in broken and not (each.forgives_warm_ups and place in forgiven):
+                judged[place] += each.reasons(load, [broken[each.kind]])
     return judged
 
 

@@ -19,14 +19,11 @@ order of arrival, so they count as the same answer.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from operator import itemgetter
 from urllib.parse import urlsplit
 
 from harness.analysis.answers import PARTS
-from harness.files.exchange import UNFINISHED
 from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
@@ -47,8 +44,9 @@ MOST_MASKED = 2**14
 
 Outcome = tuple[int, int, str]
 """An answer's status, bytes and error."""
-FROM_CACHE = ReceivedAnswer(url="", kind="exact", error=UNFINISHED)
-"""As one that was cut: it is not compared."""
+Got = Mapping[str, Sequence[ReceivedAnswer]]
+"""What a load got, by the identity of the recorded answer, or by host and error where nothing is recorded; an answer
+that is not compared stands there, too, and for one that came from Chrome's cache there is an empty list."""
 
 
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Values]]:
@@ -58,107 +56,74 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict
     reason against them. A single load is the page. When there are two, the page is all that either of them got: if
     they differ, the one that got less is not the page.
     """
-    all_got = [_by_identity(load) for load in loads]
-    counted = [got for got, good in zip(all_got, are_good, strict=True) if got and good]
-    if not counted:
-        return [{} for _ in loads]
-    usual = _usual(counted)
+    each = [_by_identity(load) if good else {} for load, good in zip(loads, are_good, strict=True)]
+    counted = [got for got in each if got]
+    ways: dict[str, list[ReceivedAnswer]] = defaultdict(list)
+    for got in counted:
+        for key, answer in _came(got).items():
+            ways[key].append(answer)
+    # What failed in every load that has it must have failed in more than half of them.
+    usual = {key: _most_frequent(seen) for key, seen in ways.items()
+             if 2 * len(seen) >= len(counted) + all(answer.error for answer in seen)}
+    needed = {key for key in usual if 2 * sum(_is(got, key, critical=True) for got in counted) > len(ways[key])
+              or any(_is(got, key, critical=False) for got in counted)}
     times = Counter(key for got in counted for key in got)
     common = {key for key, seen in times.items() if 2 * seen >= len(counted) > 1}
-    return [_compare(got, usual, common) if good else {} for got, good in zip(all_got, are_good, strict=True)]
+    return [_compare(got, usual, needed, common) if good else {} for got, good in zip(each, are_good, strict=True)]
 
 
-def _by_identity(load: LoadRecord) -> dict[str, ReceivedAnswer]:
-    """Return what the load got, by the identity of the recorded answer; by host and error where nothing is recorded.
-
-    If an answer came several times, the worst one before the load event counts, and the page needs it if it needed it
-    once. A page that loads itself again takes some answers from Chrome's cache, and chance decides which: these are in
-    the result as FROM_CACHE. The result is empty when it is not known what the load got.
-    """
+def _by_identity(load: LoadRecord) -> Got:
+    """Return what the load got; nothing when that is not known."""
     came: dict[str, list[ReceivedAnswer]] = defaultdict(list)
     for answer in load.answers.each if load.answers else ():
-        came[answer.identity if answer.identity not in ("", "-") else _unrecorded(answer)].append(answer)
-    for identity in filter(None, load.answers.from_cache if load.answers else ()):
-        came[identity] = came[identity] or [FROM_CACHE]
-    return {key: _worst([answer for answer in answers if _matters(answer)] or answers[:1])
-            for key, answers in came.items()}
+        parts = urlsplit(answer.url)
+        unrecorded = f"{parts.scheme}://{parts.netloc} {answer.status} {answer.error}"
+        came[answer.identity if answer.identity not in ("", "-") else unrecorded].append(answer)
+    return {**dict.fromkeys(filter(None, load.answers.from_cache if load.answers else ()), ()), **came}
 
 
-def _worst(answers: Sequence[ReceivedAnswer]) -> ReceivedAnswer:
-    """Return the answer that failed, if one did, as one that the page needs, if it needs one of them."""
-    worst = next((answer for answer in answers if answer.error), answers[0])
-    return _as_needed(worst, answers, critical=any(answer.critical for answer in answers))
+def _came(got: Got) -> dict[str, ReceivedAnswer]:
+    """Return what of it is compared: of several answers the one that failed, if one did."""
+    found = {key: [answer for answer in answers if answer.is_one_of(COMPARED)] for key, answers in got.items()}
+    return {key: next((answer for answer in answers if answer.error), answers[0])
+            for key, answers in found.items() if answers}
 
 
-def _as_needed(answer: ReceivedAnswer, alike: Iterable[ReceivedAnswer], *, critical: bool) -> ReceivedAnswer:
-    """Return `answer` as one that was asked for as what one of those `alike` was that the page is made of."""
-    part = next((each.purpose for each in alike if each.purpose in PARTS), answer.purpose)
-    return replace(answer, purpose=part, critical=critical)
+def _is(got: Got, key: str, *, critical: bool) -> bool:
+    """Tell whether one of a load's answers of that key is on its critical path, or else what a page is made of."""
+    return any(answer.critical if critical else answer.purpose in PARTS for answer in got.get(key, ())
+               if answer.is_one_of(COMPARED))
 
 
-def _matters(answer: ReceivedAnswer) -> bool:
-    return answer.is_one_of(COMPARED)
-
-
-def _is_needed(answer: ReceivedAnswer) -> bool:
-    return answer.purpose in PARTS or bool(answer.critical)
+def _most_frequent(seen: Sequence[ReceivedAnswer]) -> ReceivedAnswer:
+    """Return an answer with the most frequent outcome; of two that are equally frequent, the better one."""
+    outcomes = Counter(map(_outcome, seen))
+    return max(seen, key=lambda answer: (outcomes[_outcome(answer)], not answer.error, 0 < answer.status < 400,
+                                         answer.bytes))
 
 
 def _outcome(answer: ReceivedAnswer) -> Outcome:
     return answer.status, answer.bytes, answer.error
 
 
-def _unrecorded(answer: ReceivedAnswer) -> str:
-    parts = urlsplit(answer.url)
-    return f"{parts.scheme}://{parts.netloc} {answer.status} {answer.error}"
-
-
-def _usual(loads: Sequence[Mapping[str, ReceivedAnswer]]) -> dict[str, ReceivedAnswer]:
-    """Return each answer that at least half of the loads got, with its most frequent outcome.
-
-    It is a part if it was one in any load. An answer that failed in every load that has it must have failed in more
-    than half of the loads: so of two loads, the one with the failure is not the page.
-    """
-    ways: dict[str, list[ReceivedAnswer]] = defaultdict(list)
-    for got in loads:
-        for key, answer in got.items():
-            if _matters(answer):
-                ways[key].append(answer)
-    usual = {}
-    for key, seen in ways.items():
-        worked = any(not answer.error for answer in seen)
-        if 2 * len(seen) >= len(loads) + (not worked):
-            outcomes = Counter(map(_outcome, seen))
-            best = max(seen, key=lambda answer: (outcomes[_outcome(answer)], _rank(answer)))
-            usual[key] = _as_needed(best, seen, critical=2 * sum(bool(answer.critical) for answer in seen) > len(seen))
-    return usual
-
-
-def _rank(answer: ReceivedAnswer) -> tuple[bool, bool, int]:
-    """Return how good an outcome is: of two that are equally frequent, the better one is taken for the usual one."""
-    return not answer.error, 0 < answer.status < 400, answer.bytes
-
-
-def _compare(got: Mapping[str, ReceivedAnswer], usual: Mapping[str, ReceivedAnswer],
+def _compare(got: Got, usual: Mapping[str, ReceivedAnswer], needed: Collection[str],
              common: Collection[str]) -> dict[ReasonKind, Values]:
     """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time."""
-    late = [answer for key, answer in usual.items() if key in got and got[key].late]
+    came = _came(got)
+    late = [answer for key, answer in usual.items() if key not in came and any(each.late for each in got.get(key, ()))]
     if len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
         return {ReasonKind.EARLY_LOAD_EVENT: {"late": len(late), "usual": len(usual), "one": _short(late[0])}}
-    alike, usually = (set(map(_alike, answers.values())) for answers in (got, usual))
-    missing = [answer for key, answer in usual.items() if key not in got and _alike(answer) not in alike]
-    other = [(answer, usual[key]) for key, answer in got.items()
-             if key in usual and _matters(answer) and _outcome(answer) != _outcome(usual[key])]
-    more = [answer for key, answer in got.items() if key not in usual and key not in common and _matters(answer)
-            and _alike(answer) not in usually]
-    told = [*((f"no {_short(answer)}", _is_needed(answer)) for answer in missing),
-            *((_in_words(answer, wanted), _is_needed(wanted)) for answer, wanted in other),
-            *((f"also {_short(answer)}", False) for answer in more)]
-    if not any(needed for _, needed in told) and len(told) <= max(REST_LEAST, REST_RATIO * len(usual)):
+    alike, usually = {_alike(answer) for each in got.values() for answer in each}, set(map(_alike, usual.values()))
+    told = {key: f"no {_short(answer)}" for key, answer in usual.items()
+            if key not in got and _alike(answer) not in alike}
+    told |= {key: _in_words(answer, usual[key]) for key, answer in came.items()
+             if key in usual and _outcome(answer) != _outcome(usual[key])}
+    told |= {key: f"also {_short(answer)}" for key, answer in came.items()
+             if key not in usual and key not in common and _alike(answer) not in usually}
+    if not told.keys() & needed and len(told) <= max(REST_LEAST, REST_RATIO * len(usual)):
         return {}
-    example, _ = max(told, key=itemgetter(1))       # the first that the page needs
-    return {ReasonKind.OTHER_ANSWERS: {"missing": len(missing), "other": len(other), "more": len(more),
-                                       "one": example}}
+    one = next((text for key, text in told.items() if key in needed), next(iter(told.values())))
+    return {ReasonKind.OTHER_ANSWERS: {"count": len(told), "usual": len(usual), "one": one}}
 
 
 _masked = lru_cache(MOST_MASKED)(mask_target)

@@ -1,22 +1,59 @@
-"""The page loads of an experiment that are done, each with the verdict on it, judged together; and how many are enough.
+"""The page loads of an experiment: which are made, in which order, the verdict on those done, and how many are enough.
+
+TFO off and on are interleaved, so that both meet the same conditions.
 
 With a goal, pairs of TFO off and on are added until a page's improvement is known well enough. Looking at the interval
 after every run, and stopping as soon as it is narrow, makes it a little too narrow: runs that happen to agree end a
-cell early. harness.measure.plan.MINIMUM_PAIRS bounds that.
+cell early. harness.measure.settings.MINIMUM_PAIRS bounds that.
 """
 
+import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.analysis.intervals import improvement_interval
 from harness.errors import printable
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
-from harness.measure.plan import Load, draw_flips, pages_of, plan_run
+from harness.measure.evidence import Load
 from harness.measure.rule import Reason, texts, worth_another_try
 from harness.measure.rules import together
 from harness.measure.settings import Settings
+
+
+def plan_loads(pages: Sequence[Page], testruns: int, transports: Sequence[int], seed: int,
+               warm_ups: Sequence[int] | None = None) -> list[Load]:
+    """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`).
+
+    Run 0 is over the transports `warm_ups`; None: over all.
+    """
+    flips, first = draw_flips(pages, seed), transports if warm_ups is None else warm_ups
+    return [load for run in range(testruns) for load in plan_run(run, pages, transports if run else first, flips)]
+
+
+def pages_of(plan: Sequence[Load]) -> list[Page]:
+    """Return the pages of a plan in their order."""
+    return list(dict.fromkeys(load.page for load in plan))
+
+
+def draw_flips(pages: Sequence[Page], seed: int) -> dict[Page, int]:
+    """Return for each page whether its run 0 begins with TFO on (1) or off (0), as the seed decides."""
+    coin = random.Random(seed)
+    return {page: coin.choice([0, 1]) for page in pages}
+
+
+def plan_run(run: int, pages: Sequence[Page], transports: Sequence[int], flips: Mapping[Page, int]) -> list[Load]:
+    """Return the loads of one run of `pages`.
+
+    Which goes first alternates from run to run (off on, on off, ...): so a machine that slowly becomes
+    faster or slower favours neither.
+    """
+    loads = []
+    for page in pages:
+        flipped = (flips[page] + run) % 2
+        loads += [Load(page, run, each) for each in (reversed(transports) if flipped else transports)]
+    return loads
 
 
 @dataclass(frozen=True)

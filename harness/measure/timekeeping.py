@@ -17,23 +17,26 @@ The rules that judge it are in harness.measure.rules.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from urllib.parse import urlsplit
 
+import msgspec
+
 from harness.analysis.critical_path import Step
 from harness.analysis.shared_link import alone_ms
+from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.layout import EACH_ITS_OWN, Layout
-from harness.files.load_parts import LateAnswer
+from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
-from harness.measure.rule import Limit
+from harness.measure.evidence import Evidence
 from harness.netlog.silences import Silence
+from harness.system.lateness import SLOT_S
 from harness.system.tcp import FRAME_BYTES
+from harness.system.ticker import Ticks
 
-LATE = Limit(ms=3.0, rtt_ratio=0.10, plt_ratio=0.02, most_ms=50.0)
-"""By how much an answer may be late that the load event waited for: docs/method.md tells how often undisturbed
-loads are."""
 OWN_MS = 50.0
 """What a server may take for an answer that it has ready: after more it stood still, between reading a request and
 answering it. Of 2124 answers of a run of the paper's pages at 100 ms three took longer than 12 ms, one of them 98."""
@@ -46,6 +49,10 @@ CLOCKS_MS = 2.0
 the two clocks."""
 WAITS = frozenset(("connect", "tls", "wait", "receive"))
 """Steps of a critical path in which the page waits for the network."""
+MOST_LATE = 20
+"""So many late answers are kept in a load's record: first those that the page waited for, then the latest."""
+PAGE_PROCESS = "(renderer)"
+"""How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,104 @@ class Answered:
     server: str
     begun_ms: float
     own_ms: float
+
+
+def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> Timekeeping | None:
+    """Return how well time was kept in the load of `record`, from what was noted around it; `path` is its critical one.
+
+    None for a load without a load event: there is no time to judge.
+    """
+    if not record.plt_ms or not record.time_origin_ms:
+        return None
+    ticks, packets_ms = evidence.ticks, evidence.late_packets_ms
+    start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
+    end_s = start_s + record.plt_ms / 1000
+    slots = range(int(start_s / SLOT_S), int(end_s / SLOT_S) + 1)
+    late = sorted(_late(evidence, record, start_s, path), key=lambda answer: not answer.critical)[:MOST_LATE]
+    machine_ms = {what: ticks.grown_ms(what, start_s, end_s)[0] for what in ("steal", "busy", "suspended")}
+    waited_ms = ticks.grown_ms("waited", start_s, end_s)
+    return Timekeeping(
+        late=tuple(sorted(late, key=lambda answer: -answer.late_ms)),
+        delay_line_late_ms=None if packets_ms is None else max(packets_ms.get(slot, 0.0) for slot in slots),
+        steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
+        gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
+        others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),
+        page_waited_ms=_of_page(ticks, waited_ms),
+        page_waited_for_others_ms=waited_for_others_ms(
+            ticks, min(end_s, start_s + (record.first_byte_ms or 0.0) / 1000), end_s),
+        stopped_ms=ticks.stopped_ms(start_s, end_s))
+
+
+def waited_for_others_ms(ticks: Ticks, start_s: float, end_s: float) -> float:
+    """Return for how long at most the page's thread waited for a processor because others than Chrome had one.
+
+    Chrome's processes wait for each other on any machine, and that belongs to the page. The others are other programs,
+    the experiment's own servers and network, and a hypervisor: they made it wait for no longer than they worked.
+    """
+    waited_ms, worked_ms = (ticks.grown_ms(what, start_s, end_s) for what in ("waited", "worked"))
+    [busy_ms], [steal_ms] = (ticks.grown_ms(what, start_s, end_s).values() for what in ("busy", "steal"))
+    of_chrome_ms = sum(ms for pid, ms in worked_ms.items() if pid in waited_ms)
+    others_ms = max(sum(worked_ms.values()), busy_ms) - of_chrome_ms + steal_ms
+    return min(_of_page(ticks, waited_ms), max(0.0, others_ms))
+
+
+def _of_page(ticks: Ticks, waited_ms: Mapping[int, float]) -> float:
+    """Return how long the process waited that runs the page; of several the one that waited longest."""
+    return max((ms for pid, ms in waited_ms.items() if ticks.names.get(pid, "").endswith(PAGE_PROCESS)), default=0.0)
+
+
+def _late(evidence: Evidence, record: LoadRecord, start_s: float, path: Sequence[Step]) -> list[LateAnswer]:
+    """Return the late answers of a load that began at `start_s`, in s since the epoch.
+
+    None where all servers' packets queue before user's own link (--paper): whoever seems silent may wait there. And
+    none of the single-threaded server, which lets requests wait by itself.
+    """
+    holds, plt_ms = evidence.conditions, record.plt_ms or 0.0
+    if holds.settings.server == "2013" or holds.queues_at_home:
+        return []
+    if holds.network == "loopback":
+        return held_too_long(evidence.requests, start_s, plt_ms, path)
+    rate_mbit = holds.speeds.bw_net_mbit
+    allowed_ms = {name: silence_ms(rtt_ms, rate_mbit) for name, rtt_ms in holds.measured_rtt_ms.items()}
+    late = late_answers(_quiet(evidence, start_s, plt_ms), [*_answered(evidence, start_s)], allowed_ms, path,
+                        holds.layout)
+    own_ms = holds.speeds.rtts_ms(holds.speeds.own_delays_ms)
+    return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
+
+
+def _answered(evidence: Evidence, start_s: float) -> Iterator[Answered]:
+    """Yield the answers of a load, and the pieces of those that their servers send with pauses."""
+    holds, paced = evidence.conditions, evidence.recorded.paced
+    for request in evidence.requests:
+        if request.own_ms is not None:
+            server = holds.layout.server_of(request.host)
+            begun_ms = (request.time_s - start_s) * 1000 + request.own_ms
+            pieces_ms = paced.get(request.answer)
+            thinks = holds.settings.think is not None or (pieces_ms is not None and not pieces_ms)
+            yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
+            for before_ms, after_ms in pairwise(pieces_ms or ()):
+                yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
+
+
+def _quiet(evidence: Evidence, start_s: float, plt_ms: float) -> list[Silence]:
+    """Return the parts of servers' silences, by the servers' names, in which nothing reached `user`.
+
+    The whole silences if that is not known; none if Chrome's side reported something else.
+    """
+    holds, arrivals, names = evidence.conditions, evidence.arrivals, evidence.conditions.servers
+    try:
+        found = [replace(silence, server=names[silence.server])
+                 for silence in msgspec.convert(evidence.report.get("silences") or [], list[Silence])
+                 if silence.server in names]
+    except msgspec.ValidationError:
+        return []
+    if arrivals.lost:
+        return found
+    came_ms = {(name, connecting): [(at_s - start_s) * 1000 + holds.held_ms[address]
+                                    for at_s in arrivals.of(address, connecting=connecting)]
+               for address, name in names.items() for connecting in (False, True)}
+    return [part for silence in found
+            for part in nothing_came(silence, came_ms[silence.server, silence.connecting], plt_ms)]
 
 
 def late_answers(quiet: Iterable[Silence], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
@@ -71,10 +176,10 @@ def late_answers(quiet: Iterable[Silence], answered: Sequence[Answered], allowed
                       and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
         late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - own_ms
         found.append((silence.server, silence.start_ms, late_ms, silence.end_ms - late_ms))
-    return _late(found, path, layout)
+    return _latest_first(found, path, layout)
 
 
-def _late(found: Iterable[tuple[str, float, float, float]], path: Sequence[Step],
+def _latest_first(found: Iterable[tuple[str, float, float, float]], path: Sequence[Step],
           layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
     """Return the late ones of what was `found`, the latest first; each has a server, a start, how late it was (ms), and
     since when.
@@ -103,8 +208,8 @@ def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: flo
     since the epoch, as the load's `start_s`). Answers that are due after the load event at `plt_ms` are left out.
     """
     due_ms = [((request.time_s - start_s) * 1000, request) for request in requests]
-    return _late([(request.host, at_ms, request.own_ms or 0.0, at_ms) for at_ms, request in due_ms if at_ms <= plt_ms],
-                 path)
+    return _latest_first([(request.host, at_ms, request.own_ms or 0.0, at_ms) for at_ms, request in due_ms
+                          if at_ms <= plt_ms], path)
 
 
 def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> list[Silence]:
@@ -124,22 +229,3 @@ def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> l
 def silence_ms(rtt_ms: float, bw_mbit: float) -> float:
     """Return how long a server may be silent: for a round trip, and while a full packet crosses the link each way."""
     return rtt_ms + 2 * alone_ms(FRAME_BYTES, bw_mbit)
-
-
-def is_too_late(answer: LateAnswer, rtt_ms: float, plt_ms: float) -> bool:
-    """Tell whether the page waited for an answer that was later than it may be in a load of `plt_ms` at `rtt_ms`.
-
-    If each server has an RTT of its own (tfo.py --rtt), it is judged by its server's. Late answers that the page did
-    not wait for do not count: when it asks dozens of servers at once, they wait for each other, and it for none.
-    """
-    return answer.critical and answer.late_ms > LATE.of(rtt_ms if answer.rtt_ms is None else answer.rtt_ms, plt_ms)
-
-
-def most_telling(late: Iterable[LateAnswer], rtt_ms: float, plt_ms: float, most: int) -> list[LateAnswer]:
-    """Return at most so many late answers, the latest first: those that break the rule, then the critical ones.
-
-    When much comes late at once, what the page waited for is seldom the latest of it.
-    """
-    told = sorted(late, key=lambda answer: (not is_too_late(answer, rtt_ms, plt_ms), not answer.critical,
-                                            -answer.late_ms))
-    return sorted(told[:most], key=lambda answer: -answer.late_ms)

@@ -8,7 +8,6 @@ delay line holds a packet only after that, for `Delay.held_ms` of its sender (ha
 import socket
 import struct
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -47,12 +46,12 @@ class Said(Enum):
 
 @dataclass
 class Arrivals:
-    """When something of a server's own came in, in s since the epoch, in order, by what it said.
+    """When something of a server's own came in, in s since the epoch, in order, by its address and what it said.
 
     `lost`: the buffer was too small, so that they are not all of them.
     """
 
-    at_s: dict[tuple[str, Said], list[float]] = field(default_factory=lambda: defaultdict(list))
+    at_s: dict[str, dict[Said, list[float]]] = field(default_factory=dict)
     lost: bool = False
 
     def of(self, address: str, *, connecting: bool) -> list[float]:
@@ -62,7 +61,11 @@ class Arrivals:
         With a cookie it ends both, since the request that waited for it had not been sent.
         """
         kinds = (Said.ANSWER, Said.COOKIE, *([Said.CONNECTED] if connecting else []))
-        return sorted(at_s for kind in kinds for at_s in self.at_s.get((address, kind), ()))
+        return sorted(at_s for kind in kinds for at_s in self.at_s.get(address, {}).get(kind, ()))
+
+    def note(self, address: str, said: Said, at_s: Sequence[float]) -> None:
+        """Note when what came in."""
+        self.at_s.setdefault(address, {}).setdefault(said, []).extend(at_s)
 
 
 @contextmanager
@@ -115,7 +118,7 @@ def _drain(packets: socket.socket, arrivals: Arrivals) -> None:
             headers, extra, _, _ = packets.recvmsg(HEADERS_BYTES, room)
             address, said = read_packet(headers)
             if said is not Said.NOTHING:
-                arrivals.at_s[address, said] += stamps_s(extra)
+                arrivals.note(address, said, stamps_s(extra))
 
 
 def stamps_s(extra: Sequence[tuple[int, int, bytes]]) -> list[float]:

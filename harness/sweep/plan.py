@@ -17,8 +17,8 @@ from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
 from harness.files import layout
 from harness.files.load_record import converted, of_this_tool
+from harness.measure.resume import program_digest
 from harness.measure.settings import OPTIONS, add_options, settings_of
-from harness.measure.version import program_digest
 from harness.system.options import OptionParser
 from harness.system.untrusted import parse_json
 

@@ -47,25 +47,25 @@ Duty = tuple[float, Callable[[float], object]]
 class Ticks:
     """What the ticker noted. Times in s since the epoch.
 
-    `gaps` are (when it should have ticked, ms it was late). `counts` have for each count in ms how far it was when: of
-    the machine (harness.system.busy) as process 0, "worked" of each process of the experiment (it had a processor),
-    and, of those of the load, "waited" (the main thread waited for one) and "stopped". `names` say what the load's
-    processes are.
+    `gaps` are (when it should have ticked, ms it was late). `counts` have for each count in ms, and each process, how
+    far it was when: of the machine (harness.system.busy) as process 0, "worked" of each process of the experiment (it
+    had a processor), and, of those of the load, "waited" (the main thread waited for one) and "stopped". `names` say
+    what the load's processes are.
     """
 
     gaps: list[tuple[float, float]] = field(default_factory=list)
-    counts: dict[tuple[str, int], list[tuple[float, float]]] = field(default_factory=dict)
+    counts: dict[str, dict[int, list[tuple[float, float]]]] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
 
     def note(self, now_s: float, pid: int, **counts_ms: float) -> None:
         """Note how far counts of a process are."""
         for what, so_far_ms in counts_ms.items():
-            self.counts.setdefault((what, pid), []).append((now_s, so_far_ms))
+            self.counts.setdefault(what, {}).setdefault(pid, []).append((now_s, so_far_ms))
 
     def grown_ms(self, what: str, start_s: float, end_s: float) -> dict[int, float]:
         """Return by how much a count of each process grew between two moments: evenly between two readings."""
         return {pid: _count_at(counts, end_s) - _count_at(counts, start_s)
-                for (name, pid), counts in self.counts.items() if name == what}
+                for pid, counts in self.counts.get(what, {}).items()}
 
     def largest_gap_ms(self, start_s: float, end_s: float) -> float:
         """Return by how much it was late at most, between two moments."""
@@ -133,7 +133,7 @@ class _Watched:
                 so_far_ms = {"worked": worked_ms(self._stat(pid))}
                 if pid not in self._beside:
                     so_far_ms["waited"] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
-                    if ("worked", pid) not in self._ticks.counts:
+                    if pid not in self._ticks.counts.get("worked", {}):
                         self._ticks.note(now_s - SEARCH_S, pid, worked=0.0, waited=0.0)
                 self._ticks.note(now_s, pid, **so_far_ms)
 

@@ -18,7 +18,7 @@ from tests.support.noted import cases
 
 NETLOGS = Path(__file__).parent / "netlogs"
 PAGE = "httpa.test"
-KEPT = ("plt_ms", "last_ms", "first_byte_ms", "dom_content_loaded_ms", "clock_set_ms", "document", "requests",
+KEPT = ("plt_ms", "last_ms", "first_byte_ms", "dom_content_loaded_ms", "document", "requests",
         "requests_after_load", "failed_requests", "failed_after_load", "bytes", "preconnects_unused", "left_out")
 CASES = cases("netlogs/loads.jsonl")
 

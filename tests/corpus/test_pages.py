@@ -25,8 +25,8 @@ from harness.files.load_har import read_har
 from harness.files.load_record import LoadRecord
 from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser
+from harness.measure.loopback import just_recorded, load_once
 from harness.measure.settings import Settings
-from harness.measure.trial import just_recorded, load_once
 from tests.support.ran import ran
 from tests.support.started import started
 

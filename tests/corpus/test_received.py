@@ -9,7 +9,6 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Phases, Request, fate_of
-from harness.files.load_event import LoadEvent
 from harness.files.load_har import LoadLog
 from harness.files.load_parts import ReceivedAnswers
 from harness.files.server_log import ServerRequest
@@ -37,9 +36,8 @@ def served(path: str, at_ms: float = 0.0, **more: Any) -> ServerRequest:
 
 
 def received(case: dict[str, Any]) -> ReceivedAnswers:
-    plt_ms, critical = case.get("plt_ms", 1000), case.get("critical", [])
+    critical = case.get("critical", [])
     return received_answers(LoadLog(BEGAN, tuple(entry(**asked) for asked in case["asked"])),
-                            LoadEvent(plt_ms, plt_ms) if plt_ms else None,
                             [served(**request) for request in case["served"]],
                             None if critical is None else frozenset(critical),
                             silent={tuple(place) for place in case.get("silent", ())})

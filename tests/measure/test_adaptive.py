@@ -8,9 +8,9 @@ import pytest
 
 from harness.analysis.intervals import improvement_interval
 from harness.files.pages import Page
-from harness.measure.plan import MINIMUM_PAIRS, Load, plan_loads
-from harness.measure.series import Measured, Series, judge_together
-from harness.measure.settings import Settings
+from harness.measure.evidence import Load
+from harness.measure.series import Measured, Series, judge_together, plan_loads
+from harness.measure.settings import MINIMUM_PAIRS, Settings
 from tests.support.made_reason import accident
 from tests.support.made_record import made_answers, made_record
 

@@ -11,11 +11,11 @@ from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.files.results import read_results
+from harness.measure.evidence import Load
 from harness.measure.experiment import summarise
 from harness.measure.loads import cell_of
-from harness.measure.plan import Load, plan_loads
 from harness.measure.rule import Reason
-from harness.measure.series import Measured
+from harness.measure.series import Measured, plan_loads
 from tests.support.bench import FIRST, LOST, SECOND, WRONG, Bench
 
 PAGES = [Page(f"http://{index}.org", f"http{index}.org") for index in range(6)]

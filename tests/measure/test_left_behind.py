@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.measure.chrome_run import MOST_OUTPUT, LeftBehind
 from harness.measure.client_log import REPORT
+from harness.measure.loads import MOST_OUTPUT, LeftBehind
 from harness.system.privileges import User
 
 ME = User("", os.getuid(), os.getgid())

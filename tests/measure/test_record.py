@@ -1,34 +1,33 @@
 """Which requests and which files a load leaves, and what is taken over: Chrome's side may be a hostile page."""
 
-from types import SimpleNamespace
+from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any, cast
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
+from harness.files.exchange import Exchange, Request
 from harness.files.layout import EACH_ITS_OWN
+from harness.files.load_har import LoadLog
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
+from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure import loads
-from harness.measure.evidence import Evidence
+from harness.measure.coverage import RecordedPage
+from harness.measure.evidence import Conditions, Evidence, Load
 from harness.measure.laboratory import Laboratory
-from harness.measure.plan import Load
-from harness.measure.record import (
-    MOST_LATE,
-    PAGE_PROCESS,
-    _reported,
-    timekeeping_of,
-    waited_for_others_ms,
-)
+from harness.measure.record import _reported, record
+from harness.measure.rule import is_too_late
 from harness.measure.settings import Settings
-from harness.measure.timekeeping import is_too_late
+from harness.measure.timekeeping import MOST_LATE, PAGE_PROCESS, timekeeping_of, waited_for_others_ms
 from harness.network.arrivals import Arrivals, Said
-from harness.network.links import Delay
-from harness.network.star import Host, LinkSpeeds
+from harness.network.star import LinkSpeeds
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
 
@@ -49,29 +48,48 @@ names = st.sampled_from([*LoadRecord.__dataclass_fields__, "valid", "format"]) |
 LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
 
 
-class MadeLab(SimpleNamespace):
-    queues_at_home = Laboratory.queues_at_home
+def made_evidence(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Evidence:
+    """Return the evidence of a load over a star with these links, of which Chrome's side made this report."""
+    servers = {f"10.0.0.{number}": name for number, name in enumerate(NAMES, 2)}
+    return Evidence(
+        conditions=Conditions(
+            experiment="x", network="star", settings=Settings(), speeds=speeds, layout=EACH_ITS_OWN,
+            hosts={name: [name] for name in NAMES}, servers=servers, measured_rtt_ms=dict.fromkeys(NAMES, 20.0),
+            held_ms=dict.fromkeys(servers, 0.0)),
+        load=LOAD, recorded=RecordedPage({}), report=report, har=None, requests=[], grown={"user": {}, "servers": {}},
+        began_s=1e9, environment={}, ticks=IDLE, arrivals=arrivals)
 
 
 def kept_of(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Timekeeping:
-    """Return how well time was kept in a load of 2 s over a star with these links, which began 1e9 s after 1970."""
-    servers = {name: Host(name, f"10.0.0.{number}", "", "", 0) for number, name in enumerate(NAMES, 2)}
-    lab = MadeLab(
-        star=SimpleNamespace(servers=servers), recorded={}, speeds=speeds, settings=Settings(), network="star",
-        measured_rtt_ms=dict.fromkeys(NAMES, 20.0), web=SimpleNamespace(layout=EACH_ITS_OWN),
-        delay=Delay(held_ms=dict.fromkeys((host.address for host in servers.values()), 0.0)))
-    evidence = SimpleNamespace(environment={}, report=report, requests=[], lab=lab, arrivals=arrivals, ticks=IDLE)
-    record = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
-    kept = timekeeping_of(cast(Evidence, evidence), record, ())
+    """Return how well time was kept in a load of 2 s, which began 1e9 s after 1970."""
+    load = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
+    kept = timekeeping_of(made_evidence(speeds, arrivals, **report), load, ())
     assert kept is not None
     return kept
+
+
+def test_evidence_is_plain_values_of_which_json_makes_the_same_record() -> None:
+    """So a line of a file can hold it: a running laboratory was in it."""
+    request = ServerRequest("b.test", 1e9 + 0.3, 1, 1, "GET", "/", 200, 9, FoundAs.PLAIN, syn_data=True, own_ms=1.0)
+    arrivals = Arrivals()
+    arrivals.note("10.0.0.4", Said.ANSWER, [1e9 + 0.5])
+    evidence = replace(
+        made_evidence(LinkSpeeds(own_delays_ms={"b.test": 5.0}), arrivals, plt_ms=2000, time_origin_ms=1e12,
+                      document={"url": LOAD.page.url, "status": 200, "bytes": 9},
+                      silences=[{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]),
+        requests=[request], har=LoadLog(datetime(2026, 11, 22, tzinfo=timezone.utc), (Exchange(
+            request=Request("GET", LOAD.page.url), started=datetime(2026, 11, 22, tzinfo=timezone.utc)),)),
+        recorded=RecordedPage({"id": 9}, paced={"id": [0, 9]}, document_bytes=[9], silent=frozenset([("http", "z")])),
+        late_packets_ms={10**10: 3.0}, warm_up=made_record())
+    again = msgspec.json.decode(msgspec.json.encode(evidence), type=Evidence)
+    assert record(again) == record(evidence)
 
 
 def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """All servers stood still for a moment, and the page waited for the one that lost least by it."""
     others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
     waited_for = LateAnswer("a.test", 100, 60, critical=True)
-    monkeypatch.setattr("harness.measure.record.late_answers", lambda *_: [*others, waited_for])
+    monkeypatch.setattr("harness.measure.timekeeping.late_answers", lambda *_: [*others, waited_for])
     kept = kept_of(LinkSpeeds(), Arrivals(lost=True))
     assert len(kept.late) == MOST_LATE
     assert [answer for answer in kept.late if is_too_late(answer, 100, 2000)] == [waited_for]
@@ -82,7 +100,7 @@ def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_client
                                                                                        is_late: bool) -> None:
     """They may fill that link, and whoever seems silent waits for it."""
     arrivals = Arrivals()
-    arrivals.at_s["10.0.0.4", Said.ANSWER].append(1e9 + 0.5)
+    arrivals.note("10.0.0.4", Said.ANSWER, [1e9 + 0.5])
     silence = {"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}
     kept = kept_of(LinkSpeeds(bw_home_mbit=home_mbit), arrivals, silences=[silence])
     assert any(answer.late_ms > 100 for answer in kept.late) == is_late
@@ -103,26 +121,26 @@ def test_a_page_waited_for_others_no_longer_than_they_worked(servers_ms: float, 
 
 @given(report=st.dictionaries(names, values))
 def test_any_report_gives_a_record_that_says_what_is_known_here(report: dict[str, Any]) -> None:
-    record = _reported(report, KNOWN)
+    found = _reported(report, KNOWN)
     for name, value in KNOWN.items():
         if name != "environment":
-            assert getattr(record, name) == value
-    assert (record.attempt, record.answers, record.timekeeping, record.why_not) == (1, None, None, ())
-    assert LoadRecord.from_json({**record.to_json(), "valid": True}) == record
+            assert getattr(found, name) == value
+    assert (found.attempt, found.answers, found.timekeeping, found.why_not) == (1, None, None, ())
+    assert LoadRecord.from_json({**found.to_json(), "valid": True}) == found
 
 
 def test_what_chrome_painted_when_is_in_the_record() -> None:
     """FCP and LCP were told by Chrome, and not taken over: no record had them."""
-    record = _reported({"fcp_ms": 12.5, "lcp_ms": 40.0, "plt_ms": 100.0}, KNOWN)
-    assert (record.fcp_ms, record.lcp_ms) == (12.5, 40.0)
+    found = _reported({"fcp_ms": 12.5, "lcp_ms": 40.0, "plt_ms": 100.0}, KNOWN)
+    assert (found.fcp_ms, found.lcp_ms) == (12.5, 40.0)
 
 
 def test_a_report_that_is_none_is_an_error_of_the_load() -> None:
-    record = _reported({"plt_ms": "fast", "errors": []}, KNOWN)
-    assert record.errors == ("the report of load_page.py is not one: plt_ms: expected float or null, got str",)
-    assert record.plt_ms is None
-    assert record.environment is not None
-    assert (record.environment.kernel, record.environment.argv) == ("6.18", None)
+    found = _reported({"plt_ms": "fast", "errors": []}, KNOWN)
+    assert found.errors == ("the report of load_page.py is not one: plt_ms: expected float or null, got str",)
+    assert found.plt_ms is None
+    assert found.environment is not None
+    assert (found.environment.kernel, found.environment.argv) == ("6.18", None)
 
 
 class WithoutLoadPage:

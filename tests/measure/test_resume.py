@@ -11,10 +11,11 @@ from harness.files.experiment import experiment_file
 from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import PageFiles
 from harness.files.results import read_results
+from harness.measure.evidence import Load
 from harness.measure.folders import set_aside
 from harness.measure.loads import cell_of
-from harness.measure.plan import Load, draw_flips, plan_loads, plan_run
 from harness.measure.resume import Earlier, Plan, loads_to_do, read_earlier, recording_digest
+from harness.measure.series import draw_flips, plan_loads, plan_run
 from harness.measure.settings import Settings
 from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, LOST, SECOND, Bench

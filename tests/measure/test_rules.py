@@ -1,24 +1,18 @@
 """What judges a load: the table of rules, and what the corpora (tests/corpus/test_loads.py) leave open."""
 
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.load_parts import LateAnswer
-from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.files.server_log import FoundAs, ServerRequest
-from harness.measure.coverage import (
-    RecordedPage,
-    at_any_time,
-    failed_requests,
-)
+from harness.measure.rule import LATE, NO_TOLERANCE, is_too_late
 from harness.measure.rules import RULES
 from harness.measure.sameness import compared
-from harness.measure.tables_in_docs import METHOD, with_rules
-from harness.measure.timekeeping import LATE, OWN_MS, is_too_late, own_time_ms, silence_ms
+from harness.measure.timekeeping import OWN_MS, own_time_ms, silence_ms
+from tests.measure.table_of_rules import METHOD, with_rules
 from tests.support.made_record import made_answers, made_record
 
 NAMES = ("page", "script", "picture", "beacon")
@@ -29,6 +23,10 @@ def test_each_kind_of_reason_has_one_rule_that_looks_at_a_load_or_compares_loads
     assert {rule.kind for rule in RULES} == set(ReasonKind) - without
     assert len({rule.kind for rule in RULES}) == len(RULES)
     assert all((rule.check is None) != (rule.compare is None) for rule in RULES)
+
+
+def test_each_threshold_says_where_it_comes_from() -> None:
+    assert [rule.kind for rule in RULES if rule.threshold != NO_TOLERANCE and not rule.source] == []
 
 
 def test_what_a_rule_leaves_to_another_stands_before_it() -> None:
@@ -71,24 +69,3 @@ def test_every_load_gets_a_verdict_and_loads_that_got_the_same_are_one_page(lack
     assert len(found) == len(loads)
     if all(each == urls[0] for each in urls):
         assert not any(found)
-
-
-def answer(name: str, **known: Any) -> dict[str, Any]:
-    return {"url": f"http://a.test/{name}", "kind": "exact", "identity": name, "status": 200, "bytes": 10, **known}
-
-
-def load_of(*answers: dict[str, Any]) -> LoadRecord:
-    return made_record(plt_ms=900, answers={"exact": 0, "stand_in": 0, "missing": 0, "failed": 0, "each": [*answers]})
-
-
-@pytest.mark.parametrize(("host", "counts"), [("b.test", True), ("c.test", False)])
-def test_what_a_trial_loses_counts_at_any_time(host: str, counts: bool) -> None:
-    """Without delay it came after the load event, with some before it: then no load of the experiment was valid."""
-    held = RecordedPage(dict.fromkeys("012345678x", 9), urls={"x": "http://b.test/id-1/x"})
-    tries = [answer(f"try {number}", url=f"http://{host}/id-{number}/x", identity="", kind="missing", status=404,
-                    late=True) for number in range(3)]
-    trial = load_of(*map(answer, "012345678"), *tries)
-    assert not failed_requests(trial)
-    assert bool(failed_requests(at_any_time(trial, held))) == counts
-    found = load_of(*map(answer, "012345678"), answer("x", late=True), *tries)
-    assert not failed_requests(at_any_time(found, held)), "nothing was lost"

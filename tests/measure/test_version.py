@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.measure import version
+from harness.measure import resume
 from tests.support.ran import ran
 
 TFO = "from harness.measure import loads\n"
-SOURCES = {**{f"harness/{room}/__init__.py": "" for room in version.ROOMS}, "tfo.py": TFO,
+SOURCES = {**{f"harness/{room}/__init__.py": "" for room in resume.ROOMS}, "tfo.py": TFO,
            "harness/bootstrap.py": "", "harness/errors.py": "",
            "harness/measure/loads.py": '"""Loads."""\nLIMIT_S = 1\n"""In seconds."""\n',
            "harness/show/table.py": "A = 1\n",
@@ -32,21 +32,21 @@ SOURCES = {**{f"harness/{room}/__init__.py": "" for room in version.ROOMS}, "tfo
     ("docs/results.md", "words", True)])
 def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str,
                                                same: bool) -> None:
-    monkeypatch.setattr(version, "ROOT", tmp_path)
+    monkeypatch.setattr(resume, "ROOT", tmp_path)
 
     def digest_of(sources: dict[str, str]) -> str:
         for path, content in sources.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(content)
-        version._digest_of_sources.cache_clear()
-        return version.program_digest()
+        resume._digest_of_sources.cache_clear()
+        return resume.program_digest()
 
     before = digest_of(SOURCES)
     assert (digest_of({name: text}) == before) == same
-    version._digest_of_sources.cache_clear()
+    resume._digest_of_sources.cache_clear()
 
 
 def test_an_experiment_imports_nothing_of_other_rooms() -> None:
     loaded = "import tfo, sys; print(*{name.split('.')[1] for name in sys.modules if name.startswith('harness.')})"
     done = ran(sys.executable, "-c", loaded, status=0, cwd=ROOT)
-    assert set(done.stdout.split()) <= {*version.ROOMS, "bootstrap", "errors"}
+    assert set(done.stdout.split()) <= {*resume.ROOMS, "bootstrap", "errors"}

@@ -41,7 +41,7 @@ def test_only_what_a_server_itself_says_counts() -> None:
 
 def test_a_syn_ack_ends_a_request_s_wait_only_when_it_brings_a_cookie() -> None:
     arrivals = Arrivals()
-    arrivals.at_s |= {(SERVER, Said.CONNECTED): [1.0, 4.0], (SERVER, Said.COOKIE): [3.0], (SERVER, Said.ANSWER): [2.0]}
+    arrivals.at_s[SERVER] = {Said.CONNECTED: [1.0, 4.0], Said.COOKIE: [3.0], Said.ANSWER: [2.0]}
     assert arrivals.of(SERVER, connecting=True) == [1.0, 2.0, 3.0, 4.0]
     assert arrivals.of(SERVER, connecting=False) == [2.0, 3.0]
     assert arrivals.of("10.0.0.8", connecting=True) == []

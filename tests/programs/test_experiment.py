@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from harness.measure.version import program_digest
+from harness.measure.resume import program_digest
 from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY

@@ -13,11 +13,11 @@ from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import experiment as module
+from harness.measure.evidence import Load
 from harness.measure.loads import cell_of
-from harness.measure.plan import Load, plan_loads
 from harness.measure.resume import EMPTY, Earlier
 from harness.measure.rule import Reason
-from harness.measure.series import Series
+from harness.measure.series import Series, plan_loads
 from harness.measure.settings import Settings
 from harness.system.privileges import User
 from harness.system.progress import Steps

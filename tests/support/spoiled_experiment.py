@@ -28,9 +28,9 @@ sys.path.insert(0, str(ROOT))
 import tfo
 from harness.files.load_record import LoadRecord
 from harness.measure import experiment, laboratory
+from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
-from harness.measure.plan import Load
 from harness.measure.rules import alone
 from harness.network.links import delayed_links
 from harness.network.star import Host, LinkSpeeds, running_star

@@ -1,7 +1,4 @@
-"""The lists of rules in docs/method.md, made from the rules: python -m harness.measure.tables_in_docs writes them anew.
-
-Where each threshold comes from stands in harness/measure/rules.py.
-"""
+"""The lists of rules in docs/method.md, made from the rules: `python -m tests.measure.table_of_rules` writes them."""
 
 import textwrap
 
@@ -22,10 +19,10 @@ def with_rules(text: str) -> str:
 
 
 def _line(rule: Rule) -> str:
-    """Return a rule as an item of a list: its name, whose fault it is, what breaks it, and the limit if it has one."""
+    """Return a rule as an item of a list: its name, whose fault it is, threshold, what breaks it, and the source."""
     limit = f"over {rule.threshold}" if isinstance(rule.threshold, Limit) else rule.threshold
-    return textwrap.fill(f"- **{rule.kind.value}** ({rule.blame.value}): {rule.measured}"
-                         f"{'' if limit == 'none' else f': {limit}'}", 118, subsequent_indent="  ",
+    return textwrap.fill(f"- **{rule.kind.value}** ({rule.blame.value}): {rule.measured}. *Threshold*: {limit}"
+                         f"{rule.source and f'. *Source*: {rule.source}'}", 118, subsequent_indent="  ",
                          break_long_words=False, break_on_hyphens=False)
 
 
