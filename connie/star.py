@@ -29,9 +29,11 @@ import subprocess
 import tempfile
 from dataclasses import asdict, replace
 
+import msgspec
+
 from connie.lab.network import DNS_ADDRESS, running_network
 from connie.lab.report import COST_HEADER, STYLES, TIME_HEADER, cost_rows, draw, finding_lines, time_rows
-from connie.lab.task import FAULTS, PROFILES, Cost, Results, Task, Time
+from connie.lab.task import FAULTS, PROFILES, Results, Task
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.network.needs import check_kernel, check_programs
@@ -106,7 +108,7 @@ def measure(task: Task) -> Results:
         for file, text in zip(files, RESOLVER, strict=True):
             file.write_text(text, encoding="utf-8")
         command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh", *map(str, files),
-                   sys.executable, str(HERE / "lab" / "client.py"), json.dumps(asdict(task))]
+                   sys.executable, str(HERE / "lab" / "client.py"), msgspec.json.encode(task).decode()]
         with inside(star.user.pid):
             # Its temporary files are ours to remove: it may be killed.
             client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,
@@ -118,8 +120,7 @@ def measure(task: Task) -> Results:
     if client.returncode != 0:
         raise ExperimentError(f"the client of the star ended with status {client.returncode}; "
                               "its last words stand above")
-    values = json.loads(found)
-    return Results([Time(**row) for row in values["times"]], [Cost(**row) for row in values["costs"]])
+    return msgspec.json.decode(found, type=Results)
 
 
 def report(task: Task, results: Results, outputdir: Path) -> None:

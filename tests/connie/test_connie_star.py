@@ -1,7 +1,6 @@
 """connie's star: what it makes of its measurements, and what connie promises, by a real star with its faults."""
 
 import ipaddress
-import json
 import math
 import os
 import random
@@ -13,6 +12,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from connie.bench.own_server import running_server
@@ -143,8 +143,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     ran(ROOT / "connie" / "star.py", "--strategies", CONNIE, f"{CONNIE}, TFO", FLOOR, "--rounds", "12", "--outputdir",
         directory, status=0)
     assert (directory / "connie-home.png").read_bytes().startswith(b"\x89PNG")
-    values = json.loads((directory / "connie-home.json").read_text())
-    return Results([Time(**row) for row in values["times"]], [Cost(**row) for row in values["costs"]])
+    return msgspec.json.decode((directory / "connie-home.json").read_text(), type=Results)
 
 
 class TestStar:
