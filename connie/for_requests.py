@@ -16,9 +16,6 @@ from connie.race import RaceOptions
 class ConnieAdapter(HTTPAdapter):
     """requests' HTTPAdapter, whose connections to servers and HTTP proxies are raced for. Its arguments, and `race`."""
 
-    # What pickle and copy take along.
-    __attrs__ = [*HTTPAdapter.__attrs__, "_race"]        # noqa: RUF012 - the same list for every instance, as in HTTPAdapter
-
     def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
         self._race = race                           # first: HTTPAdapter's __init__ calls init_poolmanager
         super().__init__(*arguments, **keywords)
