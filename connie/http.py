@@ -9,7 +9,6 @@ race, with the server's certificate checked against the name asked for, whicheve
 
 import http.client
 import socket
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -80,7 +79,6 @@ class ConnieHTTPConnection(_Racing, http.client.HTTPConnection):
         if not self._may_go_early(data):
             super().send(data)
             return
-        sys.audit("http.client.send", self, data)               # as http.client's own send() does
         self._early = bytes(data)
         try:
             self.connect()
