@@ -1,6 +1,5 @@
 """connie's benchmarks as they are typed: their lines, their arithmetic, and what they say of bad input."""
 
-import errno
 import math
 import os
 import re
@@ -18,7 +17,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connie.bench import own_server
 from connie.bench.own_server import running_server
 from connie.bench.peers import IN_LOOPS, curl_command, in_loop, open_peers, program
 from connie.bench.strategies import OWN, CallTimes, fetches, format_line, percentile, run_rounds
@@ -133,16 +131,6 @@ def test_a_peer_waits_no_longer_than_told_and_ctrl_c_ends_what_it_began(peer: st
                 in_loop(*IN_LOOPS[peer])(host, port, WAIT_S)
         finally:
             signal.signal(signal.SIGALRM, previous)
-
-
-def test_no_server_of_our_own_without_ipv6(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_address(*_: object) -> None:
-        raise OSError(errno.EAFNOSUPPORT, "Address family not supported")
-
-    monkeypatch.setattr(own_server, "_Server", no_address)
-    with pytest.raises(OSError, match="::1") as caught, running_server(["::1"]):
-        pass
-    assert caught.value.errno == errno.EADDRNOTAVAIL
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="no curl here")

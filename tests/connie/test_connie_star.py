@@ -19,7 +19,7 @@ from connie.bench.own_server import running_server
 from connie.bench.strategies import percentile
 from connie.lab import warm_up
 from connie.lab.paths import Paths, ends_of
-from connie.lab.report import CONNIE, STYLES, cost_rows, draw, finding_lines, time_rows, values_ms
+from connie.lab.report import CONNIE, cost_rows, draw, finding_lines, time_rows, values_ms
 from connie.lab.task import FAULTS, FLOOR, LATE_S, PROFILES, Cost, Endpoint, Profile, Results, Time, make_scenario
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
@@ -205,7 +205,3 @@ class TestStar:
         assert process.returncode == -signal.SIGINT
         assert "Traceback" not in rest
         assert not list((project / "output-figures").glob("connie-*"))
-
-
-def test_every_strategy_has_a_colour_of_its_own() -> None:
-    assert len(set(STYLES.values())) == len(STYLES)
