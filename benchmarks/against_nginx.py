@@ -24,7 +24,7 @@ use_project_python()
 
 from experiments.by_hand import at_each_delay, valid_load
 from experiments.nginx import serving_files
-from harness.files.hack_dns import Remap, resolver_rules
+from harness.files.hosts import Remap, resolver_rules
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure.evidence import Load
@@ -34,9 +34,8 @@ from harness.measure.rules import TIME, alone
 from harness.measure.settings import add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.replay.authority import open_authority
-from harness.system.commands import run
 from harness.system.contained import begin_experiment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.options import OptionParser, Whole
 from harness.system.signals import run_interruptible
 

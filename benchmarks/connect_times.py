@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 
 from harness.errors import ExperimentError
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.privileges import as_root
 
 PRIORITY = 10

@@ -35,7 +35,7 @@ import numpy
 from benchmarks.connect_times import Answer, connecting
 from benchmarks.report import print_table
 from experiments.by_hand import at_each_delay
-from harness.browser.completion import packets
+from harness.browser.page import packets
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
@@ -49,7 +49,7 @@ from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
 from harness.network.star import Host
 from harness.system.contained import begin_experiment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.options import Decimal, OptionParser, Whole
 from harness.system.signals import run_interruptible
 

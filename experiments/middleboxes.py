@@ -25,9 +25,9 @@ use_project_python()
 
 from harness.analysis.selection import select
 from harness.errors import run_main
-from harness.files.middlebox import SHARE, Box, Middlebox
-from harness.files.result_names import CLIENT, FIGURES
+from harness.files.pages import CLIENT, FIGURES
 from harness.files.results import read_results
+from harness.files.transport import SHARE, Box, Middlebox
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.show.columns import table_of
 from harness.show.figures import framed, save_figure

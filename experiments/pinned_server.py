@@ -16,13 +16,12 @@ from experiments import nginx
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.small import MadeResource, write_small_recording
-from harness.network.servers import running_servers
+from harness.network.programs import running_servers
 from harness.network.star import LinkSpeeds, Star
-from harness.system.busy import MS_PER_TICK, STAT, STEAL_FIELD
-from harness.system.commands import run
-from harness.system.netns import inside
+from harness.system.environment import MS_PER_TICK, STAT, STEAL_FIELD
+from harness.system.namespaces import inside
 from harness.system.privileges import as_root, browsing_user, give
-from harness.system.processes import descendants
+from harness.system.processes import descendants, run
 
 CLIENT_CORE, SERVER_CORE = 0, 1
 SERVER, PORT, PATH, FILE_BYTES = "server.test", 8080, "/5k", 5000

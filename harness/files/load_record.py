@@ -9,14 +9,13 @@ What a field is in the file: its own name, with the units in it; docs/results.md
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
-from harness.files.load_event import LoadEvent, load_event_of
 from harness.files.load_parts import (
     CaptureCounts,
     CookieCounts,
@@ -44,6 +43,31 @@ NO_REASON = "not valid, and no reason given"
 
 
 @dataclass(frozen=True)
+class LoadEvent:
+    """From when to when the handlers of a load event ran (Navigation Timing: loadEventStart, loadEventEnd); in ms."""
+
+    start_ms: float
+    end_ms: float
+
+    def is_late(self, start_ms: float, end_ms: float | None) -> bool:
+        """Tell whether the event did not wait for a request from `start_ms` to `end_ms` (None: it never ended).
+
+        What a handler of the event asks for does not hold it up, unless the handler waits for it (a synchronous
+        XMLHttpRequest): then it ends before the event does.
+        """
+        in_handler = self.start_ms <= start_ms <= self.end_ms
+        return start_ms > self.end_ms or (in_handler and (end_ms is None or end_ms > self.end_ms))
+
+
+def load_event_of(timing: Mapping[str, Any], *, began_ms: float = 0.0) -> LoadEvent | None:
+    """Return the load event that a page's navigation `timing` tells of, None without one; `began_ms` is added."""
+    end_ms = timing.get("loadEventEnd")
+    if not end_ms:
+        return None
+    return LoadEvent(began_ms + float(timing.get("loadEventStart") or end_ms), began_ms + float(end_ms))
+
+
+@dataclass(frozen=True)
 class LoadRecord:
     """All that is known of one load. Times in ms from navigationStart unless said otherwise; None: not known.
 
@@ -51,12 +75,11 @@ class LoadRecord:
     the same load had failed before. `why_not` are the reasons why it does not count, in words; without one it does.
     `why_not_kinds` are their kinds, which older records lack. `moved_on_to` is the page that this one led on to, "" for
     none; `timed_out_s` the limit within which it had no load event, 0 where it was kept. `logs` names the files beside
-    it that keep what programs said during the load. `failed_requests` began before the load event; `failed_after_load`
-    are those that do not count against the load: begun later, or cut by our own limit on a page that goes on loading.
-    `fcp_ms` is when Chrome first painted something of the page, `lcp_ms` the largest part of it, as far as it was
-    painted when the load ended (https://www.w3.org/TR/paint-timing/, https://www.w3.org/TR/largest-contentful-paint/);
-    older records lack both. `middlebox` is what spoilt SYNs on the way, None for nothing; `balancer` how many servers
-    with cookie keys of their own stood behind each address.
+    it that keep what programs said during the load. `failed_requests` began before the load event, and were not cut by
+    our own limit. `fcp_ms` is when Chrome first painted something of the page, `lcp_ms` the largest part of it, as far
+    as it was painted when the load ended (https://www.w3.org/TR/paint-timing/,
+    https://www.w3.org/TR/largest-contentful-paint/); older records lack both. `middlebox` is what spoilt SYNs on the
+    way, None for nothing; `balancer` how many servers with cookie keys of their own stood behind each address.
     """
 
     url: str
@@ -79,7 +102,6 @@ class LoadRecord:
     timed_out_s: float = 0.0
     quiet: bool | None = None
     document_uri: str | None = None
-    title: str | None = None
     now_ms: float | None = None
     time_origin_ms: float | None = None
     long_tasks: tuple[tuple[float, float], ...] = ()
@@ -92,9 +114,7 @@ class LoadRecord:
     requests: Count | None = None
     request_urls: tuple[str, ...] = ()
     initiators: tuple[Initiator, ...] | None = None
-    requests_after_load: Count | None = None
     failed_requests: dict[str, Count] | None = None
-    failed_after_load: dict[str, Count] = field(default_factory=dict)
     bytes: Count | None = None
     connections: tuple[UsedConnection, ...] | None = None
     preconnects_unused: Count | None = None

@@ -9,21 +9,21 @@ import msgspec
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.exchange import ABORTED, UNFINISHED, Fate
-from harness.files.load_event import load_event_of
+from harness.files.load_record import load_event_of
 from harness.files.text_log import format_log
-from harness.netlog.har import exchanges, har
-from harness.netlog.load import (
-    NetLog,
+from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.page import (
     cut_off,
+    exchanges,
+    har,
     leave_out_before,
     leave_out_previous_document,
+    moved_on_to,
     of_load,
     page_log,
-    read_netlog,
 )
-from harness.netlog.moved_on import moved_on_to
-from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import silences
+from harness.netlog.transactions import HttpTransaction
 from harness.system.atomic import write_atomically
 
 ERROR_PAGE = "chrome-error://"
@@ -35,7 +35,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
     Returns the load's figures (times in ms from the start of the navigation; None for what is not known), and
-    "moved_on_to" (see harness.netlog.moved_on).
+    "moved_on_to" (see harness.netlog.page).
     """
     netlog = read_netlog(netlog_file)
     if warm_ms := report.get("warm_ms"):
@@ -80,19 +80,16 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
             limit_reached: bool = False) -> dict[str, Any]:
     """Return a load's figures as they stand in its JSON.
 
-    `failed_requests` are the failures that count against the load: of requests that began before the load event.
-    `failed_after_load` are the others: of requests that began later. With `limit_reached` (the page went on loading
-    until our time limit) these include the requests that are unfinished because we ended the load. `last_ms` is the end
+    `failed_requests` are the failures of requests that began before the load event; with `limit_reached` (the page went
+    on loading until our time limit) not those that are unfinished because we ended the load. `last_ms` is the end
     of the last request that was over, None without one. A connection is unused when it stood, or was being made, and
     never carried a request: a preconnect or a backup.
     """
     load_event = load_event_of(timing, began_ms=start_tick)
     found = exchanges(netlog, start_tick, end_tick, load_event)
-    late = [exchange.fate is Fate.AFTER_LOAD for exchange in found]
-    failed, failed_after_load = (Counter(exchange.error for exchange, is_late in zip(found, late, strict=True)
-                                         if exchange.error and is_late is after) for after in (False, True))
+    failed = Counter(exchange.error for exchange in found if exchange.error and exchange.fate is not Fate.AFTER_LOAD)
     if limit_reached and load_event is not None:
-        failed_after_load[UNFINISHED] += failed.pop(UNFINISHED, 0)
+        failed.pop(UNFINISHED, None)
     transactions = of_load(netlog, start_tick, end_tick)
     ends = [transaction.end or 0 for transaction in transactions if not cut_off(transaction, end_tick)]
     document = _document(transactions, is_shown=bool(timing))
@@ -106,9 +103,7 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
                     if document else None,
         "requests": len(found),
         "request_urls": [transaction.url for transaction in transactions],
-        "requests_after_load": sum(late),
         "failed_requests": dict(failed),
-        "failed_after_load": dict(+failed_after_load),
         "bytes": sum(transaction.body_bytes for transaction in transactions),
         "connections": _connections(netlog, start_tick),
         "silences": msgspec.to_builtins(silences(netlog, start_tick, load_event.end_ms)) if load_event else [],

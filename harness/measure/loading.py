@@ -23,8 +23,8 @@ from selenium.common.exceptions import InvalidSessionIdException, TimeoutExcepti
 
 from harness.browser import chrome, page
 from harness.browser.chrome import ChromeSettings
-from harness.browser.completion import Idle, network_silent
-from harness.browser.initiators import read_initiators
+from harness.browser.devtools import read_initiators
+from harness.browser.page import Idle, network_silent
 from harness.browser.program import CLOCK_SHIFT_MS, Browser
 from harness.browser.warm_pair import forget_all_but_tickets, wait_for_watcher
 from harness.errors import ExperimentError, InputError, printable
@@ -57,7 +57,7 @@ const long_tasks = entries('longtask').map(task => [task.startTime, task.duratio
 const painted = entries('paint').find(paint => paint.name == 'first-contentful-paint');
 return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGIN}, long_tasks: long_tasks,
         fcp_ms: painted?.startTime ?? null, lcp_ms: entries('largest-contentful-paint').pop()?.startTime ?? null,
-        now_ms: performance.now(), document_uri: own('documentURI'), title: own('title')}};
+        now_ms: performance.now(), document_uri: own('documentURI')}};
 """
 
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.analysis.asked_for import initiators_of
 from harness.analysis.causes import dependencies
-from harness.analysis.critical_path import Step, critical_path
-from harness.analysis.initiators import initiators_of
+from harness.analysis.explanation import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import (
     CookieCounts,
     EarlyCounts,
@@ -21,8 +21,10 @@ from harness.files.server_log import Early, FoundAs
 from harness.measure.coverage import coverage
 from harness.measure.evidence import Evidence
 from harness.measure.received import received_answers
-from harness.measure.timekeeping import timekeeping_of
-from harness.netlog.requests import SAFE
+from harness.measure.timekeeping import (
+    timekeeping_of,
+)
+from harness.netlog.transactions import SAFE
 from harness.network.arrivals import Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.system.tcp import without_port
@@ -31,8 +33,6 @@ NOT_CHROMES = ("attempt", "why_not_kinds", "early_data", "cookies", "answers", "
 """What of a record is not for Chrome's side to say, besides what is known here of each load."""
 TICKETS = 2
 """So many tickets Chrome keeps for a host, each for one connection."""
-MOST_EARLY = 20
-"""So many requests that could have been early, and were not, are kept in a load's record."""
 
 
 def record(evidence: Evidence) -> LoadRecord:
@@ -96,8 +96,7 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     if holds.settings.cookies == DOMAIN:
         sites = sites_of_servers(holds.hosts)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
-    return CookieCounts(mode=holds.settings.cookies, given=sum(given.values()), first=len(gave), visited=len(visited),
-                        lost=evidence.arrivals.lost)
+    return CookieCounts(mode=holds.settings.cookies, given=sum(given.values()), first=len(gave), visited=len(visited))
 
 
 def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | None) -> EarlyCounts | None:
@@ -123,7 +122,6 @@ def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | N
         possible=len(possible), too_late=min(len(later), sum(connection.asked_late for connection in connections)),
         resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
         in_syn=sum(request.early == Early.SYN for request in sent),
-        others=tuple(f"{request.host}{request.path}" for request in later)[:MOST_EARLY],
         over_tcp=over_tcp if evidence.load.over.quic else 0)
 
 

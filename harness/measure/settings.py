@@ -15,13 +15,12 @@ from typing import Any, get_args
 
 import msgspec
 
-from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
+from harness.browser.binary import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
-from harness.files.layout import HOST
+from harness.files.hosts import HOST
 from harness.files.load_parts import CookieMode
-from harness.files.middlebox import middlebox_in_words
 from harness.files.pages import BUNDLED
-from harness.files.transport import Transport
+from harness.files.transport import Transport, middlebox_in_words
 from harness.system.options import (
     DELAY_MS,
     RATE_MBIT,
@@ -65,18 +64,6 @@ Six is also the least of which the smallest and the largest hold the true median
 (harness.analysis.stats.median_confidence: 1 - 2 * (1/2)^6 = 97%)."""
 MOST_RUNS = 20
 """Measured runs of a page at which --until-ci gives up by default: about 20 times 2 loads of 6 s for each page."""
-
-
-@dataclass(frozen=True)
-class Goal:
-    """When to stop: the half-width of the 95% interval is under `points` percentage points, or `max_runs` are done.
-
-    No page is done with fewer than `min_pairs` pairs, however narrow its interval is.
-    """
-
-    points: float
-    max_runs: int = MOST_RUNS
-    min_pairs: int = MINIMUM_PAIRS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,11 +214,10 @@ class Settings:
     until_ci: float | None = option("--until-ci", POINTS, None, "after these runs, load each page more often until "
                                     "half the width of its improvement's 95%% interval is under so many percentage "
                                     "points", "POINTS")
-    max_runs: int | None = option("--max-runs", RUNS, None, "with --until-ci: at most so many measured runs of each "
-                                  f"page ({MOST_RUNS})", "N")
-    min_pairs: int | None = option("--min-pairs", RUNS, None, "with --until-ci: never stop before so many pairs of "
-                                   "loads; the interval of fewer than this is often too narrow "
-                                   f"({MINIMUM_PAIRS})", "N")
+    max_runs: int = option("--max-runs", RUNS, MOST_RUNS, "with --until-ci: at most so many measured runs of each page",
+                           "N")
+    min_pairs: int = option("--min-pairs", RUNS, MINIMUM_PAIRS, "with --until-ci: never stop before so many pairs of "
+                            "loads; the interval of fewer than this is often too narrow", "N")
     seed: int = option("--seed", SEED, 1, "decides which of TFO off and on goes first", "N")
 
     @property
@@ -266,21 +252,23 @@ class Settings:
         return self.transports[:1] if self.warm_pairs else self.transports
 
     @property
-    def goal(self) -> Goal | None:
-        """What --until-ci sets."""
-        if self.until_ci is None:
-            return None
-        return Goal(self.until_ci, self.max_runs or MOST_RUNS, self.min_pairs or MINIMUM_PAIRS)
-
-    @property
     def longest_load_s(self) -> float:
         """A load_page.py that runs for longer than this hangs."""
         return (self.timeout_s + self.quiet_limit_s) * (1 + self.warm_pairs) + OVERHEAD_LIMIT_S
 
+    @property
+    def unusual(self) -> list[str]:
+        """The options that change the numbers and are not as by default, as they are typed; --http is always named."""
+        implied = {"http", *(name for stands in STAND_FOR if getattr(self, stands) for name in STAND_FOR[stands])}
+        differing = {each.name: value for each in fields(self) if each.metadata and OPTIONS[each.name].numbers
+                     and each.name not in implied and (value := getattr(self, each.name)) != each.default}
+        return [OPTIONS[name].flag + ("" if value is True else f" {_in_words(value)}")
+                for name, value in differing.items()]
+
     def problems(self) -> Iterator[str]:
         """Say what makes no experiment, in words."""
-        goal, longest_ms = self.goal, max(self.delays_ms, default=0.0) + self.delayhome_ms
-        least = max(goal.min_pairs, self.testruns - 1) if goal else 0
+        goal, longest_ms = self.until_ci is not None, max(self.delays_ms, default=0.0) + self.delayhome_ms
+        least = max(self.min_pairs, self.testruns - 1)
         for wrong, problem in (
             (2 * longest_ms >= SYN_AGAIN_MS,
              f"--delays, --delayhome: together under {SYN_AGAIN_MS / 2:g} ms: at an RTT of {SYN_AGAIN_MS / 1000:g} s "
@@ -319,10 +307,10 @@ class Settings:
             (self.quiet_s > self.quiet_limit_s, "--quiet: longer than --quiet-limit waits for it, "
              f"{self.quiet_limit_s:g} s"),
             (goal and self.tfo != "both", "--until-ci: compares TFO off and on; leave out --tfo"),
-            (self.max_runs is not None and not goal, "--max-runs: only together with --until-ci"),
-            (self.min_pairs is not None and not goal, "--min-pairs: only together with --until-ci"),
-            (goal and goal.max_runs < least, f"--max-runs: at least {least}: an interval of fewer than "
-             f"{goal.min_pairs if goal else 0} runs is not believed, and the runs of --testruns are done anyway"),
+            (self.max_runs != MOST_RUNS and not goal, "--max-runs: only together with --until-ci"),
+            (self.min_pairs != MINIMUM_PAIRS and not goal, "--min-pairs: only together with --until-ci"),
+            (goal and self.max_runs < least, f"--max-runs: at least {least}: an interval of fewer than "
+             f"{self.min_pairs} runs is not believed, and the runs of --testruns are done anyway"),
         ):
             if wrong:
                 yield problem

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
-from harness.files import layout
+from harness.files.hosts import CHOICES as LAYOUTS
 from harness.files.load_record import converted, of_this_tool
 from harness.measure.resume import program_digest
 from harness.measure.settings import OPTIONS, add_options, settings_of
@@ -71,8 +71,8 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
     parser = OptionParser(prog="sweep.py")
     add_options(parser, [name for name, option in OPTIONS.items() if option.swept])
     settings = settings_of(parser, parser.parse_args(words))
-    if settings.layout not in layout.CHOICES:
-        parser.error(f"--layout: one of {', '.join(layout.CHOICES)}; a file of one site is none of another")
+    if settings.layout not in LAYOUTS:
+        parser.error(f"--layout: one of {', '.join(LAYOUTS)}; a file of one site is none of another")
     if settings.warm_pairs:
         parser.error("--http h3: a sweep compares loads without and with TFO, which QUIC has not; leave it out")
     options: list[str] = []
