@@ -37,6 +37,7 @@ from harness.replay.authority import open_authority
 from harness.system.contained import begin_experiment
 from harness.system.namespaces import inside
 from harness.system.options import OptionParser, Whole
+from harness.system.processes import run
 from harness.system.signals import run_interruptible
 
 PORT = 18080
