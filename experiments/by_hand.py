@@ -24,8 +24,7 @@ def at_each_delay(page_set: PageSet, settings: Settings, measure: Callable[[Labo
         print_machine()
         with running_hosts(links, web, check_browser(), netem=netem) as hosts:
             for speeds in links:
-                with hosts.at(speeds) as lab:
-                    found = max(found, measure(lab))
+                found = max(found, measure(hosts.at(speeds)))
     return found
 
 
