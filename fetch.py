@@ -14,8 +14,10 @@ Needs no root. An older recording is replaced once the new one is complete.
 
 import argparse
 import contextlib
+import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -28,7 +30,6 @@ from harness.course.page_rules import rule_breaches
 from harness.errors import InputError, first_few, printable
 from harness.files.hosts import read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
-from harness.measure.command_line import ShowVersion
 from harness.measure.loopback import Trial, just_recorded, try_pages
 from harness.measure.settings import Settings
 from harness.mirror.importing import import_recording
@@ -188,6 +189,9 @@ def report(outcome: RecordingOutcome, options: argparse.Namespace) -> int:
     failed = outcome.failed()
     unfit = try_recording(outcome, options)
     remove_older(outcome, options.dir)
+    if options.verdict:
+        write_atomically(options.verdict, json.dumps([{"url": page.url, **asdict(verdict)}
+                                                      for page, verdict in outcome.verdicts], indent=1) + "\n")
     for page, verdict in outcome.verdicts:
         print("\n".join(["", *map(printable, verdict.lines(page.url))]))
     print()
@@ -223,7 +227,6 @@ def how_to_mend(options: argparse.Namespace) -> str:
 def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = OptionParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--version", action=ShowVersion)
     parser.add_argument("--name", type=page_list_name, default="myURLS", help="pages to record: NAME.pages (myURLS)")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages is, and results go (the project)")
     parser.add_argument("--check", action="store_true", help="only check NAME.pages by the course's rules")
@@ -248,6 +251,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="seconds that a page's scripts may keep Chrome from answering (%(default)g)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
                         help="do not load each page from its recording at the end")
+    parser.add_argument("--verdict", type=Path, metavar="FILE", help="write the verdict on each page as JSON, too: "
+                        "a page without reasons is fit")
     parser.add_argument("--remap", type=Path, help="record from these hosts only: file of hostname ip port [https]")
     parser.add_argument("--ca", type=Path, help="certificate (PEM) of the CA that these hosts' certificates come from")
     return parser.parse_args()

@@ -30,7 +30,6 @@ from harness.errors import InputError
 from harness.files.notes import add_to_notes, check_notes
 from harness.files.pages import CLIENT, FIGURES
 from harness.files.results import read_results
-from harness.measure.command_line import ShowVersion
 from harness.show.breakdown import draw_breakdown
 from harness.show.columns import check_export_name, export
 from harness.show.comparison import format_comparison
@@ -91,7 +90,6 @@ def parse_arguments() -> argparse.Namespace:
     Raises InputError for an option that --compare would have to pass over in silence.
     """
     parser = OptionParser(description="Table and figures from the logs of page loads.")
-    parser.add_argument("--version", action=ShowVersion)
     parser.add_argument("--clientdir", type=Path, help="folder of client logs (client)")
     parser.add_argument("--outputdir", type=Path, help="folder for the figures (output-figures)")
     parser.add_argument("--format", choices=FORMATS, help="format of the figures (png)")

@@ -14,6 +14,8 @@ several of each. See docs/sweep.md.
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -21,14 +23,14 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
+from harness.errors import ExitStatus, printable
 from harness.files.pages import PageFiles, read_pages
 from harness.sweep.cluster import connected, require_packages
-from harness.sweep.commands import halt, status, summarise
 from harness.sweep.driver import Driver
-from harness.sweep.folder import SweepFolder
+from harness.sweep.folder import SweepFolder, halt, status
 from harness.sweep.measuring import Patience
 from harness.sweep.options import SweepSettings, asked_for, parse_arguments
-from harness.sweep.recordings import installed_recordings, planned, record_missing, recorded
+from harness.sweep.recordings import SiteRecording, installed_recordings, planned, record_missing, recorded
 from harness.sweep.report import write_outputs
 from harness.system.privileges import act_as, invoking_user, leave_root, require_root
 from harness.system.progress import Steps
@@ -86,6 +88,17 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
     # Report: statistics over sites.
     report(asked, folder)
     return summarise(done, sites)
+
+
+def summarise(counts: Counter[str], sites: Sequence[SiteRecording]) -> int:
+    """Say how the sweep went, by the sites of each status; return its exit status."""
+    unrecorded = [site for site in sites if site.why_not]
+    for site in unrecorded:
+        print(printable(f"{site.page.url}: {site.why_not}"), file=sys.stderr)
+    print(f"{counts['measured']} of {counts.total()} sites measured, {counts['partly']} in part, {counts['failed']} "
+          f"failed; {len(unrecorded)} of {len(sites)} pages have no recording", flush=True)
+    whole = counts["measured"] == counts.total() and not unrecorded
+    return ExitStatus.DONE if whole else ExitStatus.INCOMPLETE
 
 
 if __name__ == "__main__":

@@ -22,24 +22,21 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
+from experiments.by_hand import at_each_delay, valid_load
 from experiments.nginx import serving_files
-from experiments.valid_load import valid_load
 from harness.files.hosts import Remap, resolver_rules
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure.evidence import Load
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
-from harness.measure.preflight import check_browser, check_pages
+from harness.measure.laboratory import Laboratory
+from harness.measure.preflight import check_pages
 from harness.measure.rules import TIME, alone
-from harness.measure.settings import Settings
+from harness.measure.settings import add_options, settings_of
 from harness.network.links import delays_by_netem
-from harness.network.star import LinkSpeeds
 from harness.replay.authority import open_authority
 from harness.system.contained import begin_experiment
-from harness.system.environment import print_machine
-from harness.system.lock import only_experiment
 from harness.system.namespaces import inside
-from harness.system.options import DELAY_MS, OptionParser, Whole, page_list_name
+from harness.system.options import OptionParser, Whole
 from harness.system.processes import run
 from harness.system.signals import run_interruptible
 
@@ -52,25 +49,25 @@ def main() -> int:
     """Measure; print the table."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--dir", type=Path, required=True, help="where the recording is")
-    parser.add_argument("--name", type=page_list_name, required=True, help="the page is one of NAME.pages")
+    add_options(parser, ("name", "delays_ms"))
     parser.add_argument("--page", required=True, help="part of the page's URL")
     parser.add_argument("--loads", type=Whole(1, 1000), default=5, help="measured loads from each (%(default)s)")
-    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)g)")
     arguments = parser.parse_args()
-    arguments.dir = arguments.dir.resolve()
+    settings = settings_of(parser, arguments, http="h2", delays_ms=(50.0,))
     begin_experiment("benchmarks/against_nginx.py")
-    page_set = check_pages(PageFiles(arguments.dir, arguments.name))
+    page_set = check_pages(PageFiles(arguments.dir.resolve(), settings.name))
     page = page_set.page(arguments.page)
-    speeds = LinkSpeeds(delay_net_ms=arguments.delaynet)
-    web = ReplayedWeb(page_set=page_set, settings=Settings(http="h2"))
+    return at_each_delay(page_set, settings, lambda lab: compare(lab, page, arguments.loads),
+                         netem=delays_by_netem(2 * max(settings.delays_ms)))
+
+
+def compare(lab: Laboratory, page: Page, loads: int) -> int:
+    """Load the page from both in turn, and print the table."""
     plts_ms: dict[str, list[float]] = {"replay": [], "nginx": []}
-    with only_experiment(), running_laboratory(speeds, web, check_browser(),
-                                               netem=delays_by_netem(speeds.rtt_ms)) as lab, \
-            nginx_in(lab, page) as beside:
-        print_machine()
-        for run_number in range(1 + arguments.loads):
-            for server, laboratory in (("replay", lab), ("nginx", beside)):
-                plts_ms[server].append(valid_load(laboratory, Load(page, run_number, 0), against).plt_ms or 0.0)
+    with nginx_in(lab, page) as beside:
+        for run_number in range(1 + loads):
+            for server, asked in (("replay", lab), ("nginx", beside)):
+                plts_ms[server].append(valid_load(asked, Load(page, run_number, 0), against).plt_ms or 0.0)
     middle = {server: statistics.median(each) for server, (_, *each) in plts_ms.items()}
     print("server", "PLT, ms", "least", "most", "longer than from nginx", sep="\t")
     for server, (_, *each) in plts_ms.items():      # the first was a warm-up
@@ -88,7 +85,7 @@ def nginx_in(lab: Laboratory, page: Page) -> Iterator[Laboratory]:
         run(["ip", "route", "replace", "10.0.0.0/8", "dev", host.interface, "proto", "kernel", "scope", "link", "src",
              host.address, "congctl", "cubic"], "choosing CUBIC")
     pems = open_authority().certified([name])
-    with serving_files(host, lab.work_dir / "nginx", lab.web.page_set.files.mirror / name, pems, PORT):
+    with serving_files(host, lab.work_dir / f"nginx-{lab.rtt_ms:g}", lab.web.page_set.files.mirror / name, pems, PORT):
         rules = resolver_rules([Remap(name, host.address, PORT + 1, "https")])
         yield replace(lab, chrome=replace(lab.chrome, resolver_rules=rules))
 

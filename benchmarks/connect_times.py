@@ -1,30 +1,25 @@
-#!/usr/bin/env python3
-"""Measure the RTT to one address many times: begin a TCP connect at a steady pace and time each until it is answered.
+"""Measures the RTT to one address many times: begins a TCP connect at a steady pace, and times each until its answer.
 
-delay_line.py runs it inside `user`'s network namespace, against a port nobody listens on: a refusal takes one round
-trip as well, and leaves no trace in a server's log. It prints `began_s rtt_ms` for every answer (seconds of the
-epoch, milliseconds) when its standard input ends. It runs with real-time priority (lower than the delay line's),
-where that is allowed: what is measured is the network, not how long this program waits for a processor.
+That is done in a process of its own with real-time priority (lower than the delay line's), where that is allowed: what
+is measured is the network, not how long this program waits for a processor.
 """
 
 import math
+import multiprocessing
 import os
 import selectors
 import socket
-import sys
 import time
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness.bootstrap import use_project_python
-
-use_project_python()
-
-from harness.errors import ExperimentError, run_main
-from harness.system.options import PORT, Decimal, OptionParser
+from harness.errors import ExperimentError
+from harness.system.namespaces import inside
+from harness.system.privileges import as_root
 
 PRIORITY = 10
+PACE_S = 0.010
 LAST_ANSWER_S = 2.0
 """How long to wait for the answers still under way at the end."""
 
@@ -32,46 +27,51 @@ Answer = tuple[float, float]
 """Seconds of the epoch when a connect began, and the ms until it was answered."""
 
 
-def main() -> int:
-    """Sample, then print."""
-    parser = OptionParser(description=__doc__)
-    parser.add_argument("address")
-    parser.add_argument("port", type=PORT)
-    parser.add_argument("--pace-ms", type=Decimal(0.1, 60_000), default=10.0,
-                        help="time between two connects in ms (%(default)s)")
-    arguments = parser.parse_args()
-    with suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
-    for began_s, rtt_ms in sample((arguments.address, arguments.port), arguments.pace_ms / 1000):
-        print(f"{began_s:.6f} {rtt_ms:.4f}")
-    return 0
+@contextmanager
+def connecting(pid: int, server: tuple[str, int]) -> Iterator[list[Answer]]:
+    """Connect to `server` again and again while this lasts, from the network of `pid`; the answers are there then.
 
-
-def sample(server: tuple[str, int], pace_s: float) -> list[Answer]:
-    """Begin connects until standard input ends; return all answers.
-
-    Raises ExperimentError when some are still wanting 2 s later.
+    Nobody has to listen: a refusal takes one round trip as well, and leaves no trace in a server's log. Raises
+    ExperimentError when some are not answered within LAST_ANSWER_S.
     """
+    fork, answers = multiprocessing.get_context("fork"), list[Answer]()
+    ours, theirs = fork.Pipe()
+    process = fork.Process(target=_sample, args=(pid, server, theirs))
+    process.start()
+    theirs.close()
+    try:
+        yield answers
+        ours.send(None)
+        answers += ours.recv()
+    except EOFError:
+        raise ExperimentError(f"connects to {server[0]} were not answered") from None
+    finally:
+        process.kill()
+        process.join()
+
+
+def _sample(pid: int, server: tuple[str, int], until: Connection) -> None:
+    with suppress(PermissionError), as_root():
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     answers: list[Answer] = []
     next_s, end_s = time.perf_counter(), math.inf
-    with selectors.DefaultSelector() as selector:
-        selector.register(sys.stdin, selectors.EVENT_READ)
+    with inside(pid), selectors.DefaultSelector() as selector:
+        selector.register(until, selectors.EVENT_READ)
         while selector.get_map() and (now_s := time.perf_counter()) < end_s:
             if next_s <= now_s:
-                begin_connect(selector, server)
-                next_s += pace_s
+                _begin(selector, server)
+                next_s += PACE_S
             for key, _ in selector.select(max(0.0, min(next_s, end_s) - time.perf_counter())):
-                if key.fileobj is sys.stdin:
-                    selector.unregister(sys.stdin)
+                if key.fileobj is until:
+                    selector.unregister(until)
                     next_s, end_s = math.inf, time.perf_counter() + LAST_ANSWER_S
                 else:
-                    answers.append(end_connect(selector, key))
-        if wanting := len(selector.get_map()):
-            raise ExperimentError(f"{wanting} connects to {server[0]} were not answered")
-    return answers
+                    answers.append(_end(selector, key))
+        if not selector.get_map():
+            until.send(answers)
 
 
-def begin_connect(selector: selectors.BaseSelector, server: tuple[str, int]) -> None:
+def _begin(selector: selectors.BaseSelector, server: tuple[str, int]) -> None:
     """Send a SYN, and have the selector report its answer together with the time it was sent."""
     client = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     client.setblocking(False)
@@ -80,14 +80,9 @@ def begin_connect(selector: selectors.BaseSelector, server: tuple[str, int]) -> 
     selector.register(client, selectors.EVENT_WRITE, times)
 
 
-def end_connect(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> Answer:
-    """Return when the connect began, in seconds of the epoch, and the ms it took until now."""
+def _end(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> Answer:
     now_s = time.perf_counter()
     began_epoch_s, began_s = key.data
     selector.unregister(key.fileobj)
     key.fileobj.close()  # type: ignore[union-attr]
     return began_epoch_s, (now_s - began_s) * 1000
-
-
-if __name__ == "__main__":
-    run_main(main)

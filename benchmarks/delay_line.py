@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 
@@ -32,29 +32,27 @@ use_project_python()
 
 import numpy
 
+from benchmarks.connect_times import Answer, connecting
 from benchmarks.report import print_table
+from experiments.by_hand import at_each_delay
 from harness.browser.page import packets
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.evidence import Load
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
-from harness.measure.preflight import PageSet, check_browser, check_pages
-from harness.measure.settings import Settings
+from harness.measure.preflight import PageSet, check_pages
+from harness.measure.settings import Settings, add_options, settings_of
 from harness.mirror.answers import Recorded
 from harness.network.needs import check_programs
-from harness.network.star import Host, LinkSpeeds
+from harness.network.star import Host
 from harness.system.contained import begin_experiment
-from harness.system.environment import print_machine
-from harness.system.lock import only_experiment
 from harness.system.namespaces import inside
-from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
-from harness.system.processes import stop
+from harness.system.options import Decimal, OptionParser, Whole
 from harness.system.signals import run_interruptible
 
-CONNECT_TIMES = ROOT / "benchmarks" / "connect_times.py"
 CLOSED_PORT = 9
 NS_PER_US = 1000
 MANY_TIMES = "#[1-1000000]"
@@ -73,7 +71,7 @@ class Sampling:
     cpu_us: float = 0.0
     packets: float = 0.0
     latest_ms: float = 0.0
-    connects: list[tuple[float, float]] = field(default_factory=list)
+    connects: list[Answer] = field(default_factory=list)
 
     def row(self, name: str, rtt_ms: float, times_ms: list[float]) -> list[str]:
         """Return the table's row; `times_ms` are those of the connect times that count."""
@@ -90,33 +88,34 @@ HEADER = ["RTT, situation", "connects", "p50 error ms", "p99 error ms", "p50 err
 
 def main() -> int:
     """Print the table."""
-    arguments = parse_arguments()
+    settings, arguments = parse_arguments()
     begin_experiment("benchmarks/delay_line.py")
     check_programs()
     page_set = check_pages(PageFiles(ROOT, BUNDLED))
-    rows = []
-    with only_experiment():
-        print_machine()
-        for rtt_ms in [0.0, *arguments.rtts]:
-            with running_laboratory(LinkSpeeds(delay_net_ms=rtt_ms / 2), ReplayedWeb(page_set=page_set),
-                                    check_browser(), netem=False) as lab:
-                rows += measure_rtt(lab, page_set, arguments)
+    rows: list[list[str]] = []
+
+    def measure(lab: Laboratory) -> int:
+        rows.extend(measure_rtt(lab, page_set, arguments))
+        return 0
+
+    for delays_ms in ((0.0,), settings.delays_ms):      # in a star of its own, which has no delay line
+        at_each_delay(page_set, replace(settings, delays_ms=delays_ms), measure, netem=False)
     print_table(HEADER, rows)
     return 0
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments() -> tuple[Settings, argparse.Namespace]:
     """Read the command line."""
     parser = OptionParser(description=__doc__)
-    parser.add_argument("--rtts", type=Several(DELAY_MS), default=[20, 100, 200],
-                        help="RTTs in ms, in quotes (20 100 200)")
+    add_options(parser, ("delays_ms",))
     parser.add_argument("--seconds", type=Decimal(1, 3600), default=5.0,
                         help="duration of idle and of fetches, each (%(default)s)")
     parser.add_argument("--fetchers", type=Whole(1, 1000), default=16, help="servers that send at once (%(default)s)")
     parser.add_argument("--page", default="nytimes", help="part of the URL of the page Chrome loads (%(default)s)")
     parser.add_argument("--probe", default="en.wikipedia.org",
                         help="host of the connects; not on the page (%(default)s)")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    return settings_of(parser, arguments), arguments
 
 
 def measure_rtt(lab: Laboratory, page_set: PageSet, arguments: argparse.Namespace) -> list[list[str]]:
@@ -150,22 +149,12 @@ def during_plt(loading: Sampling, record: LoadRecord, probe: Host) -> list[float
 def sampling(lab: Laboratory, probe: Host) -> Iterator[Sampling]:
     """Take connect times while this lasts; they are there when it has ended."""
     user, line_pid = lab.star.user, lab.delay.line.process.pid if lab.delay.line else None
-    with inside(user.pid):
-        sampler = subprocess.Popen([sys.executable, str(CONNECT_TIMES), probe.address, str(CLOSED_PORT)], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
-        before, began_s, found = used(user, line_pid), time.time(), Sampling()
+    with connecting(user.pid, (probe.address, CLOSED_PORT)) as connects:
+        before, began_s, found = used(user, line_pid), time.time(), Sampling(connects=connects)
         yield found
         found.seconds, found.cpu_us, found.packets = (
             now - then for now, then in zip(used(user, line_pid), before, strict=True))
         found.latest_ms = lab.delay.latest_ms(began_s, time.time()) or 0.0
-        printed, _ = sampler.communicate(timeout=30)
-        if sampler.returncode != 0:
-            raise ExperimentError("connect_times.py failed")
-        pairs = (line.split() for line in printed.splitlines())
-        found.connects = [(float(began_s), float(rtt_ms)) for began_s, rtt_ms in pairs]
-    finally:
-        stop(sampler)
 
 
 def used(user: Host, line_pid: int | None) -> tuple[float, float, float]:

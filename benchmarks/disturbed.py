@@ -27,22 +27,21 @@ use_project_python()
 
 from benchmarks.report import print_table
 from benchmarks.stall import MARKS, make_stall
+from experiments.by_hand import at_each_delay
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
-from harness.files.pages import BUNDLED, Page, PageFiles
+from harness.files.pages import Page, PageFiles
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.evidence import Load
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_laboratory
+from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
-from harness.measure.preflight import check_browser, check_pages
+from harness.measure.preflight import check_pages
 from harness.measure.rule import texts
 from harness.measure.rules import RULES, TIME, alone
+from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.needs import kernel_has_netem
-from harness.network.star import LinkSpeeds
 from harness.system.contained import begin_experiment
-from harness.system.environment import print_machine
-from harness.system.lock import only_experiment
-from harness.system.options import DELAY_MS, SEED, STALL_MS, OptionParser, Whole, page_list_name
+from harness.system.options import STALL_MS, OptionParser, Whole
 from harness.system.signals import run_interruptible
 
 PARTS = [*MARKS]
@@ -60,39 +59,37 @@ class Disturbed:
     why_not: list[str]
 
 
-def parse_arguments() -> argparse.Namespace:
+def parse_arguments() -> tuple[Settings, argparse.Namespace]:
     """Read the command line."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--dir", type=Path, default=ROOT, help="where NAME.pages, NAME/ and NAME.fetchlog/ are")
-    parser.add_argument("--name", type=page_list_name, default=BUNDLED)
+    add_options(parser, ("name", "delays_ms", "tfo", "seed"))
     parser.add_argument("--page", default="wikipedia", help="part of the page's URL (%(default)s)")
-    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)s)")
     parser.add_argument("--undisturbed", type=Whole(0, 100_000), default=20, help="loads left alone (%(default)s)")
     parser.add_argument("--injections", type=Whole(0, 100_000), default=4, help="stalls of each part (%(default)s)")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--stall-ms", type=STALL_MS, default=100.0,
                         help="how long each part stands still (%(default)s)")
-    parser.add_argument("--tfo", type=Whole(0, 1), default=0)
-    parser.add_argument("--seed", type=SEED, default=1)
     parser.add_argument("--without", nargs="+", type=ReasonKind, default=[], metavar="RULE", choices=OF_TIME,
                         help="judge the same loads without each of these rules of time, too: "
                         f"{', '.join(repr(kind.value) for kind in OF_TIME)}")
     parser.add_argument("--records", type=Path, help="file for each load's record, a JSON line each")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    return settings_of(parser, arguments, delays_ms=(50.0,), tfo="0"), arguments
 
 
 def main() -> int:
     """Print the table; the exit status is 1 when a stall that cost time was not found, or a load rejected without."""
-    arguments = parse_arguments()
+    settings, arguments = parse_arguments()
     begin_experiment("benchmarks/disturbed.py")     # what stops "everything" of it does not stop what it was started as
-    page_set = check_pages(PageFiles(arguments.dir, arguments.name))
+    page_set = check_pages(PageFiles(arguments.dir, settings.name))
     page = page_set.page(arguments.page)
-    netem = kernel_has_netem()
-    with only_experiment():
-        print_machine()
-        with running_laboratory(LinkSpeeds(delay_net_ms=arguments.delaynet), ReplayedWeb(
-                page_set=page_set), check_browser(), netem=netem) as lab:
-            done = measure(lab, page, arguments)
+    return at_each_delay(page_set, settings, lambda lab: disturb(lab, page, arguments), netem=kernel_has_netem())
+
+
+def disturb(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> int:
+    """Measure, and print the table; return the exit status."""
+    done = measure(lab, page, arguments)
     status = report(done, arguments.stall_ms)
     for kind in arguments.without:
         rules = [rule for rule in RULES if rule.kind is not kind]
@@ -103,14 +100,16 @@ def main() -> int:
 
 def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[Disturbed]:
     """Do all loads: a warm-up, the undisturbed ones, then the disturbed ones in random order."""
-    chance = random.Random(arguments.seed)
+    settings = lab.settings
+    chance = random.Random(settings.seed)
     done: list[Disturbed] = []
     parts = [part for part in arguments.parts for _ in range(arguments.injections)]
     chance.shuffle(parts)
     load_ms = 0.0
     for run, part in enumerate(["", *[""] * arguments.undisturbed, *parts]):
         after_ms = chance.uniform(0, load_ms)
-        record = one_load(lab, Load(page, run, arguments.tfo), part, after_ms, arguments.stall_ms)
+        load = Load(page, run, settings.tfos[run % len(settings.tfos)])
+        record = one_load(lab, load, part, after_ms, arguments.stall_ms)
         verdict = alone(record)
         done.append(Disturbed(part, record, texts(verdict)))
         if run:

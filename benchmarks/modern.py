@@ -28,39 +28,40 @@ from harness.analysis.selection import Selection, select
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import CLIENT, Page, PageFiles, read_pages
 from harness.files.results import has_loads, read_results
+from harness.measure.settings import Settings, add_options, settings_of
 from harness.mirror.recording import Recording, read_recording
 from harness.show.improvement import prediction_section
 from harness.show.report.evidence import answers_table, left_out_section
 from harness.show.section import Table, section_lines, table_lines
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
-from harness.system.options import DELAY_MS, OptionParser, Whole, page_list_name
+from harness.system.options import OptionParser, plain
 from harness.system.signals import run_interruptible
 
-QUIET = ("--quiet", "0.5", "--quiet-limit", "3")
+QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 """These pages are quiet by then, or for ever loud: what tfo.py would wait for besides would double the time."""
 
 
 def main() -> int:
     """Print the tables; the exit status is 1 when a load was rejected."""
-    arguments = parse_arguments()
+    settings, arguments = parse_arguments()
     begin_experiment("benchmarks/modern.py")
     print_machine()
-    return max(measure(arguments, http) for http in arguments.http)
+    return max(measure(settings, arguments.dir, http) for http in arguments.http)
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
+def parse_arguments() -> tuple[Settings, argparse.Namespace]:
+    """Read the command line; five loads of each kind at 100 ms unless something else is typed."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--dir", type=Path, required=True, help="where the recording is")
-    parser.add_argument("--name", type=page_list_name, required=True, help="all pages of NAME.pages are loaded")
+    add_options(parser, ("name", "delays_ms", "testruns", "retries", "quiet_s", "quiet_limit_s"))
     parser.add_argument("--http", nargs="+", choices=["1.1", "h2"], default=["1.1", "h2"])
-    parser.add_argument("--loads", type=Whole(1, 100), default=5, help="measured loads without, and with TFO (5)")
-    parser.add_argument("--delaynet", type=DELAY_MS, default=50.0, help="one-way delay in ms (%(default)s)")
     arguments = parser.parse_args()
     arguments.dir = arguments.dir.resolve()
-    check_own(arguments.dir / CLIENT, arguments.name)
-    return arguments
+    settings = settings_of(parser, arguments, delays_ms=(50.0,), testruns=6, retries=0, quiet_s=QUIET_S,
+                           quiet_limit_s=QUIET_LIMIT_S)
+    check_own(arguments.dir / CLIENT, settings.name)
+    return settings, arguments
 
 
 def check_own(client: Path, name: str) -> None:
@@ -69,18 +70,19 @@ def check_own(client: Path, name: str) -> None:
         raise InputError(f"{client}: results of other pages, which would be deleted; give a --dir of its own")
 
 
-def measure(arguments: argparse.Namespace, http: str) -> int:
-    """Load all pages over `http`, print the tables; return 1 when a load was rejected."""
-    files = PageFiles(arguments.dir, arguments.name)
+def measure(settings: Settings, folder: Path, http: str) -> int:
+    """Load all pages in `folder` over `http`, print the tables; return 1 when a load was rejected."""
+    files = PageFiles(folder, settings.name)
     recording = read_recording(files.mirror, files.fetchlog)
-    shutil.rmtree(arguments.dir / CLIENT, ignore_errors=True)
-    command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(arguments.dir), "--name", arguments.name,
-               "--http", http, "--testruns", str(arguments.loads + 1), "--delaynet", f"{arguments.delaynet:g}", *QUIET,
-               "--retries", "0"]
+    shutil.rmtree(folder / CLIENT, ignore_errors=True)
+    command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(folder), "--name", settings.name, "--http", http,
+               "--testruns", str(settings.testruns), "--delays", " ".join(map(plain, settings.delays_ms)),
+               "--quiet", plain(settings.quiet_s), "--quiet-limit", plain(settings.quiet_limit_s),
+               "--retries", str(settings.retries)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise ExperimentError(done.stdout + done.stderr)
-    selection = select(read_results(arguments.dir / CLIENT), "load")
+    selection = select(read_results(folder / CLIENT), "load")
     print(f"\nover {http}:", *section_lines(prediction_section(selection)), sep="\n")
     for table in (answers_table(selection), *left_out_section(selection).parts):
         if isinstance(table, Table) and not table.empty:

@@ -17,6 +17,7 @@ Measured:
                  then no process is left in them, and no interface
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -39,7 +40,7 @@ from benchmarks.report import print_table
 from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.preflight import PageSet, check_pages
-from harness.measure.settings import Settings
+from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delaying
 from harness.network.needs import check_programs, kernel_has_netem
 from harness.network.programs import running_servers
@@ -48,7 +49,7 @@ from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
-from harness.system.options import DELAY_MS, ROUNDS, OptionParser, Whole
+from harness.system.options import ROUNDS, OptionParser, Whole
 from harness.system.privileges import invoking_user
 from harness.system.processes import descendants, run
 from harness.system.scratch import temporary_directory
@@ -84,24 +85,31 @@ def main() -> int:
     parser.add_argument("--hosts", type=Whole(1, BRIDGE_PORTS - 1), nargs="+", default=SIZES,
                         help="servers in the stars (84 250 500 1000)")
     parser.add_argument("--rounds", type=ROUNDS, default=3, help="rounds of each (%(default)s)")
-    parser.add_argument("--delaynet", type=DELAY_MS, default=10.0, help="one-way delay, ms (%(default)s)")
+    add_options(parser, ("delays_ms",))
     arguments = parser.parse_args()
+    settings = settings_of(parser, arguments, delays_ms=(10.0,))
     begin_experiment("benchmarks/scale.py")
     check_programs()
     page_set, netem = check_pages(PageFiles(ROOT, BUNDLED)), kernel_has_netem()
-    results: dict[int, list[Round]] = {}
     with only_experiment():
         print_machine()
-        for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
-            for hosts in arguments.hosts:
-                results.setdefault(hosts, []).append(one_round(page_set, hosts, arguments.delaynet, netem))
-                print(f"# {hosts}: {results[hosts][-1].values}", file=sys.stderr, flush=True)
+        for delay_ms in settings.delays_ms:
+            measure(page_set, delay_ms, arguments, netem)
+    return 0
+
+
+def measure(page_set: PageSet, delay_ms: float, arguments: argparse.Namespace, netem: bool) -> None:
+    """Measure stars of all sizes at one delay (one way), and print the table."""
+    results: dict[int, list[Round]] = {}
+    for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
+        for hosts in arguments.hosts:
+            results.setdefault(hosts, []).append(one_round(page_set, hosts, delay_ms, netem))
+            print(f"# {hosts}: {results[hosts][-1].values}", file=sys.stderr, flush=True)
     print(f"stars of {', '.join(map(str, results))} servers, medians of {arguments.rounds} rounds, "
-          f"{2 * arguments.delaynet:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
-    columns = {str(hosts): column(hosts, rounds, 2 * arguments.delaynet) for hosts, rounds in results.items()}
+          f"{2 * delay_ms:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
+    columns = {str(hosts): column(hosts, rounds, 2 * delay_ms) for hosts, rounds in results.items()}
     names = next(iter(columns.values()))
     print_table(["servers", *columns], [[name, *(found[name] for found in columns.values())] for name in names])
-    return 0
 
 
 def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Round:

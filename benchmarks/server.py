@@ -3,17 +3,15 @@
 
     benchmarks/server.py        # a minute; nginx is left out when it is not installed (apt install nginx-light)
 
-What is spoken: HTTP/1.0, a connection for each answer; HTTP/1.1, all on one, each when the one before is there; HTTP/2
-and HTTP/3, all on one, up to 100 at a time; HTTP/3, with a session that is taken up again. Printed are, as medians of
-the rounds, in which all servers take turns:
+What is spoken: HTTP/1.0, a connection for each answer; HTTP/1.1, all on one, each when the one before is there;
+HTTP/2, all on one, up to 100 at a time. Printed are, as medians of the rounds, in which all servers take turns:
 
     answers/s           of a page of 642 small modules, seen from a client on the same cores
     us an answer        the server's processor time for each of these
     us a connection     the same of a connection with one such answer, its handshakes included
     ms a MB             the same of a large answer
 
-The client is curl(1), which takes less than any server here, but over HTTP/3 aioquic, in Python: how many answers a
-second come over HTTP/3 is as much up to the client. A round counts only if all bytes of all answers came.
+The client is curl(1), which takes less than any server here. A round counts only if all bytes of all answers came.
 """
 
 import socket
@@ -36,7 +34,6 @@ from experiments.nginx import nginx_program, serving_files
 from harness.errors import ExperimentError, run_main
 from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
-from harness.measure.settings import H3
 from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.programs import running_servers
 from harness.network.rtt import loopback_star
@@ -61,7 +58,6 @@ ASKED = (("sec-ch-ua-platform", '"Linux"'), ("user-agent", "Mozilla/5.0 (X11; Li
 CURL = {"HTTP/1.0": ("http", ["--http1.0"]), "HTTP/1.1": ("http", ["--http1.1"]),
         "HTTP/2": ("https", ["--http2", "--parallel", "--parallel-max", "100"])}
 """The scheme, and how curl is told to speak so."""
-RESUMED = "HTTP/3, resumed"
 Visit = Callable[[Sequence[str]], int]
 """Asks for all these paths on a new connection; returns how many bytes of bodies came."""
 
@@ -130,14 +126,7 @@ class Bench:
         return self.files.base / "authority"
 
     def _ways(self, host: Host, pids: Sequence[int], spoken: Sequence[str]) -> list[Way]:
-        return [Way(host.name, each, pids, self._visit(host.address, each)) for each in spoken]
-
-    def _visit(self, address: str, spoken: str) -> Visit:
-        if spoken in CURL:
-            return partial(self._by_curl, address, *CURL[spoken])
-        from benchmarks.http3 import Http3
-
-        return Http3(SITE, address, self.port + 1, self._authority / CERTIFICATE, ASKED, spoken == RESUMED).visit
+        return [Way(host.name, each, pids, partial(self._by_curl, host.address, *CURL[each])) for each in spoken]
 
     def _by_curl(self, address: str, scheme: str, how: Sequence[str], paths: Sequence[str]) -> int:
         port = self.port + (scheme == "https")
@@ -183,9 +172,7 @@ def servers(files: PageFiles) -> list[AbstractContextManager[list[Way]]]:
         bench = Bench(files, free.getsockname()[1])
     star = loopback_star(["replay", "replay --http 1.0", "replay --server 2013", "nginx"])
     alone = [replace(star, servers={name: host}) for name, host in star.servers.items()]
-    has_http3 = sys.version_info >= (3, 11)
-    return [bench.replay(alone[0], H3 if has_http3 else "h2", "threaded", "HTTP/1.1", "HTTP/2",
-                         *(("HTTP/3", RESUMED) if has_http3 else ())),
+    return [bench.replay(alone[0], "h2", "threaded", "HTTP/1.1", "HTTP/2"),
             bench.replay(alone[1], "1.0", "threaded", "HTTP/1.0"), bench.replay(alone[2], "1.0", "2013", "HTTP/1.0"),
             *([bench.nginx(alone[3], *CURL)] if nginx_program() else [])]
 

@@ -17,7 +17,7 @@ from connie.addresses import Address
 from connie.cache import CACHE, DnsCache
 from connie.connect import cached_dns_connect, connie_connect
 from connie.errors import ConnectError, FailedAttempt
-from connie.options import RaceOptions
+from connie.race import RaceOptions
 
 __all__ = ["CACHE", "Address", "ConnectError", "DnsCache", "FailedAttempt", "RaceOptions", "cached_dns_connect",
            "connie_connect"]

@@ -26,13 +26,9 @@ class Address(NamedTuple):
 
 
 def unique_addresses(answer: Iterable[tuple[Any, ...]]) -> tuple[Address, ...]:
-    """Return getaddrinfo's `answer` as addresses in its order, each once: a name twice in /etc/hosts comes twice.
-
-    Nothing is refused here. A resolver's malformed address fails when it is tried, like one that nobody answers at.
-    """
+    """Return getaddrinfo's `answer` as addresses in its order, each once: a name twice in /etc/hosts comes twice."""
     return tuple(dict.fromkeys(
-        Address(family, kind, proto, tuple(sockaddr) if isinstance(sockaddr, list | tuple) else (sockaddr,))
-        for family, kind, proto, _, sockaddr in answer))
+        Address(family, kind, proto, sockaddr) for family, kind, proto, _, sockaddr in answer))
 
 
 def is_numeric(host: Host) -> bool:

@@ -3,17 +3,13 @@
 import asyncio
 import socket
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 
 from connie.addresses import Host, Port, Preference, SourceAddress
 from connie.attempt import Setup, SocketOption
 from connie.cache import CACHE, DnsCache
 from connie.connect import Sockets, Wait, connecting, wait_for_sockets
-from connie.options import RaceOptions
-
-POLL_S = 0.005
-"""How often sockets are looked at in an event loop that cannot watch them (Windows' ProactorEventLoop)."""
+from connie.race import RaceOptions
 
 
 async def connect(host: Host, port: Port, timeout: float | None = None, source_addr: SourceAddress | None = None, *,
@@ -68,18 +64,14 @@ async def _wait(wait: Wait) -> Sockets:
             if not answer.cancel():                 # it has come
                 answer.exception()                  # the next step raises it; asyncio wants that it is asked for
         return ()
-    ready, timeout_s = loop.create_future(), wait.timeout_s
+    ready = loop.create_future()
     try:
         for sock in wait.sockets:
             loop.add_writer(sock, _wake, ready)
-    except NotImplementedError:
-        timeout_s = POLL_S if timeout_s is None else min(timeout_s, POLL_S)
-    try:
-        await asyncio.wait([ready], timeout=timeout_s)
+        await asyncio.wait([ready], timeout=wait.timeout_s)
     finally:
-        with suppress(NotImplementedError):
-            for sock in wait.sockets:
-                loop.remove_writer(sock)
+        for sock in wait.sockets:
+            loop.remove_writer(sock)
     return wait_for_sockets(wait.sockets, 0)
 
 

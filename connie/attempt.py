@@ -3,13 +3,12 @@
 import errno
 import os
 import socket
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from connie.addresses import Address, SourceAddress, is_numeric
+from connie.addresses import Address, SourceAddress
 
 MSG_FASTOPEN: int | None = getattr(socket, "MSG_FASTOPEN", None)
 """The flag of sendto() that puts data into the SYN (tcp(7)); Linux has it."""
@@ -52,52 +51,28 @@ class Attempt:
         return self.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
-def places(setup: Setup, max_attempts: int | None) -> int | None:
-    """Return how many attempts may run at once; None for any number.
-
-    Linux lets connecting sockets share a local port when all ask for it (SO_REUSEADDR); elsewhere the second bind()
-    fails, so there one goes at a time.
-    """
-    return 1 if setup.fixed_port and sys.platform != "linux" else max_attempts
-
-
 def begin(address: Address, setup: Setup) -> Attempt:
-    """Send the SYN. Raises OSError when that fails or `address` is malformed; what else bind() raises is the caller's.
+    """Send the SYN. Raises OSError when that fails; what else bind() raises is the caller's.
 
     After an error no socket is left.
     """
-    with _malformed(address):
-        sock = socket.socket(address.family, address.kind, address.proto)
+    sock = socket.socket(address.family, address.kind, address.proto)
     try:
         sock.setblocking(False)
         for option in setup.socket_options:
             sock.setsockopt(*option)
         if setup.source_addr:
-            if setup.fixed_port and sys.platform == "linux":
+            if setup.fixed_port:       # Linux lets connecting sockets share a port when all ask for it
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind(setup.source_addr)
-        with _malformed(address):
-            return Attempt(address, sock, _send_syn(sock, address, setup.data))
+        return Attempt(address, sock, _send_syn(sock, address, setup.data))
     except BaseException:
         sock.close()
         raise
 
 
-@contextmanager
-def _malformed(address: Address) -> Iterator[None]:
-    """Make an OSError of what Python says of an address that is none (TypeError, OverflowError, UnicodeError, ...)."""
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError, IndexError) as error:
-        raise OSError(errno.EINVAL, f"malformed address {address.sockaddr}: {error}") from None
-
-
 def _send_syn(sock: socket.socket, address: Address, data: bytes) -> int:
     """Begin the handshake; return how many bytes of the data the SYN took."""
-    # connect() would look a name up, which takes its time. A scope (fe80::1%eth0) is part of an address.
-    host = str(address.sockaddr[0]).partition("%")[0]
-    if address.family in {socket.AF_INET, socket.AF_INET6} and not is_numeric(host):
-        raise ValueError("not an IP address")
     sent = _send_fast_open(sock, address.sockaddr, data)
     if sent is None:
         code = sock.connect_ex(address.sockaddr)

@@ -71,10 +71,6 @@ class DnsCache:
         self._clock = clock
         self._of_process = _Answers()
 
-    def __reduce__(self) -> str | tuple[object, ...]:
-        """Let pickle and copy take along what uses a cache: CACHE is CACHE everywhere, others arrive empty."""
-        return "CACHE" if self is CACHE else (DnsCache, (self._ttl_s, self._max_entries, self._clock))
-
     @property
     def _answers(self) -> _Answers:
         if self._of_process.process != os.getpid():
@@ -112,11 +108,7 @@ class DnsCache:
                 answers.kept.move_to_end(question)
                 return Lookup(known, known.done())
             answers.kept[question] = future, math.inf
-        asking = threading.Thread(target=self._ask, args=(answers, question, future), name="connie-lookup", daemon=True)
-        try:
-            asking.start()
-        except RuntimeError:                                 # no more threads: then this one has to wait
-            self._ask(answers, question, future)
+        threading.Thread(target=self._ask, args=(answers, question, future), name="connie-lookup", daemon=True).start()
         return Lookup(future, cached=False)
 
     def _ask(self, answers: _Answers, question: Question, future: "Future[Addresses]") -> None:

@@ -13,11 +13,10 @@ from errno import ETIMEDOUT
 from typing import Any
 
 from connie.addresses import Address, Host, Port, Preference, SourceAddress, interleave
-from connie.attempt import Attempt, Setup, SocketOption, begin, close_all, places
+from connie.attempt import Attempt, Setup, SocketOption, begin, close_all
 from connie.cache import CACHE, DnsCache, Lookup, Question
 from connie.errors import ConnectError, connect_error
-from connie.options import RaceOptions
-from connie.race import SHORTAGES, Race
+from connie.race import SHORTAGES, Race, RaceOptions
 
 # A few sockets for a short while: poll() is one system call and no descriptor, where epoll and kqueue need both.
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
@@ -157,7 +156,7 @@ def _looking_up(cache: DnsCache, question: Question, deadline: float | None) -> 
 def _racing(addresses: list[Address], question: Question, setup: Setup, options: RaceOptions,
             deadline: float | None) -> Generator[Wait, Sockets, Attempt]:
     """Return the first attempt whose handshake completes; every other socket is closed. Raises ConnectError."""
-    race = Race(addresses, places(setup, options.max_attempts), options.stagger, deadline)
+    race = Race(addresses, options.max_attempts, options.stagger, deadline)
     running: dict[socket.socket, Attempt] = {}      # in the order started, which decides between several ready at once
     winner = None
     try:

@@ -24,7 +24,7 @@ from httpcore._backends.sync import SyncStream
 from connie import aio
 from connie.attempt import Setup
 from connie.connect import connect_as
-from connie.options import Racing
+from connie.race import Racing
 
 
 class ConnieTransport(Racing, httpx.HTTPTransport):

@@ -10,14 +10,11 @@ from typing import Any
 from requests.adapters import HTTPAdapter
 
 from connie.for_urllib3 import race_in
-from connie.options import RaceOptions
+from connie.race import RaceOptions
 
 
 class ConnieAdapter(HTTPAdapter):
     """requests' HTTPAdapter, whose connections to servers and HTTP proxies are raced for. Its arguments, and `race`."""
-
-    # What pickle and copy take along.
-    __attrs__ = [*HTTPAdapter.__attrs__, "_race"]        # noqa: RUF012 - the same list for every instance, as in HTTPAdapter
 
     def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
         self._race = race                           # first: HTTPAdapter's __init__ calls init_poolmanager

@@ -8,7 +8,6 @@ of certificates and host names included, is urllib3's own.
 """
 
 import socket
-import sys
 from functools import partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from connie.attempt import Setup
 from connie.connect import connect_as
 from connie.errors import ConnectError
 from connie.http import timeout_s
-from connie.options import RaceOptions, Racing
+from connie.race import RaceOptions, Racing
 
 
 class _Racing(Racing, HTTPConnection):
@@ -31,7 +30,7 @@ class _Racing(Racing, HTTPConnection):
         setup = Setup(self.source_address, socket_options=tuple(self.socket_options or ()))
         try:
             # _dns_host has the dot at a name's end, which `host` lacks because certificates do.
-            sock = connect_as(self._dns_host, self.port, timeout_s(self.timeout), setup, self._race)
+            return connect_as(self._dns_host, self.port, timeout_s(self.timeout), setup, self._race)
         except UnicodeError:                        # a name that cannot be one; the words are urllib3's
             raise LocationParseError(f"'{self.host}', label empty or too long") from None
         except TimeoutError as error:
@@ -40,8 +39,6 @@ class _Racing(Racing, HTTPConnection):
             if isinstance(error, socket.gaierror) and not isinstance(error, ConnectError):
                 raise NameResolutionError(self.host, self, error) from error
             raise NewConnectionError(self, str(error)) from error
-        sys.audit("http.client.connect", self, self.host, self.port)
-        return sock
 
 
 class ConnieHTTPConnection(_Racing):

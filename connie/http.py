@@ -9,7 +9,6 @@ race, with the server's certificate checked against the name asked for, whicheve
 
 import http.client
 import socket
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,7 @@ from connie.addresses import SourceAddress
 from connie.attempt import Setup
 from connie.cache import CACHE, DnsCache
 from connie.connect import connect_as
-from connie.options import RaceOptions, Racing
+from connie.race import RaceOptions, Racing
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that ask for no change (RFC 9110, section 9.2.1), so that several servers may get one. Not PUT and DELETE: a
@@ -80,7 +79,6 @@ class ConnieHTTPConnection(_Racing, http.client.HTTPConnection):
         if not self._may_go_early(data):
             super().send(data)
             return
-        sys.audit("http.client.send", self, data)               # as http.client's own send() does
         self._early = bytes(data)
         try:
             self.connect()

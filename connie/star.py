@@ -29,9 +29,11 @@ import subprocess
 import tempfile
 from dataclasses import asdict, replace
 
+import msgspec
+
 from connie.lab.network import DNS_ADDRESS, running_network
 from connie.lab.report import COST_HEADER, STYLES, TIME_HEADER, cost_rows, draw, finding_lines, time_rows
-from connie.lab.task import FAULTS, PROFILES, Cost, Results, Task, Time
+from connie.lab.task import FAULTS, PROFILES, Results, Task
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.network.needs import check_kernel, check_programs
@@ -41,7 +43,7 @@ from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
 from harness.system.namespaces import inside
-from harness.system.options import SEED, TIMEOUT_S, Decimal, OptionParser, Whole
+from harness.system.options import TIMEOUT_S, OptionParser, Whole
 from harness.system.processes import stop
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
@@ -63,8 +65,7 @@ def main() -> int:
     check_kernel(delay_line=True)         # each address has a delay of its own, on every kernel
     check_output(arguments.outputdir)
     faults = [fault for fault in FAULTS if fault in {"none", *arguments.fault}]
-    task = Task(arguments.profile, faults, arguments.strategies, arguments.rounds, arguments.budget, arguments.timeout,
-                arguments.seed)
+    task = Task(arguments.profile, faults, arguments.strategies, arguments.rounds, arguments.budget)
     with only_experiment():
         environment.print_machine()
         report(task, measure(task), arguments.outputdir)
@@ -82,11 +83,8 @@ def parse_arguments() -> argparse.Namespace:
                         help="connects of each strategy (%(default)s)")
     parser.add_argument("--budget", type=TIMEOUT_S, default=8.0, metavar="SECONDS",
                         help="a strategy that spent so long with a fault is measured no more (%(default)g)")
-    parser.add_argument("--timeout", type=Decimal(0.01, 100), default=2.0, metavar="SECONDS",
-                        help="given to each strategy; create_connection takes it for each address (%(default)g)")
     parser.add_argument("--strategies", nargs="+", choices=STYLES, default=[], metavar="NAME",
                         help=f"measure only these: {', '.join(STYLES)}")
-    parser.add_argument("--seed", type=SEED, default=1, help="of orders and jitter (%(default)s)")
     parser.add_argument("--outputdir", type=Path, default=ROOT / "output-figures", help="for figures and times")
     return parser.parse_args()
 
@@ -110,7 +108,7 @@ def measure(task: Task) -> Results:
         for file, text in zip(files, RESOLVER, strict=True):
             file.write_text(text, encoding="utf-8")
         command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh", *map(str, files),
-                   sys.executable, str(HERE / "lab" / "client.py"), json.dumps(asdict(task))]
+                   sys.executable, str(HERE / "lab" / "client.py"), msgspec.json.encode(task).decode()]
         with inside(star.user.pid):
             # Its temporary files are ours to remove: it may be killed.
             client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,
@@ -122,8 +120,7 @@ def measure(task: Task) -> Results:
     if client.returncode != 0:
         raise ExperimentError(f"the client of the star ended with status {client.returncode}; "
                               "its last words stand above")
-    values = json.loads(found)
-    return Results([Time(**row) for row in values["times"]], [Cost(**row) for row in values["costs"]])
+    return msgspec.json.decode(found, type=Results)
 
 
 def report(task: Task, results: Results, outputdir: Path) -> None:

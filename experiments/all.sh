@@ -76,7 +76,10 @@ keep() {
     as_user mv -T -- "$1.part" "$1"
 }
 
-case "${1-}" in -h | --help) usage; exit 0 ;; esac
+case "${1-}" in
+    -h | --help) usage; exit 0 ;;
+    --version) exec ./tfo.py --version ;;
+esac
 [[ $(id -u) -eq 0 ]] || fail "needs root for network namespaces; run: sudo ./experiments/all.sh"
 given=("$@")
 (($#)) || given=("${DEFAULTS[@]}")

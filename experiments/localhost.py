@@ -80,8 +80,7 @@ def main() -> int:
         statuses = [measure_at(how, delay_ms, web, browser, (fastopen, why)) for delay_ms in settings.delays_ms]
 
     # Analysis: the same as anywhere, of files alone.
-    drawn = run_program(PLOT, "--clientdir", results_dir / CLIENT, "--outputdir", results_dir / FIGURES,
-                        *(["--detail"] if how.detail else []))
+    drawn = run_program(PLOT, "--clientdir", results_dir / CLIENT, "--outputdir", results_dir / FIGURES)
     return max(*statuses, drawn)
 
 
@@ -132,7 +131,6 @@ def parse_arguments() -> tuple[Settings, argparse.Namespace]:
     parser.add_argument("--shared-network", action="store_true", help="stay in the machine's own network namespace, as "
                         "where no other can be had")
     add_patience(parser)
-    parser.add_argument("--detail", action="store_true", help="as that of plot.py")
     how = parser.parse_args()
     settings = settings_of(parser, how)
     if 0.0 in settings.delays_ms:

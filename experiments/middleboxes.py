@@ -5,7 +5,7 @@
     sudo ./experiments/middleboxes.py --name myURLS --shares "0.02 0.1"
 
 Runs tfo.py once without a box, once for each kind, and once for each share of paths that drop SYNs with data; prints a
-table of all pages' median PLTs and draws output-figures/middleboxes.png. tfo.py keeps the results of each.
+table of all pages' median PLTs and draws output-figures/middleboxes-RTT.png. tfo.py keeps the results of each.
 
 Theory: on a path that drops SYNs with data each new connection waits 1 s (RFC 6298, section 2.1) where TFO would save
 an RTT, so TFO's gain is eaten up where a share RTT / (RTT + 1 s) of the paths does so: 9% at 100 ms.
@@ -25,17 +25,17 @@ use_project_python()
 
 from harness.analysis.selection import select
 from harness.errors import run_main
-from harness.files.pages import BUNDLED, CLIENT, FIGURES
+from harness.files.pages import CLIENT, FIGURES
 from harness.files.results import read_results
 from harness.files.transport import SHARE, Box, Middlebox
+from harness.measure.settings import Settings, add_options, settings_of
 from harness.show.columns import table_of
 from harness.show.figures import framed, save_figure
 from harness.show.labels import short_names
 from harness.show.section import table_lines
-from harness.system.options import DELAY_MS, RUNS, Decimal, OptionParser, Several, page_list_name
+from harness.system.options import OptionParser, Several, plain
 from harness.system.tcp import SYN_AGAIN_MS
 
-FIGURE = "middleboxes.png"
 NO_BOX = "none"
 COLUMNS = {"middlebox": "name", "PLT: no TFO (s)": "median_off_ms", "PLT: TFO (s)": "median_on_ms",
            "Improv.": "improvement_percent"}
@@ -44,14 +44,19 @@ LABEL_ROOM = 0.3
 
 
 def main() -> int:
-    """Measure, print the table, draw the figure; the exit status is 0 if every load was valid."""
-    how = parse_arguments()
-    rtt_ms, status, rows = 2 * how.delay, 0, []
+    """Measure at each delay; the exit status is 0 if every load was valid."""
+    settings, how = parse_arguments()
+    return max(measure(settings, how, delay_ms) for delay_ms in settings.delays_ms)
+
+
+def measure(settings: Settings, how: argparse.Namespace, delay_ms: float) -> int:
+    """Measure at one delay (one way), print the table, draw the figure; return tfo.py's highest exit status."""
+    rtt_ms, status, rows = 2 * delay_ms, 0, []
     for box in (None, *map(Middlebox, Box), *(Middlebox(Box.DROP_SYN_DATA, share) for share in how.shares)):
         name = str(box or NO_BOX)
         print(f"middlebox: {name}", flush=True)
-        done = subprocess.run([sys.executable, str(ROOT / "tfo.py"), "--name", how.name, "--dir", str(how.dir),
-                               "--delaynet", f"{how.delay:g}", "--testruns", str(how.testruns),
+        done = subprocess.run([sys.executable, str(ROOT / "tfo.py"), "--name", settings.name, "--dir", str(how.dir),
+                               "--delaynet", plain(delay_ms), "--testruns", str(settings.testruns),
                                *(["--middlebox", name] if box else [])], check=False)
         if done.returncode not in (0, 1):
             return done.returncode
@@ -65,7 +70,8 @@ def main() -> int:
     bars = {"no TFO": [row.off.median_ms for row in rows if row.name == NO_BOX]}
     bars |= {"TFO" if name == NO_BOX else f"TFO, {name}": [row.on.median_ms for row in rows if row.name == name]
              for name in dict.fromkeys(row.name for row in rows)}
-    draw([*short_names({url: url for url in pages}).values()], bars, rtt_ms, how.dir / FIGURES / FIGURE)
+    draw([*short_names({url: url for url in pages}).values()], bars, rtt_ms,
+         how.dir / FIGURES / f"middleboxes-{plain(rtt_ms)}.png")
     return status
 
 
@@ -92,18 +98,15 @@ def draw(pages: Sequence[str], bars: Mapping[str, Sequence[float | None]], rtt_m
     print(path)
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
+def parse_arguments() -> tuple[Settings, argparse.Namespace]:
+    """Read the command line; two loads of each page at 100 ms unless something else is typed."""
     parser = OptionParser(description=__doc__)
-    parser.add_argument("--name", type=page_list_name, default=BUNDLED, help="pages to load (%(default)s)")
+    add_options(parser, ("name", "delays_ms", "testruns"))
     parser.add_argument("--dir", type=Path, default=ROOT, help="where the pages are, and the results go (the project)")
-    parser.add_argument("--delay", type=Decimal(DELAY_MS.low, 400), default=50.0, metavar="MS",
-                        help="one-way delay of the servers' links; the RTT is twice that (%(default)g)")
-    parser.add_argument("--testruns", type=RUNS, default=2, metavar="N",
-                        help="loads of each page; the first warms up (%(default)s)")
     parser.add_argument("--shares", type=Several(SHARE), default=[0.02, 0.1, 0.3], metavar='"0.02 0.1"',
                         help="shares of the paths that drop SYNs with data (0.02 0.1 0.3)")
-    return parser.parse_args()
+    how = parser.parse_args()
+    return settings_of(parser, how, delays_ms=(50.0,), testruns=2), how
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from experiments.valid_load import valid_load
+from experiments.by_hand import valid_load
 from harness.files.pages import PageFiles
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.preflight import check_browser, check_pages

@@ -1,23 +1,27 @@
 """A web server with a processor core to itself, and its client on another: so the server's cost can be measured alone.
 
+What a core had to do, and which one handles the packets that reach a network interface.
+
     client, core 0 -------- s0 -------- server, core 1        no delay, 1 Gbit/s
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import nginx
-from experiments.cores import steer_packets
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.programs import running_servers
 from harness.network.star import LinkSpeeds, Star
+from harness.system.environment import MS_PER_TICK, STAT, STEAL_FIELD
 from harness.system.namespaces import inside
 from harness.system.privileges import as_root, browsing_user, give
-from harness.system.processes import descendants
+from harness.system.processes import descendants, run
 
 CLIENT_CORE, SERVER_CORE = 0, 1
 SERVER, PORT, PATH, FILE_BYTES = "server.test", 8080, "/5k", 5000
@@ -26,6 +30,13 @@ CLIENT_PORTS = "1024 65535"
 """Each request is a connection of its own, whose port is taken for a while."""
 NGINX = ("access_log off; keepalive_timeout 0; default_type text/plain; "
          "server {{ listen {address}:{port} fastopen=4096 backlog=4096; root .; }}")
+
+IDLE_FIELDS = (3, 4)
+"""idle and iowait among the numbers of a line of /proc/stat (proc(5)), which the kernel counts exactly; of user, system
+and interrupts it only samples who runs at its ticks, and what a timer wakes up runs between them."""
+STEER = ('mount -t sysfs sysfs /sys && for queue in /sys/class/net/"$1"/queues/rx-*; do '
+         'echo "$2" >"$queue/rps_cpus"; done')
+"""/sys shows the network of whoever mounted it: so it is mounted once more, in a mount namespace that ends with it."""
 
 
 def require_two_cores() -> None:
@@ -41,6 +52,51 @@ def separate_cores(star: Star) -> None:
     steer_packets(star.user.pid, star.user.interface, CLIENT_CORE)
     with inside(star.user.pid):
         Path("/proc/sys/net/ipv4/ip_local_port_range").write_text(f"{CLIENT_PORTS}\n")
+
+
+@dataclass(frozen=True)
+class CoreTimes:
+    """How long a processor had nothing to do so far, and what a hypervisor took of it, in ms, and when that was."""
+
+    idle_ms: float
+    steal_ms: float
+    at_ms: float
+
+    def busy_since(self, before: "CoreTimes") -> float:
+        """Return the share of the time since `before` was read in which it was busy, without what was stolen."""
+        ours_ms = self.at_ms - before.at_ms - (self.steal_ms - before.steal_ms)
+        return min(max(1 - (self.idle_ms - before.idle_ms) / ours_ms, 0.0), 1.0) if ours_ms > 0 else 0.0
+
+
+def read_core(core: int) -> CoreTimes:
+    """Return the times of processor `core` from /proc/stat."""
+    lines, at_ms = STAT.read_text().splitlines(), time.monotonic() * 1000
+    [line] = [line for line in lines if line.startswith(f"cpu{core} ")]
+    ticks = [int(word) for word in line.split()[1:]]
+    return CoreTimes(sum(ticks[field] for field in IDLE_FIELDS) * MS_PER_TICK, ticks[STEAL_FIELD] * MS_PER_TICK, at_ms)
+
+
+def steer_packets(pid: int, interface: str, core: int) -> None:
+    """Have `core` handle what arrives at an interface in the namespace of `pid` (receive packet steering).
+
+    Left to itself, the kernel handles a packet that crosses a veth link on the processor of whoever sent it. Source:
+    Linux Documentation/networking/scaling.rst. Raises ExperimentError.
+    """
+    with inside(pid):
+        run(["unshare", "--mount", "sh", "-c", STEER, "sh", interface, f"{1 << core:x}"], "steering packets")
+
+
+def wake_ups(pid: int) -> int:
+    """Return how often the threads of a process went to sleep by themselves, and were woken up again (proc(5), status).
+
+    The process's own status tells of its first thread alone. Those that have ended are left out.
+    """
+    found = 0
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        with suppress(FileNotFoundError, ProcessLookupError):       # it ends just now
+            words = status.read_text(errors="replace").split()
+            found += int(words[words.index("voluntary_ctxt_switches:") + 1])
+    return found
 
 
 @contextmanager

@@ -29,7 +29,6 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from experiments.cores import read_core, wake_ups
 from experiments.load_points import STYLES, LoadSample, draw_server_load, load_points, percentile_ms, server_load_lines
 from experiments.pinned_server import (
     CLIENT_CORE,
@@ -39,8 +38,10 @@ from experiments.pinned_server import (
     SERVER_CORE,
     SERVERS,
     SPEEDS,
+    read_core,
     require_two_cores,
     separate_cores,
+    wake_ups,
 )
 from harness.browser.page import packets
 from harness.errors import InputError

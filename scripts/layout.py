@@ -18,27 +18,27 @@ use_project_python()
 
 from harness.errors import printable, run_main
 from harness.files.hosts import CHOICES, RECORDED, format_layout
-from harness.files.pages import BUNDLED, PageFiles
+from harness.files.pages import PageFiles
+from harness.measure.settings import RECORDED, add_options, settings_of
 from harness.mirror.recording import read_recording
 from harness.mirror.servers import make_layout
-from harness.system.options import OptionParser, page_list_name
+from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 
 
 def main() -> int:
     """Print the layout."""
     parser = OptionParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--name", type=page_list_name, default=BUNDLED, help="the pages: NAME/ and NAME.fetchlog/ "
-                        "(%(default)s)")
+    add_options(parser, ("name",))
     parser.add_argument("--dir", type=Path, default=ROOT, help="where these are (the project)")
     parser.add_argument("--layout", choices=CHOICES, default=RECORDED, help="as of tfo.py (%(default)s)")
     arguments = parser.parse_args()
     leave_root()
-    files = PageFiles(arguments.dir, arguments.name)
+    files = PageFiles(arguments.dir, settings_of(parser, arguments).name)
     recording = read_recording(files.mirror, files.fetchlog)
     hosts = recording.hosts()
     layout, _ = make_layout(arguments.layout, recording)
-    print(f"# {layout.in_words(hosts)}, of {printable(arguments.name)}")
+    print(f"# {layout.in_words(hosts)}, of {printable(files.name)}")
     print(format_layout(layout, hosts), end="")
     return 0
 

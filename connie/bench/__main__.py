@@ -6,7 +6,7 @@
 
 Strategies: connie_connect races all addresses; cached_dns_connect keeps names for 60 s and takes one address at random;
 create_connection asks for the name each time and tries the addresses in turn. --peers adds asyncio's Happy Eyeballs,
-aiohappyeyeballs, anyio, trio, curl and Go's dialer, where installed. A time begins before the name is looked up and
+anyio, trio, curl and Go's dialer, where installed. A time begins before the name is looked up and
 ends with the connection; closing is not part of it. With --http and --https it is one GET over a new connection until
 its whole answer, by connie.http's classes and http.client's own. All times are seconds. Names of this machine only,
 with nobody on port 80, are measured against a small server that is started for it. Needs no root.
@@ -25,8 +25,7 @@ from pathlib import Path
 
 from connie.bench.own_server import loopback_without_server, running_server
 from connie.bench.peers import open_peers
-from connie.bench.rounds import Call, format_line, run_rounds
-from connie.bench.strategies import OWN, Measure, fetches
+from connie.bench.strategies import OWN, Call, Measure, fetches, format_line, run_rounds
 
 HTTP_PORT, HTTPS_PORT = 80, 443
 

@@ -17,7 +17,7 @@ from typing import Any
 from connie.bench.strategies import Measure, Sample, exchanged
 
 DELAY_S = 0.25
-"""RFC 8305's Connection Attempt Delay: asyncio's documentation recommends it; the default of aiohttp, anyio, trio."""
+"""RFC 8305's Connection Attempt Delay: asyncio's documentation recommends it; the default of anyio and trio."""
 
 CURL_FIELDS = "%{time_connect} %{time_starttransfer} %{remote_ip}"
 """curl(1): seconds from the start until the connection stood, and until the first byte came; the peer's address."""
@@ -34,16 +34,6 @@ async def _asyncio(host: str, port: int) -> AsyncIterator[Any]:
         yield writer.get_extra_info("socket")
     finally:
         writer.close()
-
-
-@asynccontextmanager
-async def _aiohappyeyeballs(host: str, port: int) -> AsyncIterator[Any]:
-    """As aiohttp calls it: a delay of 0.25 s, families in turn (its own default is no delay)."""
-    import aiohappyeyeballs
-
-    addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    with await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=DELAY_S, interleave=1) as sock:
-        yield sock
 
 
 @asynccontextmanager
@@ -87,7 +77,6 @@ def _run_trio(measure: Callable[[], Awaitable[Sample]], timeout_s: float) -> Sam
 
 
 IN_LOOPS: dict[str, tuple[Open, Run]] = {"asyncio": (_asyncio, _run_asyncio),
-                                         "aiohappyeyeballs": (_aiohappyeyeballs, _run_asyncio),
                                          "anyio": (_anyio, _run_asyncio), "trio": (_trio, _run_trio)}
 """By the name of their module: what opens a connection and gives its socket, and what runs that."""
 

@@ -12,7 +12,6 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-import json
 import os
 import random
 import resource
@@ -20,7 +19,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
+
+import msgspec
 
 from connie.bench.peers import open_peers
 from connie.bench.strategies import OWN, RACE_TFO, Measure
@@ -45,7 +45,7 @@ NET = Path("/proc/thread-self/net")
 
 def main() -> int:
     """Measure everything the task asks for."""
-    task = Task(**json.loads(sys.argv[1]))
+    task = msgspec.json.decode(sys.argv[1], type=Task)
     with suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
     with ExitStack() as stack:
@@ -56,7 +56,7 @@ def main() -> int:
             warm_up(scenario, PROFILES[task.profile].jitter_ms, task.timeout_s)
         times = measure_times(task, strategies)
         costs = [measure_cost(task, scenario, *named) for scenario in task.scenarios for named in strategies.items()]
-        json.dump(asdict(Results(times, costs)), sys.stdout)
+        sys.stdout.write(msgspec.json.encode(Results(times, costs)).decode())
     return 0
 
 

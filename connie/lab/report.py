@@ -8,14 +8,14 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from connie.bench.rounds import percentile
+from connie.bench.strategies import RACE_TFO, percentile
 from connie.lab.task import FAULTS, FLOOR, Profile, Results, Time
 from harness.analysis.stats import improvement_interval
 
 CONNIE = "connie_connect"
 STYLES = {"connie_connect": ("#d55e00", "-"), "connie_connect, TFO": ("#d55e00", "--"),
           "cached_dns_connect": ("#e69f00", "--"), "create_connection": ("#000000", "-"), "asyncio": ("#0072b2", "-"),
-          "aiohappyeyeballs": ("#0072b2", "--"), "anyio": ("#56b4e9", "-."), "trio": ("#cc79a7", "-."),
+          "anyio": ("#56b4e9", "-."), "trio": ("#cc79a7", "-."),
           "curl": ("#009e73", ":"), "go": ("#009e73", "--"), FLOOR: ("#999999", ":")}
 """Colour and line by strategy, in the order of tables. Okabe and Ito's colours for any colour vision."""
 
@@ -61,7 +61,7 @@ def finding_lines(results: Results) -> list[str]:
         ours = values_ms(results.times, fault, CONNIE)
         for other in STYLES:
             pairs = [*zip(ours, values_ms(results.times, fault, other), strict=False)]
-            if other == CONNIE or other.endswith("TFO") or len(pairs) < 2 or any(map(math.isinf, sum(pairs, ()))):
+            if other in (CONNIE, *RACE_TFO) or len(pairs) < 2 or any(map(math.isinf, sum(pairs, ()))):
                 continue
             our_ms, their_ms = zip(*pairs, strict=True)
             gain_percent = 100 * (1 - median(our_ms) / median(their_ms))
@@ -83,7 +83,7 @@ def draw(profile: Profile, results: Results) -> Figure:
     for axes, fault in zip(panels.flat, faults, strict=False):
         for strategy, (colour, line) in STYLES.items():
             # Failed connects are part of all: then the curve ends below 1. With TFO a socket may stand at once.
-            if (times_ms := values_ms(results.times, fault, strategy)) and not strategy.endswith("TFO"):
+            if (times_ms := values_ms(results.times, fault, strategy)) and strategy not in RACE_TFO:
                 done = sorted(filter(math.isfinite, times_ms))
                 axes.step(done, [(index + 1) / len(times_ms) for index in range(len(done))], where="post",
                           color=colour, linestyle=line, label=strategy)

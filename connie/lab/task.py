@@ -112,8 +112,9 @@ class Task:
     """How often and how long what is measured, and whose counters are read.
 
     profile, faults, strategies: their names. rounds: connects of each strategy with each fault; budget_s: but no more
-    once a strategy has spent so many seconds with one; timeout_s: given to every strategy.
-    client_pid, interface: a process in the client's namespace, and its interface; site_pids: in those of the sites.
+    once a strategy has spent so many seconds with one; timeout_s: given to every strategy (create_connection takes it
+    for each address); seed: of orders and jitter. client_pid, interface: a process in the client's namespace, and its
+    interface; site_pids: in those of the sites.
     """
 
     profile: str
@@ -121,8 +122,8 @@ class Task:
     strategies: list[str]
     rounds: int
     budget_s: float
-    timeout_s: float
-    seed: int
+    timeout_s: float = 2.0
+    seed: int = 1
     client_pid: int = 0
     interface: str = ""
     site_pids: tuple[int, ...] = ()

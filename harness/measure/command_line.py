@@ -1,22 +1,13 @@
-"""What is typed behind tfo.py: the settings of the experiment, and what is done with it; --version of every program.
-
-That is what it is and what it would run on, the first line of a bug report.
-"""
+"""What is typed behind tfo.py: the settings of the experiment, and what is done with it."""
 
 import argparse
-import os
-import platform
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from harness.bootstrap import ROOT
-from harness.errors import InputError, printable
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.system.options import Decimal, OptionParser
 
-VERSION = "1.0.0"
-"""Of TFO Lab."""
 PATIENCE_S = Decimal(1, 3600, or_zero=True)
 
 
@@ -26,7 +17,6 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> tup
     Ends the program with a line and exit status 2 for what makes no experiment.
     """
     parser = OptionParser(description=description)
-    parser.add_argument("--version", action=ShowVersion)
     add_options(parser)
     parser.add_argument("--dir", type=Path, default=ROOT, help="where the pages are, and the results go (the project)")
     parser.add_argument("--new-run", metavar="WORDS", help=argparse.SUPPRESS)     # run.sh's own: the words it was given
@@ -53,43 +43,3 @@ def add_patience(parser: argparse.ArgumentParser) -> None:
     """Add --patience."""
     parser.add_argument("--patience", type=PATIENCE_S, default=30.0, metavar="SECONDS", help="how long to wait for "
                         "other programs to leave the machine alone before anything is measured (%(default)g)")
-
-
-class ShowVersion(argparse.Action):
-    """Prints the line, and ends the program with status 0."""
-
-    def __init__(self, option_strings: Any, dest: str, **_: Any) -> None:
-        """Take no value."""
-        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS,
-                         help="TFO Lab's version and commit, Chrome, driver, kernel, and what delays packets")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print and exit."""
-        print(printable(version_line()))
-        parser.exit()
-
-
-def version_line() -> str:
-    """Return versions and commit in one line; it needs no root, but only root knows what delays packets."""
-    from harness.system.environment import git_state
-
-    return (f"TFO Lab {VERSION}, commit {git_state() or 'unknown'}; {_browser()}; Linux {platform.release()}; "
-            f"delay by {_delay_by()}")
-
-
-def _browser() -> str:
-    from harness.browser.program import find_browser, version_of
-
-    try:
-        browser = find_browser()
-    except InputError:
-        return "no Chrome with a driver of its version"
-    return f"{version_of(browser) or browser.binary}; {version_of(browser, browser.driver) or browser.driver}"
-
-
-def _delay_by() -> str:
-    if os.geteuid() != 0:
-        return "(only root can find out)"
-    from harness.network.needs import kernel_has_netem
-
-    return "netem" if kernel_has_netem() else "delay line"

@@ -71,7 +71,8 @@ class Option:
     """How a field of Settings is typed: behind `flag`, read by `read`, which says what may be typed; None: nothing is.
 
     `numbers`: whether it changes what is measured. Such a field is in the experiment's file, and an experiment goes on
-    (--resume) only with the same. `swept`: whether sweep.py passes it on. `others` are other ways to type it.
+    (--resume) only with the same. `swept`: whether sweep.py passes it on; --tfo it does not, since a sweep compares
+    loads without and with TFO. `others` are other ways to type it.
     """
 
     flag: str
@@ -322,11 +323,6 @@ class Settings:
 
 OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Settings) if each.metadata}
 """Each field's option."""
-SWEPT = frozenset(each.flag.removeprefix("--") for each in OPTIONS.values() if each.swept)
-"""The options of tfo.py that a sweep passes on: each changes what is measured, or how sure it is.
-
-Without --tfo: a sweep compares loads with and without TFO, and a site with one of them only has no result.
-"""
 STAND_FOR: dict[str, dict[str, Any]] = {
     "paper": {"bw_home_mbit": 4.0, "bw_home_up_mbit": 0.256, "buffer_kb": 128.0, "bw_net_mbit": 1000.0, "http": "1.1",
               "predict": True},

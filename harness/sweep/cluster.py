@@ -30,6 +30,8 @@ SETTINGS = {
     "distributed.admin.low-level-log-length": 0,
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.profile.enabled": False,        # else a worker looks at itself 100 times a second
+    # Dask gives up a worker for good that died and is not back by then: on a busy machine to start one takes 15 s.
+    "distributed.deploy.lost-worker-timeout": "600s",
     "distributed.comm.timeouts.connect": "5s",          # so long a worker that has just died is waited for
     "distributed.comm.timeouts.tcp": "30s",             # a cable that was pulled
 }

@@ -11,12 +11,15 @@ A unit's folder appears in one step (rename(2)), and never changes: results are 
 Folders that a killed driver left half-done begin with a dot, and are removed.
 """
 
+import argparse
 import fcntl
 import json
 import os
 import shutil
+import signal
 import struct
 import tempfile
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +27,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from harness.errors import InputError
+from harness.errors import ExitStatus, ExperimentError, InputError, printable
 from harness.sweep.measuring import Contents, write_files
 from harness.sweep.plan import FILE, UnitOutcome, read_outcome
 from harness.system.atomic import write_atomically
@@ -32,6 +35,8 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted, read_u
 
 PREFIX = "sweep-"
 STAGING = "."
+ENDING_S = 90.0
+"""How long a sweep may take to end: its worker's tfo.py cleans up."""
 LOCK = "hhqqi4x"
 """struct flock (fcntl(2)): kind, from where, start, length, and the process that has the lock."""
 
@@ -157,3 +162,47 @@ def sweeps(base: Path) -> list[str]:
     """Return the names of all sweeps in a folder; the one that was begun or resumed last is at the end."""
     found = [path.parent for path in base.glob(f"{PREFIX}*/sweep.json")]
     return [path.name.removeprefix(PREFIX) for path in sorted(found, key=lambda path: path.stat().st_mtime)]
+
+
+def status(options: argparse.Namespace) -> int:
+    """Say how far a sweep is; the exit status is 0 when all of it is done."""
+    folder = named(options, options.status)
+    found, driver = Counter(folder.read("progress.json")), folder.driver()
+    state = f"running (pid {driver})" if driver else "not running"
+    far = (f"recordings of {found['recorded']} of {found['pages']} pages done, no site is measured yet"
+           if found["pages"] else f"{found['done']} of {found['sites']} sites done, {found['failed']} of them failed, "
+           f"{found['partly']} partly measured")
+    print(printable(f"sweep-{folder.name}: {state}; {far}"))
+    return ExitStatus.DONE if found["sites"] and found["done"] == found["sites"] else ExitStatus.INCOMPLETE
+
+
+def halt(options: argparse.Namespace) -> int:
+    """End a sweep's driver, and wait until it has. Raises ExperimentError when it does not end."""
+    folder = named(options, options.stop)
+    driver = folder.driver()
+    if driver is None:
+        raise InputError(f"{folder.path}: this sweep is not running; nothing to stop")
+    try:
+        os.kill(driver, signal.SIGTERM)
+    except PermissionError:
+        raise InputError(f"{folder.path}: another user runs this sweep; run: sudo ./sweep.py --stop "
+                         f"{folder.name}") from None
+    deadline_s = time.monotonic() + ENDING_S
+    while folder.driver() is not None:
+        if time.monotonic() > deadline_s:
+            raise ExperimentError(f"{folder.path}: has not ended {ENDING_S:g} s after SIGTERM (pid {driver}); wait, "
+                                  f"and see ./sweep.py --status {folder.name}")
+        time.sleep(0.2)
+    print(f"stopped; go on with: sudo ./sweep.py --resume {folder.name}")
+    return ExitStatus.DONE
+
+
+def named(options: argparse.Namespace, name: str | bool) -> SweepFolder:
+    """Return the sweep that --status or --stop means: without a name the one that was begun last.
+
+    Raises InputError when there is none.
+    """
+    names = sweeps(options.dir)
+    if not names or (name and name not in names):
+        raise InputError(f"{options.dir}: no such sweep there; those there are: {', '.join(names) or 'none'}")
+    return SweepFolder(options.dir, str(name or names[-1]))

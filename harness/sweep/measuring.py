@@ -18,6 +18,7 @@ from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, ExperimentError, InputError
 from harness.files.pages import CLIENT, SERVER_LOGS, PageFiles
+from harness.files.reason_kinds import ReasonKind
 from harness.files.results import has_loads, read_results
 from harness.mirror.paths import list_files
 from harness.sweep.plan import Status, Unit, UnitOutcome, Versions, of_unit, own_versions
@@ -36,14 +37,12 @@ RESULTS = (CLIENT, SERVER_LOGS)
 """What tfo.py makes in its folder."""
 LARGEST = 2**29
 """Bytes of a recording, or of a unit's results."""
-LONGEST_S = 24 * 3600.0
-"""How long one site may take. tfo.py bounds every load itself, so this is for what nobody thought of."""
 BUSY_S = 10.0
 """How often it is tried again while another experiment runs on the machine."""
 ENDING_S = 20.0
 """What tfo.py may take to clean up."""
 MOST_REASONS = 3
-"""Reasons of failed loads that a unit's row names."""
+"""Kinds of reasons against loads that a unit's row names."""
 Contents = Mapping[str, bytes]
 """Files by their path in a folder."""
 
@@ -123,9 +122,7 @@ def _run(command: list[str], console: Path) -> int:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
                                        env={**os.environ, "PYTHONUNBUFFERED": "1"})
         try:
-            return process.wait(LONGEST_S)
-        except subprocess.TimeoutExpired:
-            raise ExperimentError(f"tfo.py did not end within {LONGEST_S:g} s") from None
+            return process.wait()       # tfo.py bounds every load itself
         finally:
             stop(process, ENDING_S)
 
@@ -146,9 +143,9 @@ def judge(unit: Unit, work_dir: Path, exit_status: int) -> UnitOutcome:
     usable = [row.percent is not None for row in selection.rows]
     whole = exit_status == ExitStatus.DONE and all(usable)
     status: Status = "measured" if whole else "partly" if any(usable) else "failed"
-    counted = Counter(reason for load in results.loads if not load.valid for reason in load.why_not)
-    reasons = [f"{count} of {len(results.loads)} loads: {reason}"
-               for reason, count in counted.most_common(MOST_REASONS)]
+    kinds = Counter(kind.value for load in results.loads if not load.valid
+                    for kind in set(load.record.why_not_kinds if load.record else (ReasonKind.OTHER,)))
+    reasons = [f"{count} of {len(results.loads)} loads: {kind}" for kind, count in kinds.most_common(MOST_REASONS)]
     return of_unit(unit, status, *([] if whole else reasons or [last]))
 
 

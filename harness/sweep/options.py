@@ -13,7 +13,7 @@ import msgspec
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import read_pages
-from harness.measure.command_line import PATIENCE_S, ShowVersion
+from harness.measure.command_line import PATIENCE_S
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import Versions, check_options, grid, own_versions
 from harness.system.options import Decimal, OptionParser, page_list_name
@@ -95,7 +95,6 @@ def _host_names(text: str) -> tuple[str, ...]:
 def _make_parser(description: str) -> argparse.ArgumentParser:
     parser = OptionParser(prog="sweep.py", description=description)
     later: dict[str, Any] = {"default": argparse.SUPPRESS}      # what is not typed is as it was when a sweep was begun
-    parser.add_argument("--version", action=ShowVersion)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
     what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun, "
@@ -136,25 +135,16 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
             raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own}; measure all anew "
                              f"with --pages {asked.pages}, or only --report {name}")
         return asked, folder
-    pages = options.pages if _is_there(options.pages) else ROOT / options.pages
-    read_pages(pages)
-    name = options.name or pages.stem
+    read_pages(options.pages)
+    name = options.name or options.pages.stem
     try:
         page_list_name(name)
     except argparse.ArgumentTypeError as error:
-        raise InputError(f"{pages}: {error}; give a --name") from None
+        raise InputError(f"{options.pages}: {error}; give a --name") from None
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
     different = dict.fromkeys(check_options([*DELAYS, *options.passed_on, *combination])
                               for combination in combinations)      # a grid's "1.1" and 1.1 are one
-    return SweepSettings(pages.resolve(), tuple(different), own, **later), SweepFolder(options.dir, name)
-
-
-def _is_there(path: Path) -> bool:
-    """Tell whether there is something of that name; a name that is too long for a file is none."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
+    return SweepSettings(options.pages.resolve(), tuple(different), own, **later), SweepFolder(options.dir, name)
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -8,7 +8,6 @@ is another unit, with a results folder of its own.
 import hashlib
 import itertools
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -18,16 +17,15 @@ from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
 from harness.files.hosts import CHOICES as LAYOUTS
 from harness.files.load_record import converted, of_this_tool
-from harness.measure.command_line import parse_arguments
 from harness.measure.resume import program_digest
-from harness.measure.settings import SWEPT
+from harness.measure.settings import OPTIONS, add_options, settings_of
+from harness.system.options import OptionParser
 from harness.system.untrusted import parse_json
 
 FORMAT = 3
 """The version of a unit's description; another one makes other keys."""
 MOST_COMBINATIONS = 1000
 """How many the values of a --grid file may give."""
-_OPTION = re.compile(r"--([a-z-]+)(?:=(.*))?", re.DOTALL)
 
 FILE_FORMAT = 3
 FILE = "site.json"
@@ -67,29 +65,23 @@ def in_words(options: Sequence[str]) -> str:
 def check_options(words: Sequence[str]) -> tuple[str, ...]:
     """Return tfo.py's options as ``--name=value``, in order of their names.
 
-    Raises InputError for those that are none of a sweep; ends the program with a line and status 2 for what tfo.py
-    refuses, so that no site fails of it later.
+    Ends the program with a line and status 2 for those that are none of a sweep, and for what tfo.py refuses, so that
+    no site fails of it later.
     """
-    found: dict[str, str] = {}
-    waiting = list(words)
-    while waiting:
-        match = _OPTION.fullmatch(waiting.pop(0))
-        if not match or match[1] not in SWEPT:
-            raise InputError(f"sweep.py: {str(match[0] if match else words)[:80]!r} is no option of a sweep; "
-                             f"see ./sweep.py --help")
-        value = match[2]
-        if value is None and waiting and not waiting[0].startswith("--"):
-            value = waiting.pop(0)
-        if match[1] == "layout" and value not in LAYOUTS:
-            raise InputError(f"sweep.py: --layout: one of {', '.join(LAYOUTS)}; a file of one site is none of "
-                             "another")
-        found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
-    options = tuple(found[name] for name in sorted(found))
-    settings, _ = parse_arguments("", options)
+    parser = OptionParser(prog="sweep.py")
+    add_options(parser, [name for name, option in OPTIONS.items() if option.swept])
+    settings = settings_of(parser, parser.parse_args(words))
+    if settings.layout not in LAYOUTS:
+        parser.error(f"--layout: one of {', '.join(LAYOUTS)}; a file of one site is none of another")
     if settings.warm_pairs:
-        raise InputError("sweep.py: --http h3: a sweep compares loads without and with TFO, which QUIC has not; leave "
-                         "it out")
-    return options
+        parser.error("--http h3: a sweep compares loads without and with TFO, which QUIC has not; leave it out")
+    options: list[str] = []
+    for word in words:
+        if word.startswith("--"):
+            options.append(word)
+        else:
+            options[-1] += f"={word}"
+    return tuple(sorted({option.partition("=")[0]: option for option in options}.values()))
 
 
 def grid(table: Mapping[str, Any], source: str) -> list[tuple[str, ...]]:

@@ -28,26 +28,19 @@ from harness.sweep.plan import Unit, Versions
 from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json, read_untrusted_text
 
-FETCH_S = 900.0
-"""How long the recording of one page may take; fetch.py bounds its own steps."""
 FAILED = "failed.json"
 """Stands in the folder of a page that has no recording, with the reason."""
-NOT_TRIED = "not recorded yet"
 
 
 @dataclass(frozen=True)
 class SiteRecording:
-    """A site's recording with its digest, or why there is none."""
+    """A site's recording with its digest, or why there is none; `tried`: whether anybody tried to record it."""
 
     page: Page
     folder: Path
     digest: str = ""
     why_not: str = ""
-
-    @property
-    def tried(self) -> bool:
-        """Whether it was recorded, or could not be."""
-        return self.why_not != NOT_TRIED
+    tried: bool = True
 
     def files(self) -> Contents:
         """Return it as it travels. Raises ExperimentError when it is too large."""
@@ -100,7 +93,7 @@ def recorded(sweep: SweepFolder, page: Page) -> SiteRecording:
     except (UnreadableFileError, KeyError, TypeError):
         of, why_not = "", ""
     if of != page.url:
-        return SiteRecording(page, folder, why_not=NOT_TRIED)
+        return SiteRecording(page, folder, why_not="not recorded yet", tried=False)
     return SiteRecording(page, folder, "" if failed else recording_digest(PageFiles(folder, SITE)), why_not)
 
 
@@ -165,21 +158,19 @@ def _links(folder: str, names: list[str]) -> list[str]:
 
 def fetch(folder: Path) -> str:
     """Record ``site.pages`` of `folder` by fetch.py; return why there is no recording to measure, "" when there is."""
-    command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(folder), "--name", SITE]
-    log_path = folder / "fetch.log"
+    log_path, verdict = folder / "fetch.log", folder / "verdict.json"
+    command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(folder), "--name", SITE, "--verdict", str(verdict)]
     with log_path.open("w", encoding="utf-8") as log:
         process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
         try:
-            status = process.wait(FETCH_S)
-        except subprocess.TimeoutExpired:
-            return f"cannot be recorded: fetch.py did not end within {FETCH_S:g} s"
+            status = process.wait()     # fetch.py bounds its own steps
         finally:
             stop(process)
     if status == ExitStatus.DONE:
         return ""
-    # The verdict's reasons stand below the page's URL, indented; what fetch.py could not begin with is its last line.
-    indented = [line.strip() for line in log_path.read_text(errors="replace").splitlines() if line.startswith("    ")]
-    return f"cannot be recorded: {indented[0] if indented else last_line(log_path)}"
+    # Without a verdict fetch.py could not begin, and says why in a line.
+    reasons = read_untrusted_json(verdict)[0]["reasons"] if verdict.exists() else []
+    return f"cannot be recorded: {reasons[0] if reasons else last_line(log_path)}"
 
 
 def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[str, PageFiles],

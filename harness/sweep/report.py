@@ -14,7 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.analysis.load_tables import COLUMNS, load_rows
-from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.pages import CLIENT
 from harness.files.table_files import write_table
@@ -33,9 +32,6 @@ REAL = frozenset(("delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms",
 """The other columns hold whole numbers, and `valid` true or false."""
 
 HERE = Path(__file__).resolve().parent
-SAMPLES = {ROOT / "Top100US.pages": "the hundred most visited sites of the US in 2013, by the list's name; its makers "
-           "(github.com/jfbastien/tcp-fastopen) do not say whose ranking it was"}
-"""What the project's own lists are samples of."""
 CSS = HERE.parent / "show" / "report" / "report.css"
 
 
@@ -106,10 +102,10 @@ def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[S
     measured = {row.outcome.url: row for row in rows if row.at}
     synthetic = sum(row.synthetic for row in measured.values())
     machines = Counter(row.outcome.machine for row in measured.values())
-    sample = asked.sample_of or SAMPLES.get(asked.pages)
     lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording. Measured on: "
             f"{', '.join(f'{name} ({count} sites)' for name, count in sorted(machines.items())) or 'nothing yet'}.",
-            f"It is a sample of: {sample}." if sample else "What it is a sample of was not said (--sample-of).",
+            f"It is a sample of: {asked.sample_of}." if asked.sample_of else
+            "What it is a sample of was not said (--sample-of).",
             "Intervals and bands are bootstrapped over sites: they say what other sites, chosen as those of this list "
             "were, would give. A list is no random sample of the Web, nor are the pages that could be recorded and "
             "measured one of the list: what is missing stands below, with the reasons."]

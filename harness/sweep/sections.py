@@ -11,14 +11,13 @@ from functools import partial
 import numpy as np
 from markupsafe import Markup
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from harness.analysis.selection import select
 from harness.analysis.stats import ENOUGH_PAIRS
 from harness.files.pages import CLIENT
 from harness.files.results import read_results
-from harness.show.figures import STYLES, save_figure
+from harness.show.figures import STYLES, framed, grid, save_figure
 from harness.show.labels import NOT_KNOWN, number, percent, seconds
 from harness.show.report import write_report
 from harness.show.section import Table, columns, plain_table
@@ -73,12 +72,9 @@ def draw_theory(sites: ByRtt, title: str) -> Figure:
 
 
 def _axes(title: str, x: str, y: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=SIZE, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.set(title=title, xlabel=x, ylabel=y, axisbelow=True)
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
+    figure, [axes] = framed(SIZE, title, "")
+    axes.set(xlabel=x, ylabel=y)
+    grid(axes, "both")
     return figure, axes
 
 

@@ -17,6 +17,7 @@ from datetime import date, datetime, timezone
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
+from harness.bootstrap import ROOT
 from harness.errors import printable
 
 DIGITS = 6
@@ -41,11 +42,24 @@ class OptionParser(argparse.ArgumentParser):
         if "\n" in (settings.get("description") or ""):
             settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(**{"allow_abbrev": False, **settings})
+        self.add_argument("--version", action=_ShowVersion)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line; exit status 2."""
         print(f"{self.prog}: {printable(message)}; see {self.prog} --help", file=sys.stderr)
         sys.exit(2)
+
+
+class _ShowVersion(argparse.Action):
+    """``--version`` of every program: the line of harness.measure.about, by a process, since it knows higher layers."""
+
+    def __init__(self, option_strings: Any, dest: str, **_: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS,
+                         help="TFO Lab's version and commit, Chrome, driver, kernel, and what delays packets")
+
+    def __call__(self, *_: object) -> None:
+        os.chdir(ROOT)          # Python looks for modules in the folder that it starts in
+        os.execv(sys.executable, [sys.executable, "-m", "harness.measure.about"])
 
 
 @dataclass(frozen=True)

@@ -33,18 +33,8 @@ __all__ = ["names"]
 both = pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
 
 
-@pytest.fixture(params=["add_writer", "poll"])
-def loop_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An event loop that can watch sockets, and one that cannot (Windows' ProactorEventLoop)."""
-    def refuse(*_: object) -> None:
-        raise NotImplementedError
-    if request.param == "poll":
-        for name in ("add_writer", "remove_writer"):
-            monkeypatch.setattr(asyncio.SelectorEventLoop, name, refuse)
-
-
 @both
-def test_the_winner_talks_and_losers_are_closed(names: Names, connect: Connect, loop_kind: None) -> None:
+def test_the_winner_talks_and_losers_are_closed(names: Names, connect: Connect) -> None:
     with listening("127.0.0.1") as first, listening("127.0.0.2") as second:
         names.hosts["two.test"] = [first.getsockname(), second.getsockname()]
         with same_descriptors(), connect("two.test", 80, 7.5) as sock:
@@ -228,7 +218,7 @@ def test_the_loop_goes_on_while_a_name_is_looked_up(names: Names, caplog: pytest
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-def test_cancelled_at_any_step_it_leaves_no_socket(names: Names, loop_kind: None, caplog: pytest.LogCaptureFixture,
+def test_cancelled_at_any_step_it_leaves_no_socket(names: Names, caplog: pytest.LogCaptureFixture,
                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[socket.socket] = []                # kept, so that none is closed only because it is forgotten
 

@@ -1,9 +1,7 @@
 """connie's connections for http.client, and its adapters for requests, urllib3 and httpx, over loopback."""
 
 import asyncio
-import copy
 import http.client
-import pickle
 import socket
 import ssl
 from collections.abc import Callable, Iterator
@@ -191,12 +189,3 @@ def test_through_a_proxy_it_is_the_proxy_that_is_raced_to(hosts: Names, trust: P
         url = f"http://http.test:{hosts.hosts['http.test'][-1][1]}"
         answer = session.get("http://behind.test/page", proxies={"http": url}, timeout=WAIT_S)
         assert answer.content == b"GET http://behind.test/page "
-
-
-def test_an_adapter_can_be_pickled_and_copied(hosts: Names, trust: Path) -> None:
-    for twin in (pickle.loads(pickle.dumps(ConnieAdapter(race=RaceOptions(stagger=0.01)))),
-                 copy.copy(ConnieAdapter(race=RaceOptions(stagger=0.01)))):
-        assert twin._race == RaceOptions(stagger=0.01)
-        with requests.Session() as session:
-            session.mount("http://", twin)
-            assert session.get("http://http.test/page", timeout=WAIT_S).content == b"GET /page "

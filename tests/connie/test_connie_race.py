@@ -175,25 +175,3 @@ def test_a_shortage_that_nobody_can_end_is_told_soon(names: Names, connect: Conn
             assert {attempt.errno for attempt in caught.value.attempts} == {code}
         connect("two.test", 80).close()
     assert names.asked == ["two.test"]
-
-
-MALFORMED: list[Any] = [("::1",), ("::1", 80, 0, 0, 0), ("::1", 80, -1), ("::1", 80, 0, 2**32), ("::1", "80"),
-                        ("::1", 99999), ("::1\0", 80, 0, 0), ("fe80::1%no-such-link", 80, 0, 0), ("garbage", 80, 0, 0),
-                        ("é", 80, 0, 0), (None, 80), (10, b"\x1f\x90\0\0\0\0"), (), "::1", None, [], ["::1", 80, 0, -7],
-                        ("192.0.2.1", 80, 0, 0)]
-
-
-@both
-@pytest.mark.parametrize("sockaddr", MALFORMED, ids=repr)
-def test_malformed_addresses_of_a_resolver(names: Names, monkeypatch: pytest.MonkeyPatch, connect: Connect,
-                                           sockaddr: Any) -> None:
-    with listening() as server:
-        good = (V4, socket.SOCK_STREAM, 6, "", server.getsockname())
-        bad = (V6, socket.SOCK_STREAM, 6, "", sockaddr)
-        answers = {"bad.test": [bad], "mixed.test": [bad, good]}
-        monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_: answers[host])
-        with same_descriptors():
-            with pytest.raises(ConnectError) as caught:
-                connect("bad.test", 80, WAIT_S)
-            assert str(caught.value)
-            connect("mixed.test", 80, WAIT_S, max_attempts=1).close()

@@ -1,7 +1,6 @@
 """connie's star: what it makes of its measurements, and what connie promises, by a real star with its faults."""
 
 import ipaddress
-import json
 import math
 import os
 import random
@@ -13,13 +12,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from connie.bench.own_server import running_server
-from connie.bench.rounds import percentile
+from connie.bench.strategies import percentile
 from connie.lab import warm_up
 from connie.lab.paths import Paths, ends_of
-from connie.lab.report import CONNIE, STYLES, cost_rows, draw, finding_lines, time_rows, values_ms
+from connie.lab.report import CONNIE, cost_rows, draw, finding_lines, time_rows, values_ms
 from connie.lab.task import FAULTS, FLOOR, LATE_S, PROFILES, Cost, Endpoint, Profile, Results, Time, make_scenario
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
@@ -144,8 +144,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     ran(ROOT / "connie" / "star.py", "--strategies", CONNIE, f"{CONNIE}, TFO", FLOOR, "--rounds", ROUNDS,
         "--outputdir", directory, status=0)
     assert (directory / "connie-home.png").read_bytes().startswith(b"\x89PNG")
-    values = json.loads((directory / "connie-home.json").read_text())
-    return Results([Time(**row) for row in values["times"]], [Cost(**row) for row in values["costs"]])
+    return msgspec.json.decode((directory / "connie-home.json").read_text(), type=Results)
 
 
 class TestStar:
@@ -207,7 +206,3 @@ class TestStar:
         assert process.returncode == -signal.SIGINT
         assert "Traceback" not in rest
         assert not list((project / "output-figures").glob("connie-*"))
-
-
-def test_every_strategy_has_a_colour_of_its_own() -> None:
-    assert len(set(STYLES.values())) == len(STYLES)

@@ -2,13 +2,13 @@
 
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from benchmarks import disturbed, stall
+from benchmarks.connect_times import PACE_S, connecting
 from harness.bootstrap import ROOT
 from harness.network.star import Host
 from tests.support.client_folder import make_client
@@ -19,7 +19,6 @@ from tests.support.ran import assert_refused
 
 BENCHMARKS = ROOT / "benchmarks"
 CLOSED_PORT = 9
-PACE_S = 0.010
 
 
 def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
@@ -56,7 +55,6 @@ def test_each_server_is_measured_in_each_protocol_that_it_speaks() -> None:
     rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
     assert {(server, spoken) for server, spoken, *_ in rows} >= {
         ("replay", "HTTP/1.1"), ("replay", "HTTP/2"), ("replay --http 1.0", "HTTP/1.0"),
-        *([("replay", "HTTP/3"), ("replay", "HTTP/3, resumed")] if sys.version_info >= (3, 11) else []),
         *([("nginx", "HTTP/1.0"), ("nginx", "HTTP/2")] if NGINX else [])}
     assert all(float(figure) > 0 for _, _, *figures in rows for figure in figures)
 
@@ -77,14 +75,9 @@ def test_without_undisturbed_loads_no_stall_has_a_known_cost(capsys: pytest.Capt
 @pytest.mark.timing
 def test_connect_times_takes_one_sample_each_pace() -> None:
     began_s = time.time()
-    command = [sys.executable, str(BENCHMARKS / "connect_times.py"), "127.0.0.1", str(CLOSED_PORT),
-               "--pace-ms", f"{PACE_S * 1000:g}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sampler:
+    with connecting(os.getpid(), ("127.0.0.1", CLOSED_PORT)) as answers:
         time.sleep(1)
-        printed, _ = sampler.communicate()
     ended_s = time.time()
-    answers = [tuple(map(float, line.split())) for line in printed.splitlines()]
-    assert sampler.returncode == 0
     assert all(began_s <= sample_s <= ended_s for sample_s, _ in answers)
     paces = (answers[-1][0] - answers[0][0]) / PACE_S
     assert 0.5 * paces <= len(answers) - 1 <= 1.01 * paces, "one sample each pace; some are left out on a busy machine"

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.measure.command_line import VERSION
+from harness.measure.about import VERSION
 from harness.system.options import Decimal, Several, Whole
 from tests.support import forked
 from tests.support.project_copy import copy_project, typed
@@ -106,10 +106,12 @@ def test_what_is_no_file_is_one_line(tmp_path: Path, command: tuple[str, ...], s
 
 
 WITH_NUMBERS = ["tfo.py", "fetch.py", "plot.py", "tfo-test/client.py", "tfo-test/delay_line.py", "tfo-test/http_tfo.py",
-            "tfo-test/load_page.py", "tfo-test/server.py", "scripts/make_pages.py",
-            *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "benchmarks").glob("*.py")
-                    if "ArgumentParser(" in path.read_text() or "OptionParser(" in path.read_text()),
-            "experiments/one_page.py", "connie/star.py", "connie/conbench.py"]
+                "tfo-test/load_page.py", "tfo-test/server.py", "scripts/make_pages.py",
+                *sorted(str(path.relative_to(ROOT)) for folder in ("benchmarks", "experiments")
+                        for path in (ROOT / folder).glob("*.py") if "OptionParser(" in path.read_text()),
+                "scripts/layout.py", "connie/star.py", "connie/conbench.py"]
+WITHOUT_HARNESS = ("tfo-test/client.py", "tfo-test/server.py", "connie/conbench.py")
+"""Programs that run without the rest of TFO Lab: they know no version of it."""
 NO_NUMBERS = ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "1e308", "1e9", "1e-300", "1_0", "010", "08", "-1",
               "-0.5", "4294967296", "9" * 400, "٣", "\uff11", "", " ", "0x10"]
 ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -163,6 +165,7 @@ def answer(parser: argparse.ArgumentParser, action: argparse.Action, text: str) 
 def test_no_program_takes_what_is_no_number(program: str, monkeypatch: pytest.MonkeyPatch,
                                             capsys: pytest.CaptureFixture[str]) -> None:
     parser = parser_of(program, monkeypatch)
+    assert "--version" in parser.format_help() or program in WITHOUT_HARNESS
     for action in numeric(parser):
         assert action.type not in (int, float), f"{action.dest}: Python's own readers take 1_0 and nan"
         for text in NO_NUMBERS:
@@ -188,7 +191,7 @@ def test_a_script_tells_how_to_call_it(script: Path, option: str) -> None:
     assert "set -euo" not in done.stdout
 
 
-@pytest.mark.parametrize("program", ["run.sh", "tfo.py", "fetch.py", "plot.py", "sweep.py"])
+@pytest.mark.parametrize("program", ["run.sh", "experiments/all.sh", "tfo.py", "sweep.py"])
 def test_a_program_says_what_it_is_without_root(program: str) -> None:
     done = ran(ROOT / program, "--version")
     assert (done.returncode, done.stderr) == (0, "")

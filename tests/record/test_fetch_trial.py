@@ -1,5 +1,6 @@
 """At its end fetch.py loads each page once from its recording: one whose replay is incomplete is said to be unfit."""
 
+import json
 import sys
 from email.message import Message
 from pathlib import Path
@@ -43,16 +44,10 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
     with answering(site) as port:
         (tmp_path / "remap").write_text(f"{HOST} 127.0.0.1 {port}\n")
         done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "x", "--remap", tmp_path / "remap",
-                   "--quiet", "0.5", "--timeout", "60")
+                   "--quiet", "0.5", "--timeout", "60", "--verdict", tmp_path / "verdict.json")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"http://{HOST}/consent: fit for the experiment" in done.stdout
-    assert f"http://{HOST}/again: fit for the experiment" in done.stdout
-    assert f"http://{HOST}/whole: fit for the experiment" in done.stdout
-    assert (f"not recorded: http://{HOST}/refreshed; list in x.pages what they lead on to instead"
-            in done.stderr.splitlines())
-    assert f"http://{HOST}/incomplete: NOT fit for the experiment" in done.stdout
-    assert f"because its replay is not the page: {IMAGES} of {IMAGES + 1} requests failed: " in done.stdout
-    assert "is not known" not in done.stdout
-    assert done.stderr.strip().splitlines()[-1] == (
-        f"recorded, but not fit to be measured: http://{HOST}/incomplete; take them out of x.pages")
+    verdicts = json.loads((tmp_path / "verdict.json").read_text())
+    assert {(each["url"].partition(HOST)[2], bool(each["reasons"]), each["moved_on"]) for each in verdicts} == {
+        ("/consent", False, False), ("/again", False, False), ("/whole", False, False), ("/refreshed", True, True),
+        ("/incomplete", True, False)}
     assert (tmp_path / "x" / HOST).is_dir(), "it is recorded all the same"

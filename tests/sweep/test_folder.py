@@ -11,7 +11,8 @@ import pytest
 
 from harness.errors import ExperimentError, InputError
 from harness.files.pages import read_pages
-from harness.sweep import commands, recordings
+from harness.sweep import folder as folders
+from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import FILE
 from harness.sweep.recordings import record_missing
@@ -84,17 +85,17 @@ def test_status_says_how_far_the_recordings_are(begun: SweepFolder, monkeypatch:
     options = Namespace(dir=begun.path.parent, status="x")
 
     def fetch(_: Path) -> str:
-        assert commands.status(options) == 1
+        assert folders.status(options) == 1
         return "it is gone"
     monkeypatch.setattr(recordings, "fetch", fetch)
     record_missing(begun, pages, {}, lambda _: None)
     begun.write("progress.json", {"sites": 3, "done": 2, "failed": 1, "partly": 0})
-    assert commands.status(options) == 1
+    assert folders.status(options) == 1
     said = capsys.readouterr().out
     assert [[int(number) for number in re.findall(r"\d+", line)] for line in said.splitlines()] == [
         [0, 2], [1, 2], [2, 3, 1, 0]]
     begun.write("progress.json", {"sites": 3, "done": 3, "failed": 1})
-    assert commands.status(options) == 0
+    assert folders.status(options) == 0
 
 
 def another_drives(folder: SweepFolder) -> AbstractContextManager[object]:
@@ -116,7 +117,7 @@ def test_a_sweep_has_one_driver(begun: SweepFolder) -> None:
 
 
 def test_a_sweep_that_does_not_end_is_not_called_stopped(begun: SweepFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "ENDING_S", 0.1)
+    monkeypatch.setattr(folders, "ENDING_S", 0.1)
     monkeypatch.setattr(os, "kill", lambda *_: None)
     with another_drives(begun), pytest.raises(ExperimentError):
-        commands.halt(Namespace(dir=begun.path.parent, stop="x"))
+        folders.halt(Namespace(dir=begun.path.parent, stop="x"))

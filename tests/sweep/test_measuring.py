@@ -1,5 +1,6 @@
 """A unit on a worker's machine: root follows no link that Chrome's user puts into the folder that it was given."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ExitStatus, InputError
+from harness.files.reason_kinds import ReasonKind
 from harness.sweep import measuring
 from harness.sweep.measuring import PARTS, SITE, Contents, NotMeasuredError, Patience, judge, measure, read_files
 from harness.sweep.plan import UnitOutcome
@@ -142,3 +144,17 @@ def test_what_was_updated_while_a_worker_ran_does_not_mix(tmp_path: Path, change
     make_client(work_dir / "client", (10,), [of.url], **{**asdict(VERSIONS), **changed})
     assert judge(of, work_dir, 0).status == ("unfit" if changed else "measured")
     assert judge(of, work_dir, 1).status == ("unfit" if changed else "partly")
+
+
+def test_what_speaks_against_loads_is_counted_by_its_kind(tmp_path: Path) -> None:
+    of, client = unit(), tmp_path / "unit" / "client"
+    make_client(client, (10,), [of.url])
+    paths = sorted(client.glob("10-*-tfo-0/*.json"))
+    for number, path in enumerate(paths):
+        spoiled = {"valid": False, "why_not": [f"{number} SYNs again", f"{number} ms late"],
+                   "why_not_kinds": [ReasonKind.SYN_AGAIN, ReasonKind.LATE_PACKETS][:1 + (number == 0)]}
+        path.write_text(json.dumps({**json.loads(path.read_text()), **spoiled}))
+    outcome = judge(of, tmp_path / "unit", 1)
+    assert [why.partition(" loads: ")[2] for why in outcome.why] == [ReasonKind.SYN_AGAIN.value,
+                                                                     ReasonKind.LATE_PACKETS.value]
+    assert [int(why.split()[0]) for why in outcome.why] == [len(paths), 1]

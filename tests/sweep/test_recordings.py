@@ -97,6 +97,20 @@ def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_
     assert second.why_not == ""
 
 
+@pytest.mark.parametrize(("program", "why"), [
+    ("sys.exit(0)", ""),
+    ("print('    no reason'); print('no Chrome'); sys.exit(2)", "cannot be recorded: no Chrome"),
+    ("verdict.write_text('[{\"reasons\": [\"it is\\\\ngone\", \"and more\"]}]'); print('last'); sys.exit(1)",
+     "cannot be recorded: it is\ngone")])
+def test_the_verdict_says_why_there_is_no_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str,
+                                                    why: str) -> None:
+    """A reason may have any words in it; what fetch.py could not begin with is its last line."""
+    (tmp_path / "fetch.py").write_text(
+        f"import pathlib, sys\nverdict = pathlib.Path(sys.argv[sys.argv.index('--verdict') + 1])\n{program}")
+    monkeypatch.setattr(recordings, "ROOT", tmp_path)
+    assert recordings.fetch(tmp_path) == why
+
+
 def test_a_page_of_the_same_file_name_gets_no_other_pages_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                                     ) -> None:
     """The list named http://a.test/b/c before, and names http://a.test/bc now: its row had the other page's numbers."""

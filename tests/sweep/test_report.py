@@ -10,14 +10,12 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
 from harness.sweep.plan import FILE, UnitOutcome
 from harness.sweep.recordings import SiteRecording, recorded
 from harness.sweep.report import write_outputs
-from harness.sweep.site_rows import read_rows
 from tests.support.client_folder import make_client
 from tests.support.made_units import VERSIONS, outcome, unit
 
@@ -61,6 +59,9 @@ class Sweep:
         (folder / FILE).write_text(of.to_json())
         if url:
             make_client(folder / "client", (10, 100), [url])
+        else:           # tfo.py makes it before it measures
+            (folder / "client").mkdir()
+            (folder / "client" / "run.log").write_text("Chrome hangs\n")
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +87,7 @@ def test_every_site_is_a_row_for_each_rtt_with_its_reason(sweep: Sweep) -> None:
         **{made.url: ["measured"] * 2 for made in sweep.units[:6]}, sweep.units[6].url: ["partly"] * 2,
         sweep.units[7].url: ["failed"], EVIL: ["failed"]}
     assert found[EVIL][0]["why"] == "cannot be recorded: <i>gone</i>"
+    assert found[sweep.units[7].url][0]["why"] == "<b>Chrome hangs</b>", "and not that there are no loads"
     for row, rtt_ms in zip(found["http://s0.test/"], (20, 200), strict=True):
         # make_client: PLT is 1000 ms and 3 RTTs and the run's number, with TFO one RTT less; runs 1 to 3 count.
         off_ms = 1002 + 3 * rtt_ms
@@ -103,19 +105,6 @@ def test_each_site_counts_once(sweep: Sweep) -> None:
     assert html.count("100.0% (59.0 to 100.0) of 7</td>") == 2, "at both RTTs"
 
 
-def test_only_what_was_measured_counts_as_measured(tmp_path: Path) -> None:
-    """A site none of whose loads count was one of the synthetic sites measured, and one of its machine's."""
-    made = Sweep(tmp_path)
-    for number in (6, 7):
-        client = make_client(made.folder.results(made.units[number].key) / "client", (10, 100),
-                             [made.units[number].url])
-        for path in client.glob("*-tfo-*/*.json"):
-            path.write_text(json.dumps({**json.loads(path.read_text()), "valid": False, "why_not": ["SYN lost"]}))
-    html = made.written()
-    for said in ("TCP Fast Open over 6 sites: x", "6 of the measured sites are synthetic", "lab1 (6 sites)"):
-        assert said in html
-
-
 def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep) -> None:
     html = (sweep.folder.path / "report.html").read_text()
     assert "<script" not in html
@@ -128,14 +117,13 @@ def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep) -> None:
     assert "The list List.pages has 9 pages, 8 of which have a recording." in html
 
 
-@pytest.mark.parametrize(("pages", "sample_of", "said"), [
-    (ROOT / "Top100US.pages", "", "It is a sample of: the hundred most visited sites of the US in 2013, by the list"),
-    (Path("/L.pages"), "<b>Tranco</b>", "It is a sample of: &lt;b&gt;Tranco&lt;/b&gt;."),
-    (Path("/L.pages"), "", "What it is a sample of was not said (--sample-of).")])
-def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, pages: Path, sample_of: str, said: str) -> None:
+@pytest.mark.parametrize(("sample_of", "said"), [
+    ("<b>Tranco</b>", "It is a sample of: &lt;b&gt;Tranco&lt;/b&gt;."),
+    ("", "What it is a sample of was not said (--sample-of).")])
+def test_the_report_says_what_the_list_is_a_sample_of(tmp_path: Path, sample_of: str, said: str) -> None:
     folder = SweepFolder(tmp_path, "none")
     folder.make()
-    write_outputs(folder, SweepSettings(pages, ((),), VERSIONS, sample_of), [], [])
+    write_outputs(folder, SweepSettings(Path("/L.pages"), ((),), VERSIONS, sample_of), [], [])
     assert said in (folder.path / "report.html").read_text()
 
 
@@ -178,8 +166,12 @@ def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
                                                                                ("--delayhome=20", "failed")]
 
 
+SPOILED = {"a name that is no UTF-8": True, "a run that 64 bits do not hold": True, "no URL": True,
+           "a newer format": False, "nothing": False}
+"""What a worker that is broken, or not ours, may send, and whether the site counts all the same."""
+
+
 def spoil(client: Path, how: str) -> None:
-    """Change a site's loads to what a worker that is broken, or not ours, may send."""
     first = next((client / "10-1-tfo-0").glob("*.json"))
     if how == "a name that is no UTF-8":
         Path(os.fsdecode(os.fsencode(first.parent) + b"/\xff.json")).write_text("{")
@@ -194,28 +186,24 @@ def spoil(client: Path, how: str) -> None:
         shutil.rmtree(client)
 
 
-def test_a_site_without_a_load_says_only_why_it_has_none(tmp_path: Path) -> None:
-    """tfo.py makes client/run.log before it measures: "measure some first: sudo ./run.sh" stood behind each reason."""
-    made = Sweep(tmp_path)
-    failed = made.units[7]
-    (made.folder.results(failed.key) / "client").mkdir()
-    (made.folder.results(failed.key) / "client" / "run.log").write_text("Chrome hangs\n")
-    [row] = [row for row in read_rows(made.folder, made.sites, made.units) if row.outcome.key == failed.key]
-    assert (row.status, row.outcome.why) == ("failed", ("<b>Chrome hangs</b>",))
+def test_spoiled_loads_of_some_sites_leave_the_others_their_report(tmp_path: Path) -> None:
+    """Some ended the report in a traceback; others were "measured", without a number, and named nowhere.
 
-
-@pytest.mark.parametrize(("how", "counts"), [
-    ("a name that is no UTF-8", True), ("a run that 64 bits do not hold", True), ("no URL", True),
-    ("a newer format", False), ("nothing", False)])
-def test_one_sites_spoiled_loads_leave_the_other_sites_their_report(tmp_path: Path, how: str, counts: bool) -> None:
-    """Some ended the report in a traceback; others were "measured", without a number, and named nowhere."""
+    A site none of whose loads count was one of the synthetic sites measured, and one of its machine's.
+    """
     made = Sweep(tmp_path)
-    spoiled = made.units[1]
-    spoil(made.folder.results(spoiled.key) / "client", how)
-    html = made.written()
-    row = made.rows()[spoiled.url][0]
-    assert (row["status"] == "measured", not row["why"]) == (counts, counts)
-    assert f"TCP Fast Open over {7 if counts else 6} sites: x" in html
-    assert (spoiled.url in html[html.index("Not measured, or in part"):]) != counts
+    for of, how in zip(made.units, SPOILED, strict=False):
+        spoil(made.folder.results(of.key) / "client", how)
+    for of in made.units[6:]:
+        client = make_client(made.folder.results(of.key) / "client", (10, 100), [of.url])
+        for path in client.glob("*-tfo-*/*.json"):
+            path.write_text(json.dumps({**json.loads(path.read_text()), "valid": False, "why_not": ["SYN lost"]}))
+    html, rows = made.written(), made.rows()
+    failures = html[html.index("Not measured, or in part"):]
+    for of, (how, counts) in zip(made.units, SPOILED.items(), strict=False):
+        row = rows[of.url][0]
+        assert (row["status"] == "measured", not row["why"], of.url not in failures) == (counts,) * 3, how
+    for said in ("TCP Fast Open over 4 sites: x", "4 of the measured sites are synthetic", "lab1 (4 sites)"):
+        assert said in html
     tables = pyarrow.parquet.read_table(made.folder.path / "loads.parquet")
-    assert set(tables["url"].to_pylist()) >= {of.url for of in made.units[:7] if of != spoiled}
+    assert set(tables["url"].to_pylist()) >= {of.url for of in made.units[5:]}

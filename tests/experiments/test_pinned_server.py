@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments import cores
-from experiments.cores import CoreTimes, read_core, wake_ups
+from experiments import pinned_server
+from experiments.pinned_server import CoreTimes, read_core, wake_ups
 from harness.system.environment import MS_PER_TICK
 
 STAT = """cpu  100 0 50 800 10 5 5 30 0 0
@@ -22,7 +22,7 @@ intr 1
 def test_times_of_a_core(core: int, idle_ticks: int, steal_ticks: int, tmp_path: Path,
                          monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "stat").write_text(STAT)
-    monkeypatch.setattr(cores, "STAT", tmp_path / "stat")
+    monkeypatch.setattr(pinned_server, "STAT", tmp_path / "stat")
     times = read_core(core)
     assert (times.idle_ms, times.steal_ms) == (idle_ticks * MS_PER_TICK, steal_ticks * MS_PER_TICK)
 

@@ -1,0 +1,42 @@
+"""Page loads made by hand in a laboratory: what one_page.py and benchmarks measure."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from harness.errors import ExperimentError
+from harness.files.load_record import LoadRecord
+from harness.measure.evidence import Load
+from harness.measure.laboratory import Laboratory, ReplayedWeb, running_hosts
+from harness.measure.loads import record_of
+from harness.measure.preflight import PageSet, check_browser
+from harness.measure.rules import alone
+from harness.measure.settings import Settings
+from harness.network.star import LinkSpeeds
+from harness.system.environment import print_machine
+from harness.system.lock import only_experiment
+
+
+def at_each_delay(page_set: PageSet, settings: Settings, measure: Callable[[Laboratory], int], *, netem: bool) -> int:
+    """Have `measure` done in a laboratory at each of the delays of `settings`; return the highest of its results."""
+    links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
+    web, found = ReplayedWeb(page_set=page_set, settings=settings), 0
+    with only_experiment():
+        print_machine()
+        with running_hosts(links, web, check_browser(), netem=netem) as hosts:
+            for speeds in links:
+                found = max(found, measure(hosts.at(speeds)))
+    return found
+
+
+def valid_load(lab: Laboratory, load: Load, judged: Callable[[LoadRecord], Sequence[object]] = alone) -> LoadRecord:
+    """Measure `load` until nothing speaks against it; return its record. Says on stderr why a try does not count.
+
+    Raises ExperimentError after as many tries as the settings say, or when a part of the laboratory has ended.
+    """
+    for _ in range(1 + lab.settings.retries):
+        record = record_of(lab, load)
+        problems = judged(record)
+        if not problems:
+            return record
+        print(f"TFO {load.tfo}, run {load.run}: not valid: {problems[0]}", file=sys.stderr)
+    raise ExperimentError(f"{load.page.url}: no load of it can be used; try again on a quiet machine")
