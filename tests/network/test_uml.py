@@ -16,7 +16,7 @@ UML, KERNEL = ROOT / "scripts" / "uml.sh", Path("/usr/bin/linux.uml")
 pytestmark = [pytest.mark.root, pytest.mark.skipif(not KERNEL.exists(), reason="there is no user-mode-linux")]
 
 
-NETEM = f"""cd .. && scripts/make_tiny.py --directory /tmp &&
+NETEM = f"""cd .. && scripts/make_pages.py --name tiny --directory /tmp &&
 PYTHONPATH=$PWD/{LATE_FOLDER} .venv/bin/python tfo.py --dir /tmp --name tiny --delaynet 100 --patience 0 \\
     --on-user 'curl -s --connect-to ::10.0.0.3:8000 http://www.tiny.test/'"""
 """That kernel's clock may be late beside other tests: an RTT of 206 ms for 200 was seen."""

@@ -106,7 +106,7 @@ def test_what_is_no_file_is_one_line(tmp_path: Path, command: tuple[str, ...], s
 
 
 WITH_NUMBERS = ["tfo.py", "fetch.py", "plot.py", "tfo-test/client.py", "tfo-test/delay_line.py", "tfo-test/http_tfo.py",
-            "tfo-test/load_page.py", "tfo-test/server.py", "scripts/make_pages.py", "scripts/make_tiny.py",
+            "tfo-test/load_page.py", "tfo-test/server.py", "scripts/make_pages.py",
             *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "benchmarks").glob("*.py")
                     if "ArgumentParser(" in path.read_text() or "OptionParser(" in path.read_text()),
             "experiments/one_page.py", "connie/star.py", "connie/conbench.py"]

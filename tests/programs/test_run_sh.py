@@ -14,7 +14,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
-from harness.mirror.rtts import recorded_rtts
+from harness.mirror.servers import recorded_rtts
 from harness.show.console import HEADER
 from harness.system.lock import MACHINES
 from tests.support.ordinary import ORDINARY, SUDO

@@ -15,7 +15,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.pages import PageFiles
 from harness.measure.preflight import check_pages
-from scripts.make_tiny import make_tiny
+from harness.synthetic.build import DEFAULT_SEED, make_pages
 from scripts.vm.bios_boot import mbr_code, placed_core
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.ran import ran
@@ -167,8 +167,7 @@ def test_bios_boot_code_says_where_the_rest_lies() -> None:
 
 
 def test_the_tiny_page_can_be_replayed(tmp_path: Path) -> None:
-    make_tiny(tmp_path, "tiny")
+    make_pages(tmp_path, "tiny", DEFAULT_SEED, ROOT / "demo" / "tiny.shape")
     page_set = check_pages(PageFiles(tmp_path, "tiny"))
     assert [page.url for page in page_set.pages] == ["http://www.tiny.test/"]
     assert sorted(page_set.hosts) == ["static.tiny.test", "www.tiny.test"]
-    assert not page_set.recording.manifest.synthetic, "that says made from the figures of 2013"

@@ -1,4 +1,5 @@
-"""How far away each recorded server was: its round-trip time (RTT) as TCP sees it, a handshake.
+"""How far away each recorded server was, its round-trip time (RTT) as TCP sees it, a handshake; and which hosts share a
+server (tfo.py --layout, harness.files.layout).
 
     recorded_rtts(files, recording).rtts_ms      # {"www.a.test": 12.0, "cdn.test": 180.0}
 
@@ -12,11 +13,13 @@ other servers' RTTs.
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError, printable
+from harness.files.hosts import DOMAIN, HOST, ONE, RECORDED, Layout, joined, read_layout, site_of
 from harness.files.pages import PageFiles
 from harness.mirror.recording import Recording
 from harness.system.atomic import write_atomically
@@ -109,3 +112,38 @@ def scaled(rtts_ms: Mapping[str, float], factor: float) -> dict[str, float]:
     """Return the RTTs times `factor`, to a tenth of a millisecond; what is below SHORTEST_MS is 0."""
     times = {host: round(rtt_ms * factor, 1) for host, rtt_ms in rtts_ms.items()}
     return {host: rtt_ms if rtt_ms >= SHORTEST_MS else 0.0 for host, rtt_ms in times.items()}
+
+
+def make_layout(choice: str, recording: Recording) -> tuple[Layout, list[str]]:
+    """Return the layout of a recording's hosts that `choice` asks for, which is a word or a file; and notes for people.
+
+    Raises InputError when the file is not a layout, or when the recording does not say its servers' addresses.
+    """
+    hosts = recording.hosts()
+    if choice == HOST:
+        return Layout(), []
+    if choice == DOMAIN:
+        return Layout(DOMAIN, {host: site_of(host) for host in hosts}), []
+    if choice == ONE:
+        return Layout(ONE, dict.fromkeys(hosts, ONE)), []
+    if choice == RECORDED:
+        return recorded_layout(recording), []
+    return read_layout(Path(choice), hosts)
+
+
+def recorded_layout(recording: Recording) -> Layout:
+    """Return the layout in which hosts share a server that had an address in common when they were recorded.
+
+    A host without an address (nobody answered, or all came from the browser's cache) has a server of its own. Raises
+    InputError when no host has one.
+    """
+    names: dict[str, set[str]] = defaultdict(set)
+    for host, addresses in recording.addresses.items():
+        for address in addresses:
+            names[address].add(host)
+    known = set(recording.hosts())
+    groups = [sorted(group & known) for group in names.values() if group & known]
+    if not groups:
+        raise InputError("this recording does not say its servers' addresses (no serverIPAddress in a HAR, as in those "
+                         f"of 2013); give another --layout than {RECORDED}")
+    return Layout(RECORDED, joined(groups))

@@ -2,9 +2,13 @@
 
 `rtts.jsonl` has a recording a line: URLs with what is told of their connections, what is `written` in NAME.rtts, the
 RTT to each server, and which of these are `assumed`.
+
+And the layouts that a recording offers: `layouts.jsonl`, one a line. `pages` are what each page got from which address;
+`servers` None: the layout cannot be made.
 """
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +17,12 @@ import pytest
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.recording import read_recording
-from harness.mirror.rtts import RecordedRtts, read_rtts, recorded_rtts
+from harness.mirror.servers import RecordedRtts, make_layout, read_rtts, recorded_rtts
 from tests.support.https_recording import HttpsRecording
 from tests.support.small_mirror import chain_of_hosts
 
-RECORDINGS = [json.loads(line) for line in Path(__file__).with_name("rtts.jsonl").read_text().splitlines()]
+RECORDINGS, LAYOUTS = ([json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
+                       for name in ("rtts.jsonl", "layouts.jsonl"))
 
 
 @pytest.mark.parametrize("case", RECORDINGS, ids=lambda case: case["what"])
@@ -59,3 +64,17 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "my.rtts").mkdir()
     with pytest.raises(InputError, match=r"my\.rtts:1: "):
         read_rtts(tmp_path / "my.rtts")
+
+
+@pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: case["what"])
+def test_which_hosts_share_a_server(case: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "Web" / "www.one.test").mkdir(parents=True)
+    for page, answers in case["pages"].items():
+        entries = [{"request": {"url": url}, "response": {"status": 200}, "serverIPAddress": address}
+                   for url, address in answers]
+        (tmp_path / f"{page}.har").write_text(json.dumps({"log": {"entries": entries}}))
+        (tmp_path / page).touch()
+    recording = read_recording(tmp_path / "Web", tmp_path)
+    with nullcontext() if case["servers"] else pytest.raises(InputError):
+        layout, _ = make_layout(case["layout"], recording)
+        assert layout.servers(recording.hosts()) == case["servers"]

@@ -1,11 +1,20 @@
-"""What Chrome says of run 0 is told of the other loads; causes are found in time in proportion to the page."""
+"""What a request was for, and by whom it was asked for; causes are found in time in proportion to the page.
+
+test_kinds.jsonl: where the answer's type says something else. A request without a `method` is a GET, without an Accept
+it takes anything, and without `by` SITE asked for it.
+"""
 
 from dataclasses import replace
+from typing import Any
 
-from harness.analysis.asked_for import initiators_of
+import pytest
+
+from harness.analysis.asked_for import initiators_of, kind_of
 from harness.analysis.causes import dependencies
 from harness.analysis.timeline import make_timeline
+from harness.files.exchange import Answer, Exchange, Request
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
+from tests.support.beside import cases
 from tests.support.growth import LINEAR, growth
 from tests.support.made_har import PAGE, MadeLoad
 
@@ -44,3 +53,13 @@ def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
     loads = {requests: page_of(requests) for requests in (700, 2800)}
     timelines = {requests: make_timeline(load.log(), load.record(), load.plt_ms) for requests, load in loads.items()}
     assert growth(work, 700) < LINEAR
+
+
+SITE = "http://page.test"
+
+
+@pytest.mark.parametrize("asked", cases(__file__, "test_kinds.jsonl"), ids=str)
+def test_a_request_is_what_it_was_made_for(asked: dict[str, Any]) -> None:
+    headers = {"Accept": "*/*", **asked.get("headers", {})}
+    assert kind_of(Exchange(request=Request(asked.get("method", "GET"), asked["url"], tuple(headers.items())),
+                            answer=Answer(mime_type=asked["type"]), initiator=asked.get("by", SITE))) == asked["kind"]

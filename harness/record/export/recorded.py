@@ -1,7 +1,6 @@
 """A recording as exchanges with their bodies, page by page."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from http import client
@@ -11,18 +10,15 @@ from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import Answer, Exchange, Request
+from harness.files.exchange import Exchange
 from harness.files.har import PageTimes, page_times, read_har_log
 from harness.files.har_entry import NO_ENTRY, from_har
 from harness.files.headers import header_in
 from harness.files.pages import Page, PageFiles
-from harness.files.text_log import read_log
 from harness.files.urls import document_url, without_fragment
-from harness.mirror.content_type import content_type
-from harness.mirror.exchanges import page_logs
-from harness.mirror.headers import OF_NO_RECORDING
-from harness.mirror.paths import is_md5_name, open_file
-from harness.mirror.recording import Recording, read_whole
+from harness.mirror.headers import OF_NO_RECORDING, content_type
+from harness.mirror.paths import open_file
+from harness.mirror.recording import read_whole
 from harness.system.untrusted import UnreadableFileError
 
 
@@ -38,19 +34,19 @@ class RecordedPage:
 
 def recorded_pages(files: PageFiles, pages: list[Page]) -> list[RecordedPage]:
     """Return what is recorded of `pages`, in today's format. Raises InputError without a recording."""
-    recording = read_whole(files)
-    return [_read(files, page, list(_unasked(recording, files, page)) if page == pages[0] else []) for page in pages]
+    read_whole(files)
+    return [_read(files, page) for page in pages]
 
 
-def _read(files: PageFiles, page: Page, more: list[Exchange]) -> RecordedPage:
-    """Return what is recorded of a page, with `more` that was. Readers of a HAR take the first entry for the page."""
+def _read(files: PageFiles, page: Page) -> RecordedPage:
+    """Return what is recorded of a page. Readers of a HAR take the first entry for the page."""
     text_log, har = files.fetchlog / page.name, files.fetchlog / f"{page.name}.har"
     if not text_log.is_file():
         raise InputError(f"{text_log}:1: no log of {page.url}; record it with ./fetch.py --append --name "
                          f"{files.mirror.name}")
     try:
         log = read_har_log(har)
-        exchanges = [*(from_har(entry, page.name) for entry in log["entries"]), *more]
+        exchanges = [from_har(entry, page.name) for entry in log["entries"]]
         when = datetime.fromtimestamp(text_log.stat().st_mtime, timezone.utc)
         answered = [_complete(exchange, files.mirror, when) for exchange in exchanges if _has_answer(exchange)]
     except UnreadableFileError as error:
@@ -100,20 +96,3 @@ def _body(mirror: Path, file: str) -> bytes:
             return body.read()
     finally:
         os.close(directory)
-
-
-def _unasked(recording: Recording, files: PageFiles, first: Page) -> Iterator[Exchange]:
-    """Give an answer for each body that no exchange names: the scraper of 2013 kept more than its logs have.
-
-    Its URL is what it is called or, where that is an MD5, what a text log has.
-    """
-    unasked = [each for each in recording.each
-               if not each.page and each.place.scheme == recording.schemes(each.place.host)[0]]
-    named: dict[str, str] = {}
-    for log in page_logs(files.fetchlog) if unasked else ():
-        named |= read_log(log).renamed
-    for each in unasked:
-        name = each.place.target[1:]
-        if target := named.get(name, "" if is_md5_name(name) else each.place.target).partition("#")[0]:
-            yield Exchange(page=first.name, request=Request("GET", replace(each.place, target=target).url),
-                           answer=Answer(200, protocol="HTTP/1.1", headers=None, body=each.answer.body))
