@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
 from harness.browser.program import Browser, version_of
-from harness.errors import ExperimentError
+from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.evidence import Load
@@ -44,9 +45,12 @@ def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, An
                 _load(lab, load, series)
                 progress.done(series.judged[-1].in_words(), series.left() + later,
                               is_most=lab.settings.until_ci is not None)
-    finally:
-        if series.judged:
+    except BaseException:
+        with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
             write_load_tables(lab.client_dir)
+        raise
+    if series.judged:
+        write_load_tables(lab.client_dir)
     return series
 
 
