@@ -10,6 +10,7 @@ and int() take them. No file name below asks for the disk: reading options has n
 """
 
 import argparse
+import os
 import re
 import sys
 from dataclasses import dataclass
