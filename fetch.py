@@ -24,9 +24,9 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.browser import program
-from harness.course.rules import rule_breaches
+from harness.course.page_rules import rule_breaches
 from harness.errors import InputError, first_few, printable
-from harness.files.hack_dns import read_hack_dns, resolver_rules
+from harness.files.hosts import read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.command_line import ShowVersion
 from harness.measure.loopback import Trial, just_recorded, try_pages

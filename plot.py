@@ -23,23 +23,21 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.progress import track
 
-from harness.analysis.cell import METRICS
 from harness.analysis.compare import read_sides
+from harness.analysis.row import METRICS
 from harness.analysis.selection import Selection, select
-from harness.analysis.transports import is_compared
 from harness.errors import InputError
-from harness.files.notes import add_to_notes, encoding_of_notes
-from harness.files.result_names import CLIENT, FIGURES
+from harness.files.notes import add_to_notes, check_notes
+from harness.files.pages import CLIENT, FIGURES
 from harness.files.results import read_results
 from harness.measure.command_line import ShowVersion
 from harness.show.breakdown import draw_breakdown
+from harness.show.columns import check_export_name, export
 from harness.show.comparison import format_comparison
 from harness.show.console import REPORT, format_console
-from harness.show.export import check_export_name, export
 from harness.show.figures import FORMATS, save_figure
-from harness.show.improvement import NAME, draw_improvement, improvement_section, worth_a_curve
+from harness.show.improvement import NAME, draw_improvement, improvement_section, prediction_section, worth_a_curve
 from harness.show.labels import figure_names, is_simulated
-from harness.show.prediction import prediction_section
 from harness.show.report import write_report
 from harness.show.section import section_lines
 from harness.show.transports import NAME as TRANSPORTS
@@ -56,7 +54,8 @@ def main() -> int:
     """Print the table, draw the figures, say whether anything is missing."""
     arguments = parse_arguments()
     leave_root()
-    notes_encoding = encoding_of_notes(arguments.append) if arguments.append else ""
+    if arguments.append:
+        check_notes(arguments.append)
     if arguments.compare:
         text, is_whole = format_comparison(*read_sides(arguments.compare, arguments.metric))
     else:
@@ -64,7 +63,7 @@ def main() -> int:
         text, is_whole = report_on(selection, detail=arguments.detail), not selection.missing
     print_report(text)
     if arguments.append:
-        add_to_notes(arguments.append, f"\n{text}", notes_encoding)
+        add_to_notes(arguments.append, f"\n{text}")
     if not arguments.compare:
         if arguments.export:
             export(selection, arguments.export)
@@ -137,7 +136,7 @@ def draw_figures(selection: Selection, outputdir: Path, ending: str) -> None:
     for page, name in names.items():
         if breakdown := draw_breakdown(selection.of_page(page)):
             save_figure(breakdown, outputdir / f"breakdown-{name}.{ending}")
-    if is_compared(selection.results):
+    if selection.compares_transports:
         save_figure(draw_transports(selection), outputdir / f"{TRANSPORTS}.{ending}")
     if worth_a_curve(selection):
         save_figure(draw_improvement(selection), outputdir / f"{NAME}.{ending}")

@@ -26,8 +26,7 @@ from harness.measure.command_line import parse_arguments
 if __name__ == "__main__":
     parse_arguments(__doc__)        # --help, and what is wrong: before all that an experiment needs is loaded
 
-from harness.files.pages import PageFiles
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT, PageFiles
 from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders, open_results
 from harness.measure.laboratory import ReplayedWeb, running_hosts, running_laboratory
@@ -44,10 +43,10 @@ from harness.measure.resume import Plan
 from harness.measure.rtts import links, thinking_rtts
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
-from harness.network.on_user import run_on_user
+from harness.network.programs import run_on_user
 from harness.network.star import check_host_count
-from harness.system.busy import wait_for_quiet
 from harness.system.contained import begin_experiment
+from harness.system.environment import wait_for_quiet
 from harness.system.fastopen import ON, set_fastopen
 from harness.system.lock import only_experiment
 from harness.system.privileges import invoking_user, passable_temp_root

@@ -24,7 +24,7 @@ use_project_python()
 
 from experiments.nginx import serving_files
 from experiments.valid_load import valid_load
-from harness.files.hack_dns import Remap, resolver_rules
+from harness.files.hosts import Remap, resolver_rules
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
 from harness.measure.evidence import Load
@@ -35,12 +35,12 @@ from harness.measure.settings import Settings
 from harness.network.links import delays_by_netem
 from harness.network.star import LinkSpeeds
 from harness.replay.authority import open_authority
-from harness.system.commands import run
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.options import DELAY_MS, OptionParser, Whole, page_list_name
+from harness.system.processes import run
 from harness.system.signals import run_interruptible
 
 PORT = 18080

@@ -33,7 +33,7 @@ use_project_python()
 import numpy
 
 from benchmarks.report import print_table
-from harness.browser.completion import packets
+from harness.browser.page import packets
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
@@ -49,7 +49,7 @@ from harness.network.star import Host, LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.options import DELAY_MS, Decimal, OptionParser, Several, Whole
 from harness.system.processes import stop
 from harness.system.signals import run_interruptible

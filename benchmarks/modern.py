@@ -26,13 +26,11 @@ use_project_python()
 
 from harness.analysis.selection import Selection, select
 from harness.errors import ExperimentError, InputError
-from harness.files.pages import Page, PageFiles, read_pages
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT, Page, PageFiles, read_pages
 from harness.files.results import has_loads, read_results
 from harness.mirror.recording import Recording, read_recording
-from harness.show.answers import answers_table
-from harness.show.prediction import prediction_section
-from harness.show.report.proof import left_out_section
+from harness.show.improvement import prediction_section
+from harness.show.report.evidence import answers_table, left_out_section
 from harness.show.section import Table, section_lines, table_lines
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine

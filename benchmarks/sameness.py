@@ -19,7 +19,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from benchmarks.report import print_table
-from harness.analysis.answers import PARTS
+from harness.analysis.asked_for import PARTS
 from harness.errors import run_main
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.load_record import LoadRecord

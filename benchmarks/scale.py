@@ -40,18 +40,17 @@ from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings
-from harness.network.links import delayed_links
+from harness.network.links import delaying
 from harness.network.needs import check_programs, kernel_has_netem
+from harness.network.programs import running_servers
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
-from harness.network.servers import running_servers
 from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
-from harness.system.commands import run
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, ROUNDS, OptionParser, Whole
 from harness.system.privileges import invoking_user
-from harness.system.processes import descendants
+from harness.system.processes import descendants, run
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
@@ -116,7 +115,7 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
         with step("star up"):
             star = laboratory.enter_context(running_star(names, speeds, netem))
         with step("delayed"):
-            laboratory.enter_context(delayed_links(star, speeds, netem))
+            laboratory.enter_context(delaying(star, netem=netem)).change(speeds)
         rtts_ms = measure_rtts(star, Settings.port)
         measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
         in_star = descendants(os.getpid())

@@ -34,12 +34,12 @@ use_project_python()
 
 from experiments.nginx import nginx_program, serving_files
 from harness.errors import ExperimentError, run_main
-from harness.files.hack_dns import SCHEMES
+from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
 from harness.measure.settings import H3
 from harness.mirror.small import MadeResource, write_small_recording
-from harness.network.loopback import loopback_star
-from harness.network.servers import running_servers
+from harness.network.programs import running_servers
+from harness.network.rtt import loopback_star
 from harness.network.star import Host, Star
 from harness.replay.authority import CERTIFICATE, open_authority
 from harness.system.options import ROUNDS, OptionParser, Whole

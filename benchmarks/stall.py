@@ -11,9 +11,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from harness.browser.completion import packets
+from harness.browser.page import packets
 from harness.network.star import Host
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.processes import descendants
 
 MARKS = {"delay line": "delay_line.py", "one server": "http_tfo.py", "all servers": "http_tfo.py",

@@ -40,7 +40,7 @@ from harness.system import environment
 from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment
 from harness.system.lock import only_experiment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.options import SEED, TIMEOUT_S, Decimal, OptionParser, Whole
 from harness.system.processes import stop
 from harness.system.scratch import temporary_directory

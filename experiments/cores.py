@@ -5,9 +5,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.system.busy import MS_PER_TICK, STAT, STEAL_FIELD
-from harness.system.commands import run
-from harness.system.netns import inside
+from harness.system.environment import MS_PER_TICK, STAT, STEAL_FIELD
+from harness.system.namespaces import inside
+from harness.system.processes import run
 
 IDLE_FIELDS = (3, 4)
 """idle and iowait among the numbers of a line of /proc/stat (proc(5)), which the kernel counts exactly; of user, system

@@ -25,8 +25,7 @@ use_project_python()
 
 from harness.browser.program import Browser
 from harness.errors import InputError
-from harness.files.pages import BUNDLED, PageFiles
-from harness.files.result_names import CLIENT, FIGURES
+from harness.files.pages import BUNDLED, CLIENT, FIGURES, PageFiles
 from harness.measure.command_line import add_patience
 from harness.measure.experiment import found_in, known, measure, summarise
 from harness.measure.folders import check_folders, open_results, set_all_aside
@@ -36,11 +35,10 @@ from harness.measure.preflight import check_authority, check_browser, check_page
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
-from harness.system.busy import wait_for_quiet
-from harness.system.fastopen import kernel_has_fastopen
+from harness.system.environment import wait_for_quiet
+from harness.system.fastopen import enter_own_network, kernel_has_fastopen
 from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
-from harness.system.own_network import enter_own_network
 from harness.system.privileges import act_as, invoking_user, passable_temp_root
 from harness.system.progress import Steps
 from harness.system.signals import run_interruptible

@@ -25,10 +25,9 @@ use_project_python()
 
 from harness.analysis.selection import select
 from harness.errors import run_main
-from harness.files.middlebox import SHARE, Box, Middlebox
-from harness.files.pages import BUNDLED
-from harness.files.result_names import CLIENT, FIGURES
+from harness.files.pages import BUNDLED, CLIENT, FIGURES
 from harness.files.results import read_results
+from harness.files.transport import SHARE, Box, Middlebox
 from harness.show.columns import table_of
 from harness.show.figures import framed, save_figure
 from harness.show.labels import short_names

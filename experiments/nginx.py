@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.errors import ExperimentError, InputError
 from harness.network.star import Host
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.privileges import browsing_user, give
 from harness.system.processes import stop
 

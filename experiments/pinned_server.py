@@ -13,9 +13,9 @@ from experiments.cores import steer_packets
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.mirror.small import MadeResource, write_small_recording
-from harness.network.servers import running_servers
+from harness.network.programs import running_servers
 from harness.network.star import LinkSpeeds, Star
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.privileges import as_root, browsing_user, give
 from harness.system.processes import descendants
 

@@ -42,20 +42,20 @@ from experiments.pinned_server import (
     require_two_cores,
     separate_cores,
 )
-from harness.browser import completion
+from harness.browser.page import packets
 from harness.errors import InputError
-from harness.files import result_names
+from harness.files.pages import FIGURES as FIGURES_FOLDER
 from harness.files.table_files import write_table
 from harness.measure.command_line import add_patience
 from harness.network.needs import check_programs
 from harness.network.star import Host, Star, running_star
 from harness.system import fastopen
-from harness.system.busy import wait_for_quiet
-from harness.system.commands import run
 from harness.system.contained import begin_experiment
+from harness.system.environment import wait_for_quiet
 from harness.system.lock import only_experiment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.options import Decimal, OptionParser, Several, Whole
+from harness.system.processes import run
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
@@ -66,7 +66,7 @@ REPEATS, QUICK_REPEATS = 5, 3
 SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON),
             "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
 """net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""
-FIGURES = ROOT / result_names.FIGURES
+FIGURES = ROOT / FIGURES_FOLDER
 
 
 def main() -> int:
@@ -135,7 +135,7 @@ class Bench:
         """Return connections with data in the SYN, packets both ways, and wake-ups, all of the server and so far."""
         syn_data = fastopen.read_counters(self.server.pid)["TCPFastOpenPassive"]
         with inside(self.server.pid):
-            both_ways = completion.packets(self.server.interface)
+            both_ways = packets(self.server.interface)
         return syn_data, both_ways, sum(map(wake_ups, self.server_pids))
 
 

@@ -20,14 +20,14 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from harness.analysis.cell import METRICS
 from harness.analysis.compare import client_folder
+from harness.analysis.row import METRICS
 from harness.analysis.selection import Selection, select
 from harness.errors import printable
 from harness.files.results import read_results
+from harness.show.comparison import draw_side_by_side, own_names, setup_lines, side_by_side_lines, side_by_side_rows
 from harness.show.figures import check_figure_name, save_figure
-from harness.show.notes import doubt_lines
-from harness.show.side_by_side import draw_side_by_side, own_names, setup_lines, side_by_side_lines, side_by_side_rows
+from harness.show.row_notes import doubt_lines
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible

@@ -17,7 +17,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.errors import printable, run_main
-from harness.files.layout import CHOICES, RECORDED, format_layout
+from harness.files.hosts import CHOICES, RECORDED, format_layout
 from harness.files.pages import BUNDLED, PageFiles
 from harness.mirror.layouts import make_layout
 from harness.mirror.recording import read_recording

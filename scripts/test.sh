@@ -48,7 +48,7 @@ make_idle_group() {
 
 # Say which programs keep a processor busy, in words.
 others_at_work() {
-    .venv/bin/python -c 'from harness.system.busy import processor_times, busiest; import time
+    .venv/bin/python -c 'from harness.system.environment import processor_times, busiest; import time
 before = processor_times(); time.sleep(2); print("; ".join(busiest(before, processor_times(), 2000)))'
 }
 

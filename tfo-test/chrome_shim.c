@@ -14,11 +14,11 @@
  *
  * 3. Chrome's ClientHello holds a post-quantum key of 1216 bytes and is longer than a packet, so its end waits for the
  *    SYN-ACK and TFO saves nothing. No switch of Chrome turns that off any more. TFO_LAB_KEY_SHARES (environment; unset:
- *    nothing is done) is where, in Chrome's file, the table of key exchange groups stands; harness/browser/client_hello.py finds
+ *    nothing is done) is where, in Chrome's file, the table of key exchange groups stands; harness/browser/binary.py finds
  *    it. The table is replaced by one without post-quantum groups, as it was before Chrome 124 - if it is that table.
  *
  * 4. Chrome opens six connections to a host at most, and no switch changes that. TFO_LAB_SOCKET_LIMITS (environment; unset:
- *    nothing is done) is where its limits stand in its file (harness/browser/connection_limit.py finds them);
+ *    nothing is done) is where its limits stand in its file (harness/browser/binary.py finds them);
  *    TFO_LAB_CONNECTIONS_PER_HOST takes the place of the six - if they are those limits.
  *
  * 5. Where the servers are on loopback addresses (experiments/localhost.py), TFO_LAB_LOOPBACK (environment; unset: nothing

@@ -31,7 +31,7 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import InputError, printable, run_main
-from harness.files.hack_dns import SCHEMES
+from harness.files.hosts import SCHEMES
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
 from harness.measure.settings import Settings, add_options, read_settings, settings_of
@@ -110,7 +110,7 @@ def _secure(authority: Authority, sites: Sites, settings: Settings) -> Service:
 def _quic(pems: bytes) -> QuicConfiguration:
     """Return how HTTP/3 is spoken; what it needs is imported now, while everything can be read."""
     try:
-        from harness.replay.quic import configuration_of
+        from harness.replay.http3 import configuration_of
     except ModuleNotFoundError:
         raise InputError("--http h3 needs Python 3.11 or newer (Debian 12, Ubuntu 24.04) and its packages; "
                          "run: sudo ./scripts/setup.sh") from None

@@ -5,7 +5,7 @@
 
 Run it inside the network namespace of the host whose paths are broken (tfo.py --middlebox does). It prints `ready` when
 it stands, and ends on SIGTERM or Ctrl-C, taking its rule with it. How many SYNs it saw and touched is counted in the
-shared memory of --counts-fd (harness/system/lateness.py). A SYN waits here for some 0.1 ms, with TFO and without.
+shared memory of --counts-fd (harness/system/delay_queue.py). A SYN waits here for some 0.1 ms, with TFO and without.
 """
 
 import sys
@@ -19,10 +19,9 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import run_main
-from harness.files.middlebox import Box
+from harness.files.transport import Box
 from harness.network.syn import Syn
-from harness.system.delay_queue import DelayQueue, delay_packets
-from harness.system.lateness import shared_numbers
+from harness.system.delay_queue import DelayQueue, delay_packets, shared_numbers
 from harness.system.options import OptionParser, Whole
 
 QUEUE_NUMBER = 2

@@ -28,7 +28,7 @@ from connie.lab.task import FLOOR, PORT, PROFILES, REQUEST, Cost, Results, Scena
 from connie.lab.warm_up import to_address, warm_up
 from harness.errors import run_main
 from harness.system.fastopen import parse_netstat
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 
 REALTIME_PRIORITY = 10
 """Below the paths' own (50): what is measured is the network, not how long this program waits for a processor."""

@@ -18,9 +18,9 @@ from connie.lab.task import CLIENT_6, SERVER_NETWORK_4, SERVER_NETWORK_6, Profil
 from harness.errors import ExperimentError
 from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system.background import running
-from harness.system.commands import run
 from harness.system.fastopen import ON, set_fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
+from harness.system.processes import run
 
 HERE = Path(__file__).resolve().parent
 SITE_MBIT = 1000

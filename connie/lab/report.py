@@ -10,7 +10,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from connie.bench.rounds import percentile
 from connie.lab.task import FAULTS, FLOOR, Profile, Results, Time
-from harness.analysis.intervals import improvement_interval
+from harness.analysis.stats import improvement_interval
 
 CONNIE = "connie_connect"
 STYLES = {"connie_connect": ("#d55e00", "-"), "connie_connect, TFO": ("#d55e00", "--"),

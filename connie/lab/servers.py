@@ -26,7 +26,7 @@ from dnslib import AAAA, QTYPE, RCODE, RR, A, DNSRecord
 from connie.bench.own_server import ANSWER
 from connie.lab.task import PORT
 from harness.errors import run_main
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.tcp import listen
 
 DNS_PORT = 53

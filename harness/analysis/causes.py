@@ -30,7 +30,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, SCRIPT, STYLE, TimedRequest, Timeline
+from harness.analysis.asked_for import DATA, DOCUMENT, FONT, IMAGE, SCRIPT, STYLE
+from harness.analysis.timeline import TimedRequest, Timeline
 from harness.files.urls import without_fragment
 
 CLOCK_MS = 2.0
@@ -48,10 +49,10 @@ meanwhile some image ends."""
 
 
 class Cause(NamedTuple):
-    """`request` at the time `at` (ms; its end, or earlier while it came in) set something off. None: the navigation."""
+    """`request` at the time `at_ms` (its end, or earlier while it came in) set something off. None: the navigation."""
 
     request: TimedRequest | None
-    at: float
+    at_ms: float
 
 
 NAVIGATION = Cause(None, 0.0)
@@ -61,20 +62,20 @@ class Dependencies(NamedTuple):
     """What one request waited for, all of it earlier in Timeline.requests.
 
     `cause` made it start. `freed` is the request whose end let it leave the queue, or, where the connection was made by
-    another request, that one; None when it waited for neither. `freed_at` is when that let it go on, in ms.
+    another request, that one; None when it waited for neither. `freed_at_ms` is when that let it go on.
     """
 
     cause: Cause
     freed: TimedRequest | None
-    freed_at: float
+    freed_at_ms: float
 
 
 class Ends:
     """Requests in the order of their ends. Asked for the last of them it looks at few, however many there are."""
 
     def __init__(self, requests: Iterable[TimedRequest]) -> None:
-        self._requests = sorted(requests, key=lambda request: (request.end, request.order))
-        self._ends = [request.end for request in self._requests]
+        self._requests = sorted(requests, key=lambda request: (request.end_ms, request.order))
+        self._ends = [request.end_ms for request in self._requests]
 
     def latest(self, until: float, before: int) -> Iterator[TimedRequest]:
         """Give what ended at `until` or earlier, of those whose order is below `before`, the last one first."""
@@ -120,7 +121,7 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
             each.kind in (DOCUMENT, SCRIPT, STYLE) or each.synchronous))
     since = busy_since(at, timeline.long_tasks, awaited)
     last = awaited.last(since + CLOCK_MS, 1 + len(timeline.requests))
-    return Cause(last, min(last.end, since)) if last else NAVIGATION
+    return Cause(last, min(last.end_ms, since)) if last else NAVIGATION
 
 
 def holds_up_the_load_event(request: TimedRequest) -> bool:
@@ -180,26 +181,26 @@ class _Causes:
 
     def of(self, request: TimedRequest) -> Cause:
         """Return what made `request` start: a redirect, who asked for it, or the latest of what may have let it."""
-        redirect = self._pools.get(request.url, NOTHING).last(request.start + CLOCK_MS, request.order)
+        redirect = self._pools.get(request.url, NOTHING).last(request.start_ms + CLOCK_MS, request.order)
         if redirect is not None:
-            return Cause(redirect, min(redirect.end, request.start))
+            return Cause(redirect, min(redirect.end_ms, request.start_ms))
         by, document = self._askers[request.order]
         if by is None or document is None:
             return NAVIGATION
         causes, passive = (self._pools.get((document.order, is_passive), NOTHING) for is_passive in (False, True))
-        since = busy_since(request.start, self._tasks, causes)
+        since = busy_since(request.start_ms, self._tasks, causes)
         until = since + CLOCK_MS
-        if by.kind != DOCUMENT and 0 <= until - by.end <= CLOCK_MS + IDLE_MS:
-            return Cause(by, min(by.end, since))
-        found = [(last.end - older_ms, last.order, last, last.end) for ends, older_ms in (
+        if by.kind != DOCUMENT and 0 <= until - by.end_ms <= CLOCK_MS + IDLE_MS:
+            return Cause(by, min(by.end_ms, since))
+        found = [(last.end_ms - older_ms, last.order, last, last.end_ms) for ends, older_ms in (
             (causes, 0.0), (passive, PASSIVE_MS)) if (last := ends.last(until, request.order))]
-        arrived = document.end if document.redirect_to else min(document.end, since)
-        if arrived <= until and document.sent <= until:     # what comes before its first byte, hints (a 103) named
+        arrived = document.end_ms if document.redirect_to else min(document.end_ms, since)
+        if arrived <= until and document.sent_ms <= until:     # what comes before its first byte, hints (a 103) named
             found.append((arrived, document.order, document, arrived))
         if not found:
             return NAVIGATION
         _, _, cause, at = max(found)
-        return Cause(cause, min(at, request.start))
+        return Cause(cause, min(at, request.start_ms))
 
 
 class _Waits:
@@ -213,12 +214,12 @@ class _Waits:
         """Return which request `request` waited for, None for none, and when that let it go on."""
         if request.shared:
             maker = self._makers.get(request.connection)
-            return maker if maker and maker.order < request.order else None, request.connected
+            return maker if maker and maker.order < request.order else None, request.connected_ms
         found: list[TimedRequest] = []
-        if request.connection and request.dispatched - request.start >= QUEUE_MS:
+        if request.connection and request.dispatched_ms - request.start_ms >= QUEUE_MS:
             found = [other for other in self._sent.between(
-                max(request.start, request.dispatched - FREED_MS - 1e-9), request.dispatched + CLOCK_MS)
+                max(request.start_ms, request.dispatched_ms - FREED_MS - 1e-9), request.dispatched_ms + CLOCK_MS)
                 if other.order < request.order]
             for nearer in ("host", "connection"):
                 found = [other for other in found if getattr(other, nearer) == getattr(request, nearer)] or found
-        return max(found, key=lambda other: other.end, default=None), request.dispatched
+        return max(found, key=lambda other: other.end_ms, default=None), request.dispatched_ms

@@ -3,23 +3,34 @@
 Each row of the table has three values (PLT without TFO, PLT with TFO, improvement), and for each of them Welch's t-test
 tells whether the two folders' runs differ. Two groups of three runs have 20 orders, so that no rank test on them can
 give p < 0.1; a t-test can, and pays for it with an assumption: that a cell's runs vary as a normal distribution does.
+
+What was recorded of their set-ups is held against each other, too.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from harness.analysis.row import Row
 from harness.analysis.selection import Selection, select
-from harness.analysis.stats import CONFIDENCE, improvement_percent
+from harness.analysis.stats import CONFIDENCE, improvement_percent, median
 from harness.errors import InputError
-from harness.files.result_names import CLIENT
-from harness.files.results import read_results
+from harness.files.pages import CLIENT
+from harness.files.results import Results, read_results
 
 SURE = 0.05
 """Adjusted p under which a difference is called one: of those named, 5% are expected to be none."""
 NO_TFO, TFO, IMPROVEMENT = "no TFO", "TFO", "Improv."
+NOT_SHOWN = ("format", "id", "busy", "pages", "order", "shared_servers", "live_left_out", "unusual")
+"""What an experiment's file holds besides its settings, and what `layout` says in one line."""
+NOT_SETTINGS = (*NOT_SHOWN, "measured_rtt_ms", "delaynet_ms", "rtt_ms", "rtts_assumed")
+"""Its cells, too, which are compared as such, and measurements."""
+OF_LOADS = ("chrome", "chromedriver", "selenium")
+"""Versions that stand with each load, since Chrome may be updated between two."""
+NOT_KNOWN = "-"
+NOT_RECORDED = "not recorded"
 
 
 @dataclass(frozen=True)
@@ -118,3 +129,53 @@ def _differences(row_a: Row, row_b: Row) -> Iterator[Difference]:
 def _difference(row: Row, what: str, runs: Sequence[Sequence[float]], values: Sequence[float | None]) -> Difference:
     p, half_width = welch(*runs) or (None, None)
     return Difference(row, what, len(runs[0]), len(runs[1]), values[0], values[1], half_width, p)
+
+
+def differing_settings(a: Results, b: Results) -> Iterator[str]:
+    """Give a line ``setting: value in A | value in B`` for each setting that differs, in the order of the files."""
+    of_a, of_b = settings(a), settings(b)
+    for name in dict.fromkeys([*of_a, *of_b]):
+        value_a, value_b = (" and ".join(of.get(name, [NOT_RECORDED])) for of in (of_a, of_b))
+        if value_a != value_b:
+            yield f"{name}: {value_a} | {value_b}"
+
+
+def settings(results: Results, left_out: Collection[str] = NOT_SETTINGS) -> dict[str, dict[str, list[float]]]:
+    """Return what the experiments' files say, but what is `left_out`, and the versions of Chrome and its driver.
+
+    By name, and then by value the RTTs in ms that were measured so. A file that cannot be read has no settings;
+    harness.files.results reports it.
+    """
+    said = [(name, value, experiment.rtt_ms) for experiment in results.experiments
+            for name, value in _in_words(experiment.settings, left_out)]
+    said += [(name, versions[name], load.rtt_ms) for load in results.loads for versions in [
+        (load.record and load.record.environment and load.record.environment.versions) or {}]
+        for name in OF_LOADS if name in versions]
+    found: dict[str, dict[str, list[float]]] = {}
+    for name, value, rtt_ms in dict.fromkeys(said):
+        found.setdefault(name, {}).setdefault(value, []).append(rtt_ms)
+    return found
+
+
+def _in_words(record: Mapping[str, Any], left_out: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Give a file's settings by name but those `left_out`, and the kernel's by theirs, which are an object in it.
+
+    Of a table of the servers it is told how many there are, and their numbers from the least to the largest.
+    """
+    for name, value in record.items():
+        if name in left_out:
+            continue
+        if isinstance(value, dict) and value:
+            numbers = [number for number in value.values() if isinstance(number, int | float)]
+            yield from [(name, f"{min(numbers):.2f} to {max(numbers):.2f}, median {median(numbers):.2f} "
+                               f"({len(numbers)} servers)")] if numbers else _in_words(value, left_out)
+        else:
+            yield name, _word(value)
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_word, value)) or NOT_KNOWN
+    return NOT_KNOWN if value in (None, "", {}) else f"{value:g}" if isinstance(value, float) else str(value)

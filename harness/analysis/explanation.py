@@ -1,23 +1,97 @@
-"""Why a load took as long as it did: its critical path, where the time went, and what TFO would make of it."""
+"""Why a load took as long as it did: its critical path, where the time went, and what TFO would make of it.
+
+The critical path is the chain of waits that leads from the navigation to it, without a gap.
+
+It is found by walking back from loadEventEnd. What did the event wait for last? A request: then what did that one wait
+for, and so on (harness.analysis.causes tells) until the navigation. Every moment between belongs to one step of one
+request:
+
+    queue     the request waited for a free connection, or on one behind others, and nothing is known to have let it
+              go. Where it is known which request's end did, the path goes on with that request instead
+    dns       look-up of the name
+    connect   the TCP handshake: the round trip that TCP Fast Open saves
+    tls       the TLS handshake
+    wait      from sending the request to the first byte of the answer: a round trip and the server's own time
+    receive   the answer comes in
+    cpu       everything else: Chrome parses, runs scripts and lays out; or nothing happens, before a timer
+"""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from harness.analysis.causes import dependencies
-from harness.analysis.cookies import without_a_cookie
-from harness.analysis.critical_path import KINDS, Step, critical_path
+from harness.analysis.causes import FREED_MS, Dependencies, cause_of_load_event, dependencies
 from harness.analysis.stats import median, median_if_any
-from harness.analysis.timeline import read_timeline
-from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
+from harness.analysis.timeline import TimedRequest, Timeline, read_timeline
+from harness.analysis.what_if import Circumstances, SharedLink, handshakes_ms, saved_ms
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.results import LoadResult
 from harness.files.transport import Transport
 from harness.system.untrusted import UnreadableFileError
 
+KINDS = ("dns", "connect", "tls", "wait", "receive", "queue", "cpu")
+_Stretch = tuple[str, float, TimedRequest | None]
+"""A kind of step, back to when, and of which request."""
 COUNTED_FROM = 0.5
 """A handshake is counted when at least this part of a round trip of it lies on the path; with TFO none does."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One piece of the path, in ms from navigationStart; `url` is the request's, or whose answer is used.
+
+    `entry` is that request's place in the HAR, -1 without one: a page may ask for one URL several times.
+    """
+
+    kind: str
+    start_ms: float
+    end_ms: float
+    url: str
+    entry: int = field(default=-1, compare=False)
+
+    @property
+    def length_ms(self) -> float:
+        """How long it took."""
+        return self.end_ms - self.start_ms
+
+
+def critical_path(timeline: Timeline, graph: list[Dependencies]) -> list[Step]:
+    """Return the steps from 0 to `timeline.plt_ms` in order: each begins where the one before ends, none is empty.
+
+    `graph` is what harness.analysis.causes.dependencies returns for `timeline`.
+    """
+    request, at = cause_of_load_event(timeline)
+    steps: list[Step] = []
+    reached, way = timeline.plt_ms, [("cpu", at, request)]
+    while True:
+        for kind, back_to, step_of in way:
+            # Times may be 1 ms apart that should be the same: so never forward, and never below 0.
+            start = max(0.0, min(back_to, reached))
+            if start < reached:
+                steps.append(Step(kind, start, reached, *((step_of.url, step_of.entry) if step_of else ("", -1))))
+            reached = start
+        if request is None:
+            return steps[::-1]
+        way, request = _through(request, graph[request.order])
+
+
+def _through(request: TimedRequest, why: Dependencies) -> tuple[list[_Stretch], TimedRequest | None]:
+    """Return the way back from wherever the path meets `request` to what it waited for, and whose part comes next."""
+    back: list[_Stretch] = [("receive", request.head_ms, request), ("wait", request.sent_ms, request)]
+    if request.shared and why.freed is not None:    # it waited for what the request did that made the connection
+        going_on = min(why.freed_at_ms, why.freed.end_ms)
+        return [*back, ("queue" if request.sent_ms - going_on >= FREED_MS else "cpu", going_on, request)], why.freed
+    for kind, handshake in (("tls", request.tls), ("connect", request.connect)):
+        if handshake:
+            back += [("cpu", handshake[1], request), (kind, handshake[0], request)]
+    if request.connect:
+        back.append(("dns", request.connect[0] - request.dns_ms, request))
+    if why.freed is not None:
+        return [*back, ("cpu", why.freed.end_ms, request)], why.freed
+    is_queued = request.connection and request.dispatched_ms - request.start_ms >= FREED_MS
+    return [*back, ("queue" if is_queued else "cpu", request.start_ms, request),
+            ("cpu", why.cause.at_ms, why.cause.request)], why.cause.request
 
 
 @dataclass(frozen=True)
@@ -25,7 +99,7 @@ class Explanation:
     """One load explained. Times in ms.
 
     `steps` lead from 0 to the load event without a gap. `handshakes` is the number of TCP handshakes among them.
-    `breakdown_ms` has the time of each kind of step (harness.analysis.critical_path.KINDS); together they are the PLT.
+    `breakdown_ms` has the time of each kind of step (harness.analysis.explanation.KINDS); together they are the PLT.
     `predicted_plt_ms` is what the PLT would be with TFO, by playing the load's dependency graph again;
     `simple_prediction_ms` is PLT - handshakes x RTT, each to its own server, of those whose request fits into a SYN:
     it forgets that another chain may then be the longest.
@@ -50,9 +124,8 @@ def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
         return None
     graph, made_in = dependencies(timeline), _circumstances(load, rtt_ms)
     steps = critical_path(timeline, graph)
-    cold = without_a_cookie(timeline.requests, made_in.cookies)
-    savable_entries = {request.entry for request in timeline.requests      # a page may ask for one URL several times
-                       if request.order not in cold and made_in.fits_syn(request)}
+    savable_entries = {request.entry for request, earlier_ms in zip(      # a page may ask for one URL several times
+        timeline.requests, handshakes_ms(timeline.requests, made_in), strict=True) if earlier_ms}
     handshakes = [step for step in steps if step.kind == "connect"
                   and step.length_ms >= COUNTED_FROM * made_in.rtt_to(step.url)]
     savable_ms = sum(made_in.rtt_to(step.url) for step in handshakes if step.entry in savable_entries)

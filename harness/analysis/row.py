@@ -1,19 +1,31 @@
-"""A row of the table: one page at one RTT, with all that tables, figures and files say of it. Each is computed once."""
+"""A row of the table: one page at one RTT. All that tables, figures and files say of it; each is computed once.
+
+Its cells are the page's loads with TFO off and on, or over another Transport, and what they come to.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.analysis.answers import doubtful_urls
-from harness.analysis.cell import Cell
-from harness.analysis.doubts import TwoKinds, awaited_answers, loads_that_waited, two_kinds, waits_may_explain
-from harness.analysis.explanation import Explanation, Prediction, explain, predict
-from harness.analysis.intervals import Interval, improvement_interval
-from harness.analysis.stats import improvement_percent, median_if_any
+from harness.analysis.doubts import awaited_answers, doubtful_urls, loads_that_waited
+from harness.analysis.explanation import Explanation, Prediction, explain, predict, predicted_over
+from harness.analysis.stats import Interval, improvement_interval, improvement_percent, median_if_any
+from harness.files.load_parts import EarlyCounts
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult, Results
+from harness.files.transport import Transport
 from harness.system.tcp import without_port
 
+METRICS = {
+    "load": "from navigationStart to loadEventEnd: what the paper calls page load time",
+    "last": "from the start of the load to the end of its last transaction: what the 2013 tool called page load time",
+    "fcp": "from navigationStart to first contentful paint, when a visitor sees first text or a first picture",
+    "lcp": "from navigationStart to largest contentful paint, when a visitor sees the largest part of the page",
+}
+NOT_REACHED = {"load": "no load event", "last": "no transaction", "fcp": "no first contentful paint is known",
+               "lcp": "no largest contentful paint is known"}
+"""Why a load without a time by a metric does not count."""
+TFO_NAMES = ("TFO off", "TFO on")
 BEYOND_RATIO = 0.05
 """The share of the PLT that TFO may save beyond what explains it. In seven of 139 rows that were looked at it saved
 more. Four are of the paper's network, where three loads are too few (1.8 s of 5.1 s saved, 0.4 s explained); one has a
@@ -21,13 +33,69 @@ race (harness.analysis.doubts); in one Chrome had a connection ready only with T
 of the others it was 2.9% at most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
+COUNTED = ("possible", "resumed", "sent", "in_syn", "accepted", "too_late")
+"""What is added up of several loads' EarlyCounts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """Its `loads` that count by `metric`, in order of their runs; none where it was not measured.
+
+    `transport` is one of harness.files.transport.Transport: 0 and 1 are TFO off and on.
+    `left_out` are measured loads that do not count, each with its reason; `again` are tries that were made again.
+    `rtt_name` is what the RTT is called, in ms: "100", or "recorded 12-180" where each server had its own.
+    `cold`: its loads are the first ones of 2013's tool, since there are no others. Two cells are never equal, so that
+    what was computed of one can be kept for it.
+    """
+
+    page: str
+    rtt_ms: float
+    transport: int
+    metric: str
+    rtt_name: str
+    loads: tuple[LoadResult, ...] = ()
+    left_out: tuple[tuple[LoadResult, str], ...] = ()
+    again: tuple[LoadResult, ...] = ()
+    cold: bool = False
+
+    @cached_property
+    def by_run(self) -> dict[tuple[float, int], float]:
+        """Page load times in ms, by delay and run: what a load of the other cell is paired by."""
+        return {(load.delaynet_ms, load.run): value for load in self.loads if (value := plt_ms(load, self.metric))}
+
+    @cached_property
+    def plts_ms(self) -> list[float]:
+        """Page load times in ms, by the metric in use."""
+        return [*self.by_run.values()]
+
+    @cached_property
+    def median_ms(self) -> float | None:
+        """Median page load time, None if it was not measured."""
+        return median_if_any(self.plts_ms)
+
+    @property
+    def name(self) -> str:
+        """What it is called in sentences, its RTT as in the table."""
+        tfo = ("without TFO", "with TFO")
+        how = tfo[self.transport] if self.transport < len(tfo) else f"over {Transport(self.transport).words}"
+        return f"{self.page} at {self.rtt_name} ms {how}"
+
+    @property
+    def title(self) -> str:
+        """RTT and TFO, as they are written at an axis."""
+        return f"{self.rtt_name} ms, {TFO_NAMES[self.transport]}"
+
+
+def plt_ms(load: LoadResult, metric: str) -> float | None:
+    """Return the load's page load time in ms by `metric` (a key of METRICS), None if it is not known."""
+    if metric in ("fcp", "lcp"):
+        return getattr(load.record, f"{metric}_ms", None)
+    return load.plt_ms if metric == "load" else load.last_ms
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
     """One page at one RTT. `url` is the page's, `name` what the folder is called where several stand side by side.
-
-    `most_loads` is how many loads the cell of the table has that has most.
 
     What its loads do not tell is None. Times are in ms.
     """
@@ -36,7 +104,6 @@ class Row:
     url: str
     off: Cell
     on: Cell
-    most_loads: int = 1
     name: str = ""
     others: tuple[Cell, ...] = ()
     """Its cells over other transports (tfo.py --compare-transports)."""
@@ -82,20 +149,23 @@ class Row:
         return [self.off.by_run[run] for run in both], [self.on.by_run[run] for run in both]
 
     @cached_property
-    def two_kinds(self) -> TwoKinds | None:
-        """The kinds that its loads fall into, if there are two: then no improvement is known."""
-        return two_kinds(self.cells)
+    def race(self) -> tuple[float, float] | None:
+        """For how many answers the load event waited without and with TFO, where that differs by much.
+
+        Then no improvement is known.
+        """
+        return awaited_answers(self.off.loads, self.on.loads)
 
     @cached_property
     def percent(self) -> float | None:
         """How much less the median PLT is with TFO, in percent; negative is a slow-down."""
         off_ms, on_ms = self.off.median_ms, self.on.median_ms
-        return improvement_percent(off_ms, on_ms) if off_ms and on_ms and not self.two_kinds else None
+        return improvement_percent(off_ms, on_ms) if off_ms and on_ms and not self.race else None
 
     @cached_property
     def interval(self) -> Interval | None:
         """The 95% interval of the improvement; None from fewer than two pairs of runs."""
-        return None if self.two_kinds else improvement_interval(*self.pairs)
+        return None if self.race else improvement_interval(*self.pairs)
 
     @property
     def limits_percent(self) -> tuple[float | None, float | None]:
@@ -113,15 +183,10 @@ class Row:
         """Loads whose page waited for a processor for long."""
         return loads_that_waited(self.loads)
 
-    @cached_property
-    def explained_by_waits(self) -> bool:
-        """Whether these waits may be the reason for the improvement."""
-        return bool(self.waited and not self.two_kinds) and waits_may_explain(*self.cells, self.interval)
-
     @property
     def significant(self) -> bool:
         """Whether 0 lies outside of the interval, and nothing else than TFO is known that may be the reason."""
-        return self.interval is not None and self.interval.excludes_zero and not self.explained_by_waits
+        return self.interval is not None and self.interval.excludes_zero and not self.waited
 
     @property
     def helps(self) -> bool:
@@ -139,9 +204,22 @@ class Row:
         return predict(self.explanations, self.on.loads)
 
     @cached_property
-    def awaited_answers(self) -> tuple[float, float] | None:
-        """For how many answers the load event waited without and with TFO, where that differs by much."""
-        return awaited_answers(self.cells)
+    def replayed_ms(self) -> float | None:
+        """What the loads of its first cell would have taken over the transport of the second, in ms (median).
+
+        None where that is not known: only loads over TCP can be played again.
+        """
+        if self.off.transport != Transport.TCP:
+            return None
+        over = Transport(self.on.transport)
+        return median_if_any([plt_ms for load in self.off.loads
+                              if (plt_ms := predicted_over(load, self.rtt_ms, over)) is not None])
+
+    @cached_property
+    def early(self) -> EarlyCounts:
+        """The sums over the loads of its second cell; all 0 where nothing is known of early data."""
+        counts = [load.record.early_data for load in self.on.loads if load.record and load.record.early_data]
+        return EarlyCounts(**{name: sum(getattr(each, name) for each in counts) for name in COUNTED})
 
     @cached_property
     def unexplained_saving(self) -> tuple[float, float] | None:

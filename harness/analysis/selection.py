@@ -5,11 +5,10 @@ Table, export, report, figures and notes are all made of these rows (harness.ana
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from harness.analysis.cell import NOT_REACHED, Cell, plt_ms
-from harness.analysis.row import Row
+from harness.analysis.row import NOT_REACHED, Cell, Row, plt_ms
 from harness.files.results import LoadResult, Results
 
 
@@ -49,6 +48,23 @@ class Selection:
         """Return a page's rows, in order of RTT."""
         return [row for row in self.rows if row.page == page]
 
+    @property
+    def compares_transports(self) -> bool:
+        """Whether transports were measured beside each other, each load after another visit of its page."""
+        return any(experiment.warm_pairs for experiment in self.results.experiments)
+
+    @property
+    def transport_rows(self) -> list[Row]:
+        """A row for each page at each RTT and each transport, in this order; `on` is the cell over that transport.
+
+        `off` is the cell over the first transport measured, which the others are held against; in its own row `off` is
+        empty, so that nothing is saved there.
+        """
+        first = self.results.transports[0]
+        return [replace(row, off=row.over(first) if each != first else replace(row.over(first), loads=()),
+                        on=row.over(each), others=())
+                for row in self.rows for each in self.results.transports]
+
     @cached_property
     def by_place(self) -> dict[tuple[str, float], Row]:
         """The rows by page and RTT."""
@@ -62,9 +78,8 @@ def select(results: Results, metric: str) -> Selection:
     """
     used = "last" if results.old else metric
     rows = [*_rows(results, used)]
-    most = max((len(cell.loads) for cells in rows for cell in cells), default=0)
     return Selection(results, used, metric, tuple(
-        Row(results, results.urls[off.page], off, on, most, others=tuple(others)) for off, on, *others in rows))
+        Row(results, results.urls[off.page], off, on, others=tuple(others)) for off, on, *others in rows))
 
 
 def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:

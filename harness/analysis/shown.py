@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from harness.analysis.answers import doubtful_urls
-from harness.analysis.cell import Cell, plt_ms
+from harness.analysis.doubts import doubtful_urls, received
 from harness.analysis.explanation import Explanation, explain
+from harness.analysis.row import Cell, plt_ms
+from harness.errors import many
 from harness.files.exchange import UNFINISHED, Exchange
-from harness.files.load_har import har_file, read_har
+from harness.files.har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
 from harness.system.untrusted import MissingFileError, UnreadableFileError
@@ -67,7 +68,7 @@ def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
     """Return the requests of a load that ended, in order of their start; () without a HAR or log that can be read."""
     found = sorted(_of_har(load) or _of_log(load), key=lambda request: (request.start_ms, request.end_ms))
     kinds: dict[str, list[str]] = defaultdict(list)         # by URL, in their order; "" for the recorded answer
-    for answer in load.record.answers.each if load.record and load.record.answers else ():
+    for answer in received(load):
         if answer.error != UNFINISHED:
             kinds[answer.url].append("" if answer.kind == "exact" else answer.kind)
     return tuple(replace(request, answer=kinds[request.url].pop(0)) if kinds[request.url] and not (
@@ -76,7 +77,7 @@ def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
 
 def _of_har(load: LoadResult) -> Sequence[ShownRequest]:
     try:
-        log = read_har(har_file(load))
+        log = read_har(load.har)
     except UnreadableFileError:
         return ()
     return [ShownRequest(found.request.url, start_ms, start_ms + found.length_ms, found, place)
@@ -98,8 +99,7 @@ def _of_log(load: LoadResult) -> Sequence[ShownRequest]:
 class ShownLoad:
     """The load that is shown for a cell: that of the median PLT, which is `plt_ms` by the metric in use.
 
-    `among` is how many of the cell's loads that count can be shown so well. `requests` are in order
-    of their start; `explanation` is None without a HAR and a record.
+    `requests` are in order of their start; `explanation` is None without a HAR and a record.
     """
 
     cell: Cell
@@ -107,7 +107,6 @@ class ShownLoad:
     plt_ms: float
     requests: tuple[ShownRequest, ...]
     explanation: Explanation | None
-    among: int = 0
 
     @property
     def doubtful(self) -> list[str]:
@@ -117,11 +116,8 @@ class ShownLoad:
     @property
     def which(self) -> str:
         """Which of the cell's loads it is, in words."""
-        loads = len(self.cell.loads)
-        if loads == 1:
-            return f"run {self.load.run}, the only load"
-        readable = "" if self.among == loads else f"{self.among} readable of "
-        return f"run {self.load.run}, the {'' if self.among % 2 else 'lower '}median of {readable}{loads} loads"
+        count = len(self.cell.loads)
+        return f"run {self.load.run}, the {'' if count % 2 else 'lower '}median of {many(count, 'load')}"
 
 
 @lru_cache(maxsize=4096)
@@ -137,8 +133,7 @@ def shown_load(cell: Cell) -> ShownLoad | None:
     if not best:
         return None
     middle = statistics.median_low(shown.plt_ms for shown in best)
-    chosen = next(shown for shown in best if shown.plt_ms == middle)
-    return replace(chosen, among=len(best))
+    return next(shown for shown in best if shown.plt_ms == middle)
 
 
 def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
@@ -147,7 +142,7 @@ def file_problems(cells: Iterable[Cell]) -> Iterator[str]:
         for load in cell.loads:
             yield from _problem(read_log, load.log)
             if load.record and explain(load, cell.rtt_ms) is None:
-                yield from _problem(read_har, har_file(load))
+                yield from _problem(read_har, load.har)
 
 
 def _problem(read: Callable[[Any], object], what: object) -> Iterator[str]:

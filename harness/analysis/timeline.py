@@ -14,32 +14,18 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from harness.analysis.initiators import initiators_of, read_warm_up
-from harness.files.exchange import UNFINISHED, Exchange, Phases, Request
-from harness.files.har import request_head_bytes
-from harness.files.load_har import LoadLog, har_file, read_har
+from harness.analysis.asked_for import SCRIPT, initiators_of, is_unread, kind_of, read_warm_up
+from harness.files.exchange import UNFINISHED, Exchange, Phases
+from harness.files.har import LoadLog, read_har, request_head_bytes
 from harness.files.load_parts import Initiator
 from harness.files.load_record import LoadRecord
 from harness.files.results import LoadResult
 from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError
 
-IMAGE, STYLE, DOCUMENT, SCRIPT, DATA, FONT, MEDIA = "image", "style", "document", "script", "data", "font", "media"
-
-FETCHED = "empty"
-"""Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
 OF_WORKERS = ("worker", "sharedworker", "serviceworker")
 """Sec-Fetch-Dest of a worker's script, which over http Chrome does not say."""
-PASSED_ON = ("navigate", "no-cors")
-"""Sec-Fetch-Mode of what a service worker asks for in a page's place, with the Accept that Chrome gave it: documents,
-pictures, style sheets. No script can fetch a document in the first of these modes, nor set Accept in the second."""
-OF_SCRIPTS = "x-requested-with"
-"""A header that only scripts send (jQuery and others, with what they fetch from their own site)."""
-FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
-FETCHED_WITH = frozenset(("origin", "range", "purpose", "sec-purpose"))
-"""Headers of what is no script of another origin: fetched by a script, a part of a film, fetched ahead for later."""
-
-Span = tuple[float, float]
+SpanMs = tuple[float, float]
 """From when to when, in ms."""
 
 
@@ -66,14 +52,14 @@ class TimedRequest:
     connection: str
     first: bool
     shared: bool
-    start: float
-    dispatched: float
+    start_ms: float
+    dispatched_ms: float
     dns_ms: float
-    connect: Span | None
-    tls: Span | None
-    sent: float
-    head: float
-    end: float
+    connect: SpanMs | None
+    tls: SpanMs | None
+    sent_ms: float
+    head_ms: float
+    end_ms: float
     syn_bytes: int | None
     status: int = 0
     mime_type: str = ""
@@ -93,7 +79,7 @@ class TimedRequest:
 
     @property
     def server(self) -> str:
-        """What tells its server from others: hosts may share one (harness.files.layout)."""
+        """What tells its server from others: hosts may share one (harness.files.hosts)."""
         return self.address or urlsplit(self.url).hostname or ""
 
     @property
@@ -103,9 +89,9 @@ class TimedRequest:
         return f"{scheme}://{rest.partition('/')[0]}"
 
     @property
-    def connected(self) -> float:
+    def connected_ms(self) -> float:
         """When the connection stood that this request waited for; its start if it waited for none."""
-        return max([self.start, *(handshake[1] for handshake in (self.connect, self.tls) if handshake)])
+        return max([self.start_ms, *(handshake[1] for handshake in (self.connect, self.tls) if handshake)])
 
 
 @dataclass(frozen=True)
@@ -120,7 +106,7 @@ class Timeline:
     plt_ms: float
     parsed_ms: float | None
     requests: tuple[TimedRequest, ...]
-    long_tasks: tuple[Span, ...]
+    long_tasks: tuple[SpanMs, ...]
 
 
 def read_timeline(load: LoadResult) -> Timeline | None:
@@ -128,7 +114,7 @@ def read_timeline(load: LoadResult) -> Timeline | None:
     if load.plt_ms is None or load.record is None:
         return None
     try:
-        log = read_har(har_file(load))
+        log = read_har(load.har)
     except UnreadableFileError:
         return None     # no HAR beside a log of 2013, or one that was cut off: there is nothing to explain it with
     return make_timeline(log, load.record, load.plt_ms,
@@ -145,14 +131,14 @@ def make_timeline(log: LoadLog, record: LoadRecord, plt_ms: float, initiators: S
     makers: dict[str, tuple[float, int]] = {}       # of each connection: when its first request was sent, and which
     for each in ended:
         if socket := each.exchange.connection:
-            makers[socket] = min(makers.get(socket, (each.sent, each.place)), (each.sent, each.place))
+            makers[socket] = min(makers.get(socket, (each.sent_ms, each.place)), (each.sent_ms, each.place))
     said: dict[str, list[Initiator]] = defaultdict(list)
     for initiator in reversed(initiators):          # each URL's first request has its first initiator, and so on
         said[without_fragment(initiator.url)].append(initiator)
     requests = [_request(each, makers, sockets.get(each.exchange.connection), held_ms,
                          url_said.pop() if url_said else None)
                 for each in sorted(ended) for url_said in [said[without_fragment(each.exchange.request.url)]]]
-    requests.sort(key=lambda request: (request.dispatched, request.start, request.end))
+    requests.sort(key=lambda request: (request.dispatched_ms, request.start_ms, request.end_ms))
     requests = _in_order(requests)
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
     for request in requests:
@@ -163,14 +149,14 @@ def make_timeline(log: LoadLog, record: LoadRecord, plt_ms: float, initiators: S
 class _Ended(NamedTuple):
     """An exchange that ended, when it started in ms, and its place among the others: in the order of these."""
 
-    start: float
+    start_ms: float
     place: int
     exchange: Exchange
 
     @property
-    def sent(self) -> float:
+    def sent_ms(self) -> float:
         """When it was sent."""
-        return self.start + self.exchange.phases.until_asked
+        return self.start_ms + self.exchange.phases.until_asked
 
 
 def _in_order(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
@@ -190,16 +176,16 @@ def _in_order(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
     return marked
 
 
-def _without(tasks: Sequence[Span], waited: TimedRequest) -> list[Span]:
+def _without(tasks: Sequence[SpanMs], waited: TimedRequest) -> list[SpanMs]:
     """Return the tasks without the time in which they waited for a request."""
-    parts: list[Span] = []
+    parts: list[SpanMs] = []
     for start, end in tasks:
-        waits = waited.start < end and start < waited.end
-        parts += [(start, waited.start), (waited.end, end)] if waits else [(start, end)]
+        waits = waited.start_ms < end and start < waited.end_ms
+        parts += [(start, waited.start_ms), (waited.end_ms, end)] if waits else [(start, end)]
     return [(start, end) for start, end in parts if start < end]
 
 
-def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: Span | None, held_ms: float,
+def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: SpanMs | None, held_ms: float,
              initiator: Initiator | None) -> TimedRequest:
     """Return an exchange as a request of a timeline.
 
@@ -208,12 +194,12 @@ def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: Span
     """
     start, place, exchange = each
     phases, asked, answer, connection = exchange.phases, exchange.request, exchange.answer, exchange.connection
-    sent, head = each.sent, start + phases.until_head
+    sent, head = each.sent_ms, start + phases.until_head
     dns_ms, plain = max(0.0, phases.dns), asked.url.startswith("http:")
     maker_sent, maker = makers.get(connection, (sent, place))
     first = place == maker
-    connect: Span | None = None
-    tls: Span | None = None
+    connect: SpanMs | None = None
+    tls: SpanMs | None = None
     if first or exchange.over_http2:
         connect, tls = _handshakes(phases, socket, start, min(sent, maker_sent), plain=plain)
     shared = not first and connect is not None
@@ -225,16 +211,16 @@ def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: Span
     return TimedRequest(
         order=0, url=asked.url, kind=kind_of(exchange), referer=asked.header("referer"),
         redirect_to=answer.redirect_url, connection=connection, first=first, shared=shared,
-        start=start, dispatched=dispatched, dns_ms=dns_ms, connect=connect, tls=tls, sent=sent, head=head,
-        end=start + phases.total, of_worker=asked.header("sec-fetch-dest") in OF_WORKERS,
+        start_ms=start, dispatched_ms=dispatched, dns_ms=dns_ms, connect=connect, tls=tls, sent_ms=sent, head_ms=head,
+        end_ms=start + phases.total, of_worker=asked.header("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=request_head_bytes(exchange) + asked.body_bytes if plain else None,
         status=answer.status, mime_type=answer.mime_type, body_bytes=max(0, answer.body_bytes), tcp_ms=tcp_ms,
         synchronous=exchange.synchronous, address=exchange.address, unread=is_unread(asked), entry=place,
         initiator=initiator)
 
 
-def _handshakes(phases: Phases, socket: Span | None, start: float, ready: float, *,
-                plain: bool) -> tuple[Span | None, Span | None]:
+def _handshakes(phases: Phases, socket: SpanMs | None, start: float, ready: float, *,
+                plain: bool) -> tuple[SpanMs | None, SpanMs | None]:
     """Return the spans of the TCP and the TLS handshake that a request sent at `ready` or later waited for."""
     if ready <= start or (socket is None and phases.connect < 0):
         return None, None               # the connection stood before the request was made
@@ -245,72 +231,16 @@ def _handshakes(phases: Phases, socket: Span | None, start: float, ready: float,
     return (begin, connected), ((connected, ready) if not plain and ready > connected else None)
 
 
-def _held(begin: float, stands: float, tls: Span | None, sent: float, head: float) -> tuple[Span, Span | None, float]:
+def _held(begin: float, stands: float, tls: SpanMs | None, sent: float,
+          head: float) -> tuple[SpanMs, SpanMs | None, float]:
     """Return the handshakes, and when a request was sent, on loopback, whose server held its answer for the first one.
 
     There a connect takes no time, and what is asked for first on a connection is held for one round trip more
-    (harness.replay.held). As in a network, that stands between the connection's begin and the sending of the request,
-    or of the ClientHello.
+    (harness.replay.connection). As in a network, that stands between the connection's begin and the sending of the
+    request, or of the ClientHello.
     """
     if tls:
         hello = min(max(stands, tls[0]), tls[1])
         return (begin, hello), (hello, tls[1]), sent
     sent = min(max(sent, stands), head)
     return (begin, min(stands, sent)), None, sent
-
-
-def kind_of(exchange: Exchange) -> str:
-    """Return what an exchange was for, from what Chrome says with the request and from the answer's type.
-
-    Chrome says it with Accept, of what it loads itself, and over https with Sec-Fetch-Dest (Fetch Metadata). A script
-    may say any Accept with what it fetches: text/html for a part of a page (jQuery's load(), Turbo).
-    """
-    asked = exchange.request
-    accept, dest = asked.header("accept"), asked.header("sec-fetch-dest")
-    is_passed_on = asked.header("sec-fetch-mode") in PASSED_ON and accept not in ("", "*/*")
-    if (dest == FETCHED and not is_passed_on) or asked.header(OF_SCRIPTS):
-        return DATA         # whatever its type and its Accept are: no load event waits for what a script reads
-    for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
-        if accept.startswith(prefix):
-            return kind
-    return kind_of_type(exchange.answer.mime_type) or _kind_of_any_type(exchange)
-
-
-def kind_of_type(mime_type: str) -> str:
-    """Return what an answer of this type was asked for as, "" where the type does not say it."""
-    for word, kind in (("javascript", SCRIPT), ("ecmascript", SCRIPT), ("font", FONT)):
-        if word in mime_type:
-            return kind
-    return MEDIA if mime_type.startswith(("audio/", "video/")) else ""
-
-
-def _kind_of_any_type(exchange: Exchange) -> str:
-    """Return what a request was for whose answer's type does not say it: scripts and fonts are taken whatever it is.
-
-    JSONP often is text/html, a font application/octet-stream, a 404 anything. Over http a script shows where it is of
-    another origin: what scripts themselves fetch from there (XMLHttpRequest, fetch) says for whom it is (Origin, RFC
-    6454), a part of a film has a Range. A font shows by its name.
-    """
-    asked = exchange.request
-    if dest := asked.header("sec-fetch-dest"):
-        return {"script": SCRIPT, "font": FONT}.get(dest, DATA)
-    if asked.method != "GET" or asked.header("accept") != "*/*":
-        return DATA
-    url, by = urlsplit(asked.url), urlsplit(exchange.initiator or asked.header("referer"))
-    if url.path.lower().endswith(FONT_NAMES):
-        return FONT
-    is_of_another_origin = by[:2] not in (("", ""), url[:2])
-    return SCRIPT if is_of_another_origin and not any(map(asked.header, FETCHED_WITH)) else DATA
-
-
-def is_unread(asked: Request) -> bool:
-    """Tell whether nothing on the page gets to know a request's answer: navigator.sendBeacon(), <a ping>, prefetch.
-
-    Such a request is for no element of the page ("empty"), and may not be read across origins ("no-cors"); what scripts
-    read says "cors" or "same-origin" (Fetch Metadata). Beacons and pings are posted: a GET or HEAD of this kind is a
-    fetch() whose answer is not read, but heard of, as by scripts that look for a blocker of advertisements. Chrome says
-    of what is fetched ahead that it is (Sec-Purpose), over http of nothing else.
-    """
-    return asked.header("sec-purpose").startswith("prefetch") or (
-        asked.method == "POST" and asked.header("sec-fetch-dest") == FETCHED
-        and asked.header("sec-fetch-mode") == "no-cors")

@@ -9,7 +9,9 @@ Each request is moved earlier by as much as everything it waited for has moved, 
 - its connection needs no round trip of its own when its request (over TLS: the ClientHello) fits into the SYN;
 - then it waits for as long as before, and its answer keeps Chrome busy for as long as before;
 - it receives for as long as before, but for what the other transfers of its server make of it: those that come at the
-  same time share the server's link, and with TFO others may (harness.analysis.shared_link).
+  same time share the server's link, and with TFO others may. While n of them are under way each gets an n-th of the
+  link (queueing theory: "processor sharing"): what TCP connections with one round-trip time over one bottleneck come
+  near to.
 
 The load event moves by as much as the last of the requests it waits for lets it. So a saving that another chain of
 requests hides is not counted. Held fixed, though TFO changes it a little: how scripts share the processor.
@@ -22,15 +24,15 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event, holds_up_the_load_event
-from harness.analysis.cookies import without_a_cookie
-from harness.analysis.shared_link import alone_ms, ends_ms
 from harness.analysis.timeline import TimedRequest, Timeline
+from harness.files.hosts import joined, site_of
 from harness.files.load_parts import CookieMode
 from harness.files.transport import Transport
 
 SYN_BYTES = 1420
 """What a SYN can carry: an MTU of 1500, less 40 for the IP and TCP headers and 40 for TCP options (tcp_send_syn_data in
 Linux's net/ipv4/tcp_output.c). Measured: requests of 1417 bytes went in one piece, of 1439 took a round trip more."""
+BITS = 8
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,8 @@ class SharedLink:
 class _Moved(NamedTuple):
     """By how many ms a request's answer begins and ends earlier."""
 
-    head: float = 0.0
-    end: float = 0.0
+    head_ms: float = 0.0
+    end_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -80,18 +82,17 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], made_in: Circumstanc
     `graph` is what harness.analysis.causes.dependencies returns.
     """
     requests, link = timeline.requests, made_in.link
-    cold, shorter_ms = without_a_cookie(requests, made_in.cookies), [0.0] * len(requests)
-    handshake_ms = [0.0 if request.order in cold else _handshake_ms(request, made_in, over) for request in requests]
-    moved = _play(requests, graph, handshake_ms, shorter_ms)
+    handshake_ms = handshakes_ms(requests, made_in, over)
+    moved = _play(requests, graph, handshake_ms, [0.0] * len(requests))
     if link:
         # When transfers come changes how long they take, and that when others come: played again, between the two.
         first_ms = _shorter_ms(requests, moved, link)
         second_ms = _shorter_ms(requests, _play(requests, graph, handshake_ms, first_ms), link)
         moved = _play(requests, graph, handshake_ms, [sum(each) / 2 for each in zip(first_ms, second_ms, strict=True)])
     awaited = [request for request in requests
-               if request.end <= timeline.plt_ms and holds_up_the_load_event(request)]
+               if request.end_ms <= timeline.plt_ms and holds_up_the_load_event(request)]
     return min([_at(cause_of_load_event(timeline), moved),
-                *(moved[request.order].end + timeline.plt_ms - request.end for request in awaited)])
+                *(moved[request.order].end_ms + timeline.plt_ms - request.end_ms for request in awaited)])
 
 
 def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake_ms: Sequence[float],
@@ -105,14 +106,14 @@ def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake
         if why.freed is not None:
             one_of_these = why.freed.host == request.host and not (request.shared or why.freed.shared)
             of_freed = moved[why.freed.order]
-            freed = _free_earlier(*here, request.dispatched) if one_of_these else \
-                of_freed.head if request.shared else of_freed.end
-            earlier = min(earlier + why.freed_at - request.start, freed)
+            freed = _free_earlier(*here, request.dispatched_ms) if one_of_these else \
+                of_freed.head_ms if request.shared else of_freed.end_ms
+            earlier = min(earlier + why.freed_at_ms - request.start_ms, freed)
         earlier += handshake_ms[request.order]
         moved.append(_Moved(earlier, earlier + shorter_ms[request.order]))
         if request.connection and not request.shared:
-            for ends, moved_ms in zip(here, (0.0, moved[-1].end), strict=True):
-                heapq.heappush(ends, request.end - moved_ms)
+            for ends, moved_ms in zip(here, (0.0, moved[-1].end_ms), strict=True):
+                heapq.heappush(ends, request.end_ms - moved_ms)
     return moved
 
 
@@ -130,7 +131,14 @@ def _free_earlier(then: list[float], now: list[float], at: float) -> float:
 
 def _at(cause: Cause, moved: list[_Moved]) -> float:
     """Return by how much earlier a cause comes."""
-    return moved[cause.request.order].end if cause.request else 0.0
+    return moved[cause.request.order].end_ms if cause.request else 0.0
+
+
+def handshakes_ms(requests: Sequence[TimedRequest], made_in: Circumstances,
+                  over: Transport = Transport.TFO) -> list[float]:
+    """Return by how much each request's wait for a connection is shorter when that begins `over` another transport."""
+    cold = _without_a_cookie(requests, made_in.cookies)
+    return [0.0 if request.order in cold else _handshake_ms(request, made_in, over) for request in requests]
 
 
 def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport) -> float:
@@ -144,10 +152,30 @@ def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport
         return 0.0
     (begin, end), rtt_ms, saved_ms = request.connect, made_in.rtt_to(request.url), 0.0
     if (over.tfo and made_in.fits_syn(request)) or (over.quic and request.tls):
-        saved_ms += min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected - begin)))
+        saved_ms += min(rtt_ms, max(end - begin, min(request.tcp_ms, request.connected_ms - begin)))
     if over.early and request.tls:
         saved_ms += min(rtt_ms, request.tls[1] - request.tls[0])
     return saved_ms
+
+
+def _without_a_cookie(requests: Sequence[TimedRequest], mode: CookieMode) -> frozenset[int]:
+    """Return the `order` of each request whose connection began before a cookie for its server had come.
+
+    A cookie comes with the first SYN-ACK of the server, or of any server of its site; sites that share a server are one
+    (harness.network.cookies). With TFO requests come earlier,
+    but in the same order: so a load without TFO tells which of them will have one.
+    """
+    if mode == "warm":
+        return frozenset()
+    sites = joined([[request.server, f"site {site_of(urlsplit(request.url).hostname or '')}"] for request in requests])
+    made = [(request, sites[request.server] if mode == "domain" else request.server)
+            for request in requests if request.first and request.connect]
+    known_at: dict[str, float] = {}
+    for request, giver in made:
+        assert request.connect is not None
+        known_at[giver] = min(known_at.get(giver, float("inf")), request.connect[1])
+    return frozenset(request.order for request, giver in made
+                     if request.connect is not None and request.connect[0] < known_at[giver])
 
 
 def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link: SharedLink) -> list[float]:
@@ -158,14 +186,40 @@ def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link:
         if request.connection:
             servers.setdefault("" if link.by_all else request.server, []).append(request)
     for transfers in servers.values():
-        begun = [(request.head, alone_ms(request.body_bytes, link.bw_mbit)) for request in transfers]
-        begun_now = [(head - moved[request.order].head, length)
+        begun = [(request.head_ms, alone_ms(request.body_bytes, link.bw_mbit)) for request in transfers]
+        begun_now = [(head - moved[request.order].head_ms, length)
                      for request, (head, length) in zip(transfers, begun, strict=True)]
         for request, took_ms, takes_ms in zip(transfers, _lengths(begun), _lengths(begun_now), strict=True):
-            shorter_ms[request.order] = min(took_ms - takes_ms, request.end - request.head)
+            shorter_ms[request.order] = min(took_ms - takes_ms, request.end_ms - request.head_ms)
     return shorter_ms
 
 
 def _lengths(transfers: Sequence[tuple[float, float]]) -> list[float]:
-    """Return how long each transfer takes that shares one link (harness.analysis.shared_link.ends_ms)."""
+    """Return how long each transfer takes that shares one link."""
     return [end - begin for (begin, _), end in zip(transfers, ends_ms(transfers), strict=True)]
+
+
+def alone_ms(size_bytes: int, bw_mbit: float) -> float:
+    """Return how long a link of `bw_mbit` Mbit/s takes for `size_bytes` when it has nothing else to do, in ms."""
+    return size_bytes * BITS / (bw_mbit * 1000)
+
+
+def ends_ms(transfers: Sequence[tuple[float, float]]) -> list[float]:
+    """Return when each transfer ends that shares one link; each is its begin and how long it would take alone, in ms.
+
+    What one of n transfers has got so far grows by dt / n: so it ends when that has grown by its own length since its
+    begin, whatever n was meanwhile.
+    """
+    ends = [begin for begin, _ in transfers]
+    waiting: list[tuple[float, int]] = []           # got when it ends, number
+    now, got = 0.0, 0.0
+    for begin, number in [*sorted((begin, number) for number, (begin, _) in enumerate(transfers)), (float("inf"), -1)]:
+        while waiting and now + (waiting[0][0] - got) * len(waiting) <= begin:
+            now += (waiting[0][0] - got) * len(waiting)
+            got, done = heapq.heappop(waiting)
+            ends[done] = now
+        if number >= 0:
+            got += (begin - now) / len(waiting) if waiting else 0.0
+            now = begin
+            heapq.heappush(waiting, (got + transfers[number][1], number))
+    return ends

@@ -16,11 +16,10 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
-from harness.browser.connection_limit import ConnectionLimit
-from harness.browser.initiators import LOG
+from harness.browser.binary import ConnectionLimit
+from harness.browser.devtools import LOG, PROBLEMS, WorkerInjector
 from harness.browser.page import ERRORS, first_line, limit_commands
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
-from harness.browser.workers import PROBLEMS, WorkerInjector
 from harness.files.transport import Transport
 from harness.system.processes import bound_to_us, die_with_parent
 
@@ -82,13 +81,13 @@ class ChromeSettings:
     ahead of need as a user's Chrome does. `trusted_key` is the fingerprint of the one certificate authority it trusts
     beside its own (harness.replay.authority). With the origins `quic_origins` ("host:port") it speaks HTTP/3, and opens
     TCP connections to them for WebSockets only; without any it does not know QUIC. `key_shares` is where its table of
-    key exchange groups is, to be replaced (harness.browser.client_hello), `connection_limit` how many connections it
+    key exchange groups is, to be replaced (harness.browser.binary), `connection_limit` how many connections it
     opens to a host instead of its own six.
 
-    With `capture_bodies` the net-log holds every byte (harness.netlog.bodies says why). `user_agent` replaces Chrome's
-    own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted, and no
-    command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what caused
-    each request (harness.browser.initiators). `over` is how connections begin in a load that follows another one
+    With `capture_bodies` the net-log holds every byte (harness.netlog.transactions says why). `user_agent` replaces
+    Chrome's own. When `unattended`, nobody is there to answer: permissions and downloads are refused, sounds are muted,
+    and no command waits for the page's load event, since a dialog would hold it up. With `initiators` Chrome tells what
+    caused each request (harness.browser.devtools). `over` is how connections begin in a load that follows another one
     (harness.browser.warm_pair), None in others. With `loopback_tfo` the shim uses TFO towards loopback addresses, too.
     """
 

@@ -1,5 +1,9 @@
 """A page in Chrome: go to it, wait for its load event, wait until it is complete, and ask its scripts.
 
+A page has no end of its own. After its load event scripts may fetch more, and what was lost on the way is sent again a
+second later. So there are rules for when it is complete, one of which `wait_until` is given: callables that are asked
+again and again, and say True once they hold.
+
 Nothing here waits for ever. A command to Chrome may raise selenium's WebDriverException, and urllib3's HTTPError when
 chromedriver itself has ended or hangs: ERRORS are both, and `first_line` says what they mean.
 """
@@ -14,6 +18,8 @@ from selenium import webdriver
 from selenium.common.exceptions import UnexpectedAlertPresentException, WebDriverException
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 from urllib3.exceptions import HTTPError
+
+from harness.system import tcp
 
 ERRORS = (WebDriverException, HTTPError, OSError)
 LOAD_EVENT_GRACE_S = 2.0
@@ -81,7 +87,7 @@ def run_script(driver: webdriver.Chrome, script: str, deadline: float) -> Any:
 
 
 def wait_until(is_complete: Callable[[], bool], deadline: float, poll_s: float = POLL_S) -> bool:
-    """Ask the rule `is_complete` (harness.browser.completion) until it says so; return whether before `deadline`."""
+    """Ask the rule `is_complete` (harness.browser.page) until it says so; return whether before `deadline`."""
     while time.monotonic() < deadline:
         if is_complete():
             return True
@@ -114,3 +120,64 @@ def first_line(error: Exception) -> str:
         return "chromedriver ended, or does not answer"
     text = (error.msg if isinstance(error, WebDriverException) else None) or str(error) or type(error).__name__
     return text.splitlines()[0].partition("; For documentation")[0]
+
+
+IDLE_S = 0.5
+"""Silence after which a page is complete when nothing is under way."""
+LOOK_S = 0.2
+"""So much silence a look tells of at most. Who looks late, since the machine or Chrome stood still, knows no more."""
+
+
+class Unchanged:
+    """Holds when a value has not changed for `quiet_s` seconds, whatever `read` measures."""
+
+    def __init__(self, read: Callable[[], int], quiet_s: float) -> None:
+        self._read, self._quiet_s = read, quiet_s
+        self._value, self._looked, self._silent_s = read(), time.monotonic(), 0.0
+
+    def __call__(self) -> bool:
+        """Look once; tell whether the rule holds."""
+        value, now = self._read(), time.monotonic()
+        self._silent_s += min(now - self._looked, LOOK_S)
+        if value != self._value:
+            self._value, self._silent_s = value, 0.0
+        self._looked = now
+        return self._silent_s >= self._quiet_s
+
+
+class Idle:
+    """Holds when no packet has passed `interface` for `quiet_s`, or for IDLE_S while nothing is under way.
+
+    Silence has to last that long because of what was lost: a SYN is sent again after a second. Where the kernel says
+    that every SYN and all data are acknowledged, and every request is answered, nothing can have been lost.
+    """
+
+    def __init__(self, interface: str, quiet_s: float, under_way: Callable[[], bool] = tcp.under_way) -> None:
+        self._silent = network_silent(interface, quiet_s)
+        self._still = network_silent(interface, min(IDLE_S, quiet_s))
+        self._under_way = under_way
+
+    def __call__(self) -> bool:
+        """Look once; tell whether the rule holds."""
+        silent, still = self._silent(), self._still()
+        return silent or (still and not self._under_way())
+
+
+def network_silent(interface: str, quiet_s: float) -> Unchanged:
+    """Return the rule that no packet has passed `interface` for `quiet_s` seconds."""
+    return Unchanged(lambda: packets(interface), quiet_s)
+
+
+def net_log_silent(net_log: Path, quiet_s: float) -> Unchanged:
+    """Return the rule that the net-log has not grown: every byte on every connection is an event in it."""
+    return Unchanged(lambda: net_log.stat().st_size, quiet_s)
+
+
+def packets(interface: str) -> int:
+    """Return how many packets have arrived on and left an interface of this thread's network (proc(5), net/dev)."""
+    for line in Path("/proc/thread-self/net/dev").read_text().splitlines():
+        name, _, fields = line.partition(":")
+        if name.strip() == interface:
+            counts = fields.split()
+            return int(counts[1]) + int(counts[9])
+    raise ValueError(f"no interface {interface}")

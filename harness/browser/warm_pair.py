@@ -17,8 +17,8 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 
 from harness.browser import page
-from harness.system import tcp_sockets
-from harness.system.beside import beside
+from harness.system import tcp
+from harness.system.background import beside
 
 WARM, GO = "warm", "go"
 """Files in a load's folder: the first visit is over; and the second may begin."""
@@ -46,7 +46,7 @@ def forget_all_but_tickets(driver: webdriver.Chrome) -> None:
                            time.monotonic() + READY_S):
         raise WebDriverException("chrome://net-internals cannot close connections in this Chrome")
     driver.execute_script(FLUSH)
-    if not page.wait_until(lambda: not tcp_sockets.connected(), time.monotonic() + READY_S):
+    if not page.wait_until(lambda: not tcp.connected(), time.monotonic() + READY_S):
         raise WebDriverException("chrome://net-internals did not close all connections")
     driver.close()
     driver.switch_to.window(ours)

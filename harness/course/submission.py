@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.course.rules import rule_breaches
+from harness.course.page_rules import rule_breaches
 from harness.errors import InputError, printable, run_main
 from harness.files.notes import text_of
 from harness.files.pages import Page, read_pages

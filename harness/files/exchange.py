@@ -24,7 +24,9 @@ UNFINISHED = "unfinished"
 """The error of a request that was not over when the load, or the recording, ended."""
 BLOCKED_BY = "net::ERR_BLOCKED_BY"
 """How Chrome's names begin of what a page may not read."""
-OVER_HTTP2 = ("h2", "http/2", "h3", "http/3")
+H2, H3 = "h2", "h3"
+"""HTTP/2 and HTTP/3: the names by which TLS agrees on them (ALPN, RFC 9113, section 3.1), and HAR's `httpVersion`."""
+OVER_HTTP2 = (H2, "http/2", H3, "http/3")
 """How HTTP/2 and HTTP/3 are called, lower case, without what may follow (``HTTP/2.0``, ``h3-29``)."""
 
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from harness.files.layout import HOST
+from harness.files.hosts import HOST
 from harness.files.load_parts import CookieMode, Count, Ms
 from harness.files.load_record import FORMAT, NewerFormatError, converted, read_json, write_json
 from harness.system.untrusted import UnreadableFileError
@@ -44,12 +44,12 @@ class ExperimentRecord:
     `bw_net_mbit` is the rate of each server's link, in Mbit/s, None if it does not say. `connections_per_host` is how
     many connections Chrome opened to a host, 0 where nobody changed that. `cookies`: what was known of TFO cookies when
     a load began (harness.network.cookies).
-    `layout`: which host names shared a server (harness.files.layout.Layout.in_words).
+    `layout`: which host names shared a server (harness.files.hosts.Layout.in_words).
     `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
     `server_rtts_ms` are the RTTs to the servers, by host name, where each had its own (tfo.py --rtt recorded); then
     `rtt_ms` is the median of the hosts' own: a server that several share is as near as the nearest of them. `settings`
     is all of the file, as it is. `live_left_out` are, by URL, pages whose live connections said most after the recorded
-    load event.
+    load event. `unusual` are the options of tfo.py that were not as by default, as they are typed.
     """
 
     delaynet_ms: Ms
@@ -71,6 +71,7 @@ class ExperimentRecord:
     layout: str = HOST
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
     live_left_out: Mapping[str, LiveLeftOut] = field(default_factory=dict, hash=False)
+    unusual: tuple[str, ...] = ()
 
     @property
     def warm_pairs(self) -> bool:

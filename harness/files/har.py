@@ -1,7 +1,7 @@
-"""HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) of our own files, and exchanges (harness.files.exchange).
+"""HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) of our own files: written, and read as a whole.
 
-    entry = to_har(exchange)
-    exchange = from_har(entry, page)
+    entry = to_har(exchange)                    # harness.files.har_entry has the way back
+    log = read_har(path)                        # that of a load
 
 No other module knows how an entry is written. Names that begin with an underscore are Chrome's or our own:
 docs/results.md lists them. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there for it,
@@ -12,10 +12,11 @@ and show what they find in `connection` as the server's port (front_end/models/h
 import base64
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -23,8 +24,7 @@ import msgspec
 from msgspec.structs import asdict
 from wsproto.frame_protocol import Opcode
 
-from harness.files.charsets import encode_text
-from harness.files.encoding import decode
+from harness.files.encoding import decode, encode_text
 from harness.files.exchange import (
     UNKNOWN,
     Answer,
@@ -32,60 +32,27 @@ from harness.files.exchange import (
     Exchange,
     Fate,
     Message,
-    Phases,
-    Request,
-    fate_of,
 )
-from harness.files.har_form import OwnEntry, Posted, RequestPart, handshake_ms, pairs_of, time_ms
+from harness.files.har_entry import NO_ENTRY, OwnEntry, RequestPart, from_har, time_ms
 from harness.files.headers import Headers
-from harness.files.moments import EPOCH, moment_of
+from harness.files.moments import iso_of, moment_of
+from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 PAGE = "page_1"
 """How a HAR calls its only page."""
 CREATOR = {"name": "TFO Lab", "version": "2"}
-H2, H3 = "h2", "h3"
-"""HTTP/2: the name by which TLS agrees on it (ALPN, RFC 9113, section 3.1), and what `httpVersion` says of it."""
 STILL_ENCODED = "still encoded as"
 """What a `content.comment` begins with whose body could not be decoded; the encoding follows."""
-LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
 STRIPPED = re.compile(r"\[([0-9]{1,9}) bytes were stripped\]")
 """What Chrome's net-log has in place of a cookie or a credential: how long it was."""
 CHARSET = "; charset="
-
-
-def is_base64(*labels: str) -> bool:
-    """Say whether one of these labels calls a text base64, however that is written."""
-    return any(label.strip().lower() == "base64" for label in labels)
-
-
-def from_base64(text: str) -> bytes | None:
-    """Return the bytes of base64 in lines or not, with its padding or not; None for what is none (RFC 4648)."""
-    packed = text.translate(LINE_ENDS).rstrip("=")
-    try:
-        return base64.b64decode(packed + "=" * (-len(packed) % 4), validate=True)
-    except ValueError:
-        return None
-
-
-def posted_body(posted: Posted, size: int = UNKNOWN) -> bytes:
-    """Return what a HAR's `postData` says was sent, of `size` bytes: base64, a text, or bytes as characters of Latin-1.
-
-    What it says of its text is a claim: what has the size counts, if something has.
-    """
-    text = posted.text
-    in_base64 = from_base64(text) if is_base64(posted.encoding, posted.own_encoding) else None
-    readings = [] if in_base64 is None else [in_base64]
-    readings.append(text.encode("utf-8", "surrogatepass"))
-    if all(character <= "\xff" for character in text):
-        readings.append(text.encode("latin-1"))
-    return next((body for body in readings if len(body) == size), readings[0])
 
 
 def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
     """Return an exchange as an entry of the HAR's `page`, ready for json.dump; with its body if it has `content`."""
     answer, body = exchange.answer, exchange.answer.body or Body("")
     entry = OwnEntry(
-        RequestPart(exchange.request.url), pageref=page, started=_date(exchange.started), time=exchange.length_ms,
+        RequestPart(exchange.request.url), pageref=page, started=iso_of(exchange.started), time=exchange.length_ms,
         timings=asdict(exchange.phases), connect_ms=exchange.handshake_ms, connection=exchange.connection,
         address=exchange.address, comment=exchange.note, error=exchange.error,
         from_cache="disk" if exchange.from_cache else "", before_document=exchange.before_document,
@@ -125,8 +92,6 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     answer = exchange.answer
     content: dict[str, Any] = {"size": answer.content_bytes,
                                "mimeType": answer.mime_type or answer.header("content-type")}
-    if answer.body_bytes > 0 and answer.content_bytes not in (UNKNOWN, answer.body_bytes):
-        content["compression"] = answer.content_bytes - answer.body_bytes
     line = f"{answer.protocol} {answer.status} {answer.reason}" if answer.status and answer.headers is not None else ""
     known = bool(line) and not exchange.from_cache and not answer.http2
     found = {"status": answer.status, "statusText": answer.reason, "httpVersion": answer.protocol, "cookies": [],
@@ -147,8 +112,6 @@ def _content(answer: Answer) -> dict[str, Any]:
     named = answer.header("content-encoding")
     body, known = decode(answer.content, named)
     found: dict[str, Any] = {"size": len(body)}
-    if len(body) != len(answer.content):
-        found["compression"] = len(body) - len(answer.content)
     if not known:
         found["comment"] = f"{STILL_ENCODED} {named}"
     if not body and answer.status != HTTPStatus.OK:
@@ -158,50 +121,6 @@ def _content(answer: Answer) -> dict[str, Any]:
         if encode_text(text, answer.header("content-type") or answer.mime_type) == body:
             return found | {"text": text}
     return found | {"text": base64.b64encode(body).decode(), "encoding": "base64"}
-
-
-def from_har(found: Any, page: str = "") -> Exchange:
-    """Return an entry of a HAR of ours as an exchange.
-
-    Raises NO_ENTRY for what is none.
-    """
-    entry = msgspec.convert(found, OwnEntry, strict=False)
-    request, response = entry.request, entry.response
-    answer = Answer(
-        response.status, response.reason, response.version or request.version,
-        None if entry.headers_unknown else pairs_of(response.headers), response.content.mime_type,
-        response.redirect_url, Body(entry.file, entry.file_bytes, entry.file_sha256) if entry.file else None,
-        content_bytes=int(response.content.size), body_bytes=int(response.body_bytes),
-        head_bytes=response.own_head_bytes, partial=entry.partial, early_hints=pairs_of(response.early_hints),
-        arrivals=tuple(entry.arrivals),
-        messages=tuple(map(_read_message, entry.messages)) if isinstance(entry.messages, list) else None)
-    return Exchange(
-        page=page,
-        request=Request(request.method.upper(), request.url, pairs_of(request.headers), posted_body(request.posted),
-                        request.posted.sha256),
-        answer=answer, started=moment_of(entry.started), time_ms=time_ms(entry.time),
-        phases=Phases(**{name: UNKNOWN if (ms := time_ms(entry.timings.get(name))) is None else ms
-                         for name in Phases.__struct_fields__}),
-        handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, answer.protocol),
-        connection=entry.connection, address=entry.address, error=entry.error,
-        fate=fate_of(request.url, entry.error, answered=bool(answer.status), late=entry.after_load),
-        from_cache=bool(entry.from_cache), before_document=entry.before_document, after_message=entry.after_message,
-        initiator=entry.initiator, synchronous=entry.synchronous, note=entry.comment)
-
-
-NO_ENTRY = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
-"""What the readers here raise for nonsense."""
-
-
-def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", problems: list[str] | None = None
-                 ) -> Iterator[Exchange]:
-    """Give the exchanges among a HAR's entries; what is none is left out, with a line in `problems`: `where` it is."""
-    for number, entry in enumerate(entries, start=1):
-        try:
-            yield from_har(entry, page)
-        except NO_ENTRY as error:       # noqa: PERF203
-            if problems is not None:
-                problems.append(f"{where}:1: entry {number} is none ({type(error).__name__}: {error}); left out")
 
 
 class PageTimes(msgspec.Struct, frozen=True):
@@ -220,7 +139,7 @@ class PageTimes(msgspec.Struct, frozen=True):
 
     def to_har(self, url: str, name: str = PAGE) -> dict[str, Any]:
         """Return the page of a HAR, ready for json.dump."""
-        return {"startedDateTime": _date(self.started), "id": name, "title": url,
+        return {"startedDateTime": iso_of(self.started), "id": name, "title": url,
                 "pageTimings": {"onContentLoad": self.on_content_load_ms, "onLoad": self.on_load_ms}}
 
 
@@ -242,6 +161,38 @@ def har_log(url: str, entries: list[dict[str, Any]], times: PageTimes | None = N
     log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
     log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}
     return {"log": log | ({"comment": comment} if comment else {})}
+
+
+class LoadLog(msgspec.Struct, frozen=True):
+    """What a load's HAR says: when the load began, and its exchanges, each with `started`, in their order."""
+
+    began: datetime
+    exchanges: tuple[Exchange, ...]
+
+
+def read_har(path: Path) -> LoadLog:
+    """Return what the HAR of a load says. Raises UnreadableFileError."""
+    try:
+        return load_log(read_har_log(path))
+    except NO_ENTRY as error:
+        raise UnreadableFileError(path, f"no HAR of a load ({type(error).__name__}: {error})") from None
+
+
+def read_har_log(path: Path) -> dict[str, Any]:
+    """Return the `log` of a HAR, which has a list of `entries`. Raises UnreadableFileError."""
+    found = read_untrusted_json(path)
+    log = found.get("log") if isinstance(found, dict) else None
+    if not isinstance(log, dict) or not isinstance(log.get("entries"), list):
+        raise UnreadableFileError(path, "no HAR: it has no log of entries")
+    return log
+
+
+def load_log(log: Mapping[str, Any]) -> LoadLog:
+    """Return what the `log` of a load's HAR says. Raises NO_ENTRY for what is none."""
+    began, exchanges = page_times(log).started, tuple(map(from_har, log["entries"]))
+    if began is None or any(exchange.started is None for exchange in exchanges):
+        raise ValueError("it does not say when it began, or what it asked for")
+    return LoadLog(began, exchanges)
 
 
 def _pairs(headers: Headers) -> list[dict[str, str]]:
@@ -274,12 +225,6 @@ def _message(message: Message) -> dict[str, Any]:
             "data": data.decode()}
 
 
-def _read_message(found: Mapping[str, Any]) -> Message:
-    opcode, text = int(found["opcode"]), str(found["data"])
-    return Message(found["type"] == "receive", float(found["time"]), opcode,
-                       base64.b64decode(text) if opcode == Opcode.BINARY else text.encode())
-
-
 def _size(first_line: str, headers: Headers) -> int:
     """Return the bytes of an HTTP/1 head up to and with its empty line; what Chrome stripped from it counts in full."""
     if not first_line:
@@ -289,12 +234,3 @@ def _size(first_line: str, headers: Headers) -> int:
         stripped = sum(int(match[1]) - len(match[0]) for match in STRIPPED.finditer(value))
         size += len(name) + len(value) + stripped + 4
     return size
-
-
-def _date(moment: datetime | None) -> str:
-    return (moment or EPOCH).isoformat(timespec="milliseconds")
-
-
-def moment_at(unix_ms: float) -> datetime:
-    """Return the moment of a Unix time in ms, to whole ones."""
-    return EPOCH + timedelta(milliseconds=round(unix_ms))

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from harness.files.exchange import Fate, fate_of
-from harness.files.middlebox import Box
+from harness.files.transport import Box
 
 Ms = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
 """A time, up to eleven days: what claims to have taken longer was not a load."""
@@ -126,11 +126,11 @@ class ReceivedAnswer:
 
     `kind`: "exact" (what was recorded for this request), "stand-in" (something near it), "missing" (404, nothing is
     near), "failed" (no answer came). `critical`: it lies on the load's critical path, None where that is not known.
-    `purpose` is what it was asked for as (harness.analysis.timeline.kind_of), `error` Chrome's name of what went wrong.
-    `late`: it was asked for after the load event. `expected`: it got no answer when the page was recorded either, from
-    a server that answered others (which then sends a 504, or nothing) or from a host that answered nothing (which then
-    is not there). `bytes` are the body's when decoded, `wire_bytes` those of it that crossed the network; None in
-    records from before they were kept.
+    `purpose` is what it was asked for as (harness.analysis.asked_for.kind_of), `error` Chrome's name of what went
+    wrong. `late`: it was asked for after the load event. `expected`: it got no answer when the page was recorded
+    either, from a server that answered others (which then sends a 504, or nothing) or from a host that answered nothing
+    (which then is not there). `bytes` are the body's when decoded, `wire_bytes` those of it that crossed the network;
+    None in records from before they were kept.
     """
 
     url: str
@@ -155,6 +155,10 @@ class ReceivedAnswer:
         return not self.late and self.fate in fates
 
 
+WHOLE_RATIO = 0.90
+"""A load that gets this share of the recorded answers and bytes has the page whole (harness.measure.coverage)."""
+
+
 @dataclass(frozen=True)
 class Coverage:
     """How many recorded answers the recording has for the page, of how many bytes, and how much of it the load got.
@@ -171,6 +175,12 @@ class Coverage:
     got_bytes: Count
     of_a_load: bool = False
     lost: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        """The share of the recorded answers, or of their bytes if that is less, that the load got."""
+        return min(got / held if held else 1.0 for got, held in ((self.got, self.recorded),
+                                                                 (self.got_bytes, self.recorded_bytes)))
 
 
 @dataclass(frozen=True)

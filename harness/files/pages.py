@@ -1,4 +1,7 @@
-"""The list of pages an experiment loads (``NAME.pages``) and the names they go by in files."""
+"""The list of pages an experiment loads (``NAME.pages``) and the names they go by in files.
+
+The one owner of these names, and of what a run's results are called in its folder (--dir).
+"""
 
 import contextlib
 import string
@@ -8,10 +11,26 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import InputError
-from harness.files.host_names import is_host_name
-from harness.files.result_names import BESIDE
+from harness.files.hosts import is_host_name
 from harness.files.urls import as_browsers_ask
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_lines
+
+CLIENT = "client"
+"""Folder: the text log, HAR and record of each load (harness.files.results)."""
+SERVER_LOGS = "serverlogs"
+"""Folder: what each server saw (harness.files.server_log)."""
+FIGURES = "output-figures"
+"""Folder: figures and report."""
+HACK_DNS = "hack_dns"
+"""File: which address stands for which site (harness.files.hosts)."""
+RUN_OPTIONS = "run.options"
+"""File in CLIENT: the options that run.sh was given, a word a line, for its --resume."""
+RUN_LOG = "run.log"
+"""File in CLIENT: what was printed."""
+KEPT_LOGS = (".chromedriver.log", ".load_page.log")
+"""Endings of what those programs said during a load that failed."""
+BESIDE = (".json", ".har", ".pcap", *KEPT_LOGS)
+"""Endings of the files that stand beside a page's log."""
 
 KEPT_CHARACTERS = frozenset("-_.() " + string.ascii_letters + string.digits)
 LONGEST_NAME = 240

@@ -25,8 +25,7 @@ from harness.errors import InputError
 from harness.files.experiment import DELAY, ExperimentRecord, experiment_file, read_experiments
 from harness.files.load_record import LoadRecord, NewerFormatError, read_load_record, write_load_record
 from harness.files.old_logs import judge_old_log
-from harness.files.pages import sanitise
-from harness.files.result_names import BESIDE
+from harness.files.pages import BESIDE, sanitise
 from harness.files.transport import Transport
 from harness.system.untrusted import MissingFileError, UnreadableFileError
 
@@ -56,6 +55,11 @@ class LoadResult:
     last_ms: float | None
     log: Path
     record: LoadRecord | None = field(default=None, compare=False)
+
+    @property
+    def har(self) -> Path:
+        """Where its HAR lies, if it has one."""
+        return self.log.with_name(f"{self.page}.har")
 
     @property
     def tfo(self) -> int:

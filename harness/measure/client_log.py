@@ -9,21 +9,21 @@ import msgspec
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.exchange import ABORTED, UNFINISHED, Fate
-from harness.files.load_event import load_event_of
+from harness.files.load_record import load_event_of
 from harness.files.text_log import format_log
-from harness.netlog.har import exchanges, har
-from harness.netlog.load import (
-    NetLog,
+from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.page import (
     cut_off,
+    exchanges,
+    har,
     leave_out_before,
     leave_out_previous_document,
+    moved_on_to,
     of_load,
     page_log,
-    read_netlog,
 )
-from harness.netlog.moved_on import moved_on_to
-from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import silences
+from harness.netlog.transactions import HttpTransaction
 from harness.system.atomic import write_atomically
 
 ERROR_PAGE = "chrome-error://"
@@ -35,7 +35,7 @@ def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
     Returns the load's figures (times in ms from the start of the navigation; None for what is not known), and
-    "moved_on_to" (see harness.netlog.moved_on).
+    "moved_on_to" (see harness.netlog.page).
     """
     netlog = read_netlog(netlog_file)
     if warm_ms := report.get("warm_ms"):

@@ -20,10 +20,9 @@ from math import inf
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.analysis.answers import WHOLE_RATIO
 from harness.errors import first_few
 from harness.files.exchange import Fate
-from harness.files.load_parts import ASKED, NOT_MISSED, Coverage, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import ASKED, NOT_MISSED, WHOLE_RATIO, Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.files.urls import is_asked_by_browser

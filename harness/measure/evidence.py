@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.files.layout import Layout
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
+from harness.files.hosts import Layout
 from harness.files.load_parts import Counters, NetworkKind
 from harness.files.load_record import LoadRecord
-from harness.files.middlebox import Box
 from harness.files.pages import Page
 from harness.files.server_log import ServerRequest
-from harness.files.transport import Transport
+from harness.files.transport import Box, Transport
 from harness.measure.coverage import RecordedPage
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals
@@ -75,8 +74,8 @@ class Evidence:
     `report` is what load_page.py says (with whatever a page wrote that had taken Chrome over), `har` what the load's
     HAR says, None without one, `requests` what the servers logged. `grown` is by how much Laboratory.counts grew over
     the load. `late_packets_ms` is how late the delay line let the latest packet of each slot of time go
-    (harness.system.lateness), None without one. `began_s`: in s since the epoch. `warm_up` is the record of the page's
-    run 0, in which Chrome says who asked for what; None in that run.
+    (harness.system.delay_queue), None without one. `began_s`: in s since the epoch. `warm_up` is the record of the
+    page's run 0, in which Chrome says who asked for what; None in that run.
     """
 
     conditions: Conditions

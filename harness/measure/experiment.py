@@ -103,7 +103,8 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
             if (left_out := live_left_out(page_set.files.fetchlog / f"{page.name}.har"))}
     rtts_ms = own_rtts(settings, speeds, page_set, web.layout)
     return {
-        **settings.to_json(), **({"transports": settings.transports} if settings.warm_pairs else {}),
+        **settings.to_json(), "unusual": settings.unusual,
+        **({"transports": settings.transports} if settings.warm_pairs else {}),
         "pages": [page.url for page in page_set.pages], "recording_sha256": digest,
         "synthetic": page_set.recording.manifest.synthetic, "live_left_out": live,
         "post_quantum": hello, "layout": web.layout.in_words(page_set.hosts),
@@ -139,9 +140,9 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
     for number, stage in enumerate(stages):
         earlier, later = stage.earlier, sum(planned[number + 1:])
         try:
-            with hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s) as lab:
-                description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
-                status = max(status, summarise(measure(lab, stage.to_do, description, progress, earlier, later)))
+            lab = hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s)
+            description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
+            status = max(status, summarise(measure(lab, stage.to_do, description, progress, earlier, later)))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
             status = 1

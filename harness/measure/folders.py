@@ -19,8 +19,7 @@ from pathlib import Path
 from harness.analysis.load_tables import refresh_load_tables
 from harness.errors import InputError
 from harness.files.experiment import experiment_file
-from harness.files.pages import Page, PageFiles
-from harness.files.result_names import BESIDE, CLIENT, FIGURES, HACK_DNS, RUN_LOG, RUN_OPTIONS, SERVER_LOGS
+from harness.files.pages import BESIDE, CLIENT, FIGURES, HACK_DNS, RUN_LOG, RUN_OPTIONS, SERVER_LOGS, Page, PageFiles
 from harness.files.results import attempt_directory, load_file, parse_cell_directory
 from harness.files.server_log import directory_name
 from harness.system.atomic import move, write_atomically

@@ -12,28 +12,24 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from harness.browser.binary import find_once
+from harness.browser.binary import GROUPS, find_once
 from harness.browser.chrome import ChromeSettings
-from harness.browser.client_hello import GROUPS
 from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
-from harness.files.hack_dns import Remap, origins, resolver_rules, write_hack_dns
-from harness.files.layout import EACH_ITS_OWN, Layout
+from harness.files.hosts import EACH_ITS_OWN, Layout, Remap, origins, resolver_rules, write_hack_dns
 from harness.files.load_parts import Counters, NetworkKind
-from harness.files.middlebox import read_middlebox
-from harness.files.pages import Page
-from harness.files.result_names import CLIENT, HACK_DNS, SERVER_LOGS
+from harness.files.pages import CLIENT, HACK_DNS, SERVER_LOGS, Page
 from harness.files.server_log import directory_name
+from harness.files.transport import read_middlebox
 from harness.measure.coverage import RecordedPage, recorded_page
 from harness.measure.evidence import Conditions
 from harness.measure.preflight import PageSet, check_connection_limit
 from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
-from harness.network.links import Delay, delay_line_drops, delayed_links, home_drops
-from harness.network.middlebox import StandingBox, standing
+from harness.network.links import Delay, delay_line_drops, delaying, home_drops
+from harness.network.programs import StandingBox, running_servers, standing
 from harness.network.rates import check_home_link
-from harness.network.servers import running_servers
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen
@@ -152,26 +148,24 @@ class Laboratory:
 
 @dataclass(frozen=True, kw_only=True)
 class Hosts:
-    """The hosts of an experiment, servers with them, before their links have a delay."""
+    """The hosts of an experiment, servers with them, and what delays their packets, by as much as it is told."""
 
-    star: Star
-    netem: bool
+    delay: Delay
     fields: Mapping[str, Any]
     """Those of a Laboratory that are the same at each RTT."""
 
-    @contextmanager
-    def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None,
-           patience_s: float = 0) -> Iterator[Laboratory]:
-        """Give the links the delays of `speeds`, measure the RTT to each server, and be a laboratory while this lasts.
+    def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None, patience_s: float = 0) -> Laboratory:
+        """Give the links the delays of `speeds`, measure the RTT to each server, and be a laboratory until the next.
 
         Raises ExperimentError when a measured RTT is not what it should be after `patience_s`.
         """
-        with delayed_links(self.star, speeds, self.netem) as delay:
-            rtts_ms = proven_rtts_of_star_ms(self.star, UNUSED_PORT, speeds, netem=self.netem, patience_s=patience_s)
-            if speeds.home_is_narrow:
-                print(check_home_link(self.star, speeds), flush=True)
-            yield Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=delay, speeds=speeds,
-                             experiment_id=experiment_id or new_experiment_id())
+        self.delay.change(speeds)
+        rtts_ms = proven_rtts_of_star_ms(self.delay.star, UNUSED_PORT, speeds, netem=self.delay.netem,
+                                         patience_s=patience_s)
+        if speeds.home_is_narrow:
+            print(check_home_link(self.delay.star, speeds), flush=True)
+        return Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=self.delay, speeds=speeds,
+                          experiment_id=experiment_id or new_experiment_id())
 
 
 @contextmanager
@@ -183,11 +177,12 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     thrown away at the end. Raises ExperimentError.
     """
     kind, seed = web.settings.middlebox, web.settings.seed
-    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, (
+    with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, delaying(
+            star, netem=netem, delayed=any(speeds.longest_rtt_ms for speeds in links)) as delay, (
             standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
             star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir),
             delays_ms=[speeds.delay_net_ms for speeds in links], initiators=initiators) as fields:
-        yield Hosts(star=star, netem=netem, fields={**fields, "middlebox": middlebox})
+        yield Hosts(delay=delay, fields={**fields, "middlebox": middlebox})
 
 
 @contextmanager
@@ -230,9 +225,8 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
 def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, netem: bool,
                        results_dir: Path | None = None, initiators: bool = False) -> Iterator[Laboratory]:
     """Run star, delay and servers of a single RTT while this lasts (see `running_hosts`, `Hosts.at`)."""
-    with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts, \
-            hosts.at(speeds) as lab:
-        yield lab
+    with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts:
+        yield hosts.at(speeds)
 
 
 def _folder_for_nothing(work_dir: Path) -> Path:

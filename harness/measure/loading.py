@@ -23,8 +23,8 @@ from selenium.common.exceptions import InvalidSessionIdException, TimeoutExcepti
 
 from harness.browser import chrome, page
 from harness.browser.chrome import ChromeSettings
-from harness.browser.completion import Idle, network_silent
-from harness.browser.initiators import read_initiators
+from harness.browser.devtools import read_initiators
+from harness.browser.page import Idle, network_silent
 from harness.browser.program import CLOCK_SHIFT_MS, Browser
 from harness.browser.warm_pair import forget_all_but_tickets, wait_for_watcher
 from harness.errors import ExperimentError, InputError, printable

@@ -17,15 +17,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from harness.analysis.initiators import read_warm_up
+from harness.analysis.asked_for import read_warm_up
 from harness.browser.program import DRIVER_OUTPUT
 from harness.browser.warm_pair import watching_second_visit
 from harness.files import load_mark
-from harness.files.load_har import LoadLog, read_har
+from harness.files.har import LoadLog, read_har
 from harness.files.load_mark import mark_load
 from harness.files.load_parts import Counters
 from harness.files.load_record import LoadRecord
-from harness.files.result_names import KEPT_LOGS
+from harness.files.pages import KEPT_LOGS
 from harness.files.results import cell_directory, write_load
 from harness.files.server_log import ServerRequest, ends_of_logs, read_server_logs
 from harness.measure.client_log import REPORT
@@ -36,13 +36,13 @@ from harness.measure.record import record
 from harness.measure.rule import Reason, texts
 from harness.network.cookies import cookies_for_a_load
 from harness.network.links import Delay
-from harness.network.packets import captured_packets
+from harness.network.programs import captured_packets
 from harness.system import environment, fastopen
 from harness.system.atomic import write_atomically, written_beside
-from harness.system.forked import call_forked
-from harness.system.lateness import SLOT_S
+from harness.system.background import call_forked
+from harness.system.delay_queue import SLOT_S
 from harness.system.privileges import User
-from harness.system.tcp_sockets import open_sockets, wait_for_close
+from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
 from harness.system.untrusted import (
     ANY_SIZE,

@@ -33,8 +33,8 @@ from harness.measure.rules import BESIDE_OTHERS, CONTENT, judge
 from harness.measure.settings import Settings
 from harness.mirror.recording import read_whole
 from harness.network.arrivals import Arrivals
-from harness.network.links import no_delay
-from harness.network.loopback import ServerAddress, loopback_star, measure_held_rtts
+from harness.network.links import Delay
+from harness.network.rtt import ServerAddress, loopback_star, measure_held_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.replay.authority import AUTHORITY
 from harness.system import fastopen
@@ -139,7 +139,7 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
             star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
             authority=authority) as fields:
         yield LoopbackLaboratory(
-            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=no_delay(star),
+            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=Delay(star),
             speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
 
 

@@ -10,11 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.browser.binary import find_once
-from harness.browser.connection_limit import CHROMES_OWN, SOCKET_LIMITS, ConnectionLimit
+from harness.browser.binary import CHROMES_OWN, SOCKET_LIMITS, ConnectionLimit, find_once
 from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, MachineError, first_few, many, printable
-from harness.files.layout import Layout
+from harness.files.hosts import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.measure.settings import Settings
 from harness.mirror.answers import Recorded

@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from http import HTTPStatus
 
-from harness.analysis.timeline import kind_of
+from harness.analysis.asked_for import kind_of
 from harness.files.exchange import BLOCKED_BY, UNFINISHED, UNKNOWN, Exchange, Fate, Place, Request, place_of
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import JUDGED, AnswerKind, ReceivedAnswer, ReceivedAnswers
 from harness.files.moments import EPOCH
 from harness.files.server_log import FoundAs, ServerRequest

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from harness.analysis.asked_for import initiators_of
 from harness.analysis.causes import dependencies
-from harness.analysis.critical_path import Step, critical_path
-from harness.analysis.initiators import initiators_of
+from harness.analysis.explanation import Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import (
     CookieCounts,
     EarlyCounts,
@@ -21,8 +21,10 @@ from harness.files.server_log import Early, FoundAs
 from harness.measure.coverage import coverage
 from harness.measure.evidence import Evidence
 from harness.measure.received import received_answers
-from harness.measure.timekeeping import timekeeping_of
-from harness.netlog.requests import SAFE
+from harness.measure.timekeeping import (
+    timekeeping_of,
+)
+from harness.netlog.transactions import SAFE
 from harness.network.arrivals import Said
 from harness.network.cookies import DOMAIN, sites_of_servers
 from harness.system.tcp import without_port

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from harness.errors import InputError
-from harness.files.layout import EACH_ITS_OWN, Layout
+from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
 from harness.mirror.rtts import recorded_rtts, scaled
 from harness.network.rtt import AT_ONCE, AT_ONCE_UP, Nominal, RttError, check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, Star
-from harness.system.busy import wait_for_quiet
+from harness.system.environment import wait_for_quiet
 from harness.system.tcp import SYN_AGAIN_MS
 
 RTT_PAUSE_S = 5.0

@@ -163,7 +163,7 @@ def syn_again(load: LoadRecord) -> Sequence[Values]:
     """Find each SYN that was sent again, which the page did not cause.
 
     A SYN is sent again after 1 s (RFC 6298, section 2.1). Chrome may be done before that, since it opens a spare
-    connection after 250 ms. So a load ends only when each SYN is answered (harness.browser.completion), or after 1.5 s
+    connection after 250 ms. So a load ends only when each SYN is answered (harness.browser.page), or after 1.5 s
     of silence, in which such a SYN is seen.
     """
     dropped = load.middlebox.dropped if load.middlebox else 0      # each of these is sent again, by user

@@ -10,14 +10,14 @@ that with --without.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.analysis.answers import WHOLE_RATIO
 from harness.files.exchange import Fate
+from harness.files.load_parts import WHOLE_RATIO
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure import coverage, rule, sameness
 from harness.measure.rule import LATE, Blame, Limit, Rule, Times, Verdict, document_status, some, too_long
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
-from harness.netlog import moved_on
+from harness.netlog.page import led_on_in_words
 
 OFTEN_UNSAID = frozenset((ReasonKind.BROWSER, ReasonKind.LED_ON))
 """A load that these speak against has often no load event, no document, and no logs of its servers either."""
@@ -46,7 +46,7 @@ CONTENT: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.BROWSER, check=lambda load: [{"error": error} for error in load.errors], words="{error}",
          measured="Chrome or its network process ended before the load did"),
     Rule(kind=ReasonKind.LED_ON, check=lambda load: bool(load.moved_on_to), blame=Blame.PAGE,
-         words=moved_on.in_words("{load.moved_on_to}"),
+         words=led_on_in_words("{load.moved_on_to}"),
          measured="a script or a Refresh led on to another page; a page that loads itself again is no other page"),
     Rule(kind=ReasonKind.NO_LOAD_EVENT, check=rule.no_load_event, unless=OFTEN_UNSAID,
          words="no load event{within}", measured="there was no load event"),

@@ -23,7 +23,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from harness.analysis.answers import PARTS
+from harness.analysis.asked_for import PARTS
 from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind

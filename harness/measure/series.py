@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.analysis.intervals import improvement_interval
+from harness.analysis.stats import improvement_interval
 from harness.errors import printable
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page

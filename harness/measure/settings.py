@@ -15,13 +15,12 @@ from typing import Any, get_args
 
 import msgspec
 
-from harness.browser.connection_limit import CHROMES_OWN, PER_HOST
+from harness.browser.binary import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
-from harness.files.layout import HOST
+from harness.files.hosts import HOST
 from harness.files.load_parts import CookieMode
-from harness.files.middlebox import middlebox_in_words
 from harness.files.pages import BUNDLED
-from harness.files.transport import Transport
+from harness.files.transport import Transport, middlebox_in_words
 from harness.system.options import (
     DELAY_MS,
     RATE_MBIT,
@@ -275,6 +274,15 @@ class Settings:
     def longest_load_s(self) -> float:
         """A load_page.py that runs for longer than this hangs."""
         return (self.timeout_s + self.quiet_limit_s) * (1 + self.warm_pairs) + OVERHEAD_LIMIT_S
+
+    @property
+    def unusual(self) -> list[str]:
+        """The options that change the numbers and are not as by default, as they are typed; --http is always named."""
+        implied = {"http", *(name for stands in STAND_FOR if getattr(self, stands) for name in STAND_FOR[stands])}
+        differing = {each.name: value for each in fields(self) if each.metadata and OPTIONS[each.name].numbers
+                     and each.name not in implied and (value := getattr(self, each.name)) != each.default}
+        return [OPTIONS[name].flag + ("" if value is True else f" {_in_words(value)}")
+                for name, value in differing.items()]
 
     def problems(self) -> Iterator[str]:
         """Say what makes no experiment, in words."""

@@ -6,7 +6,7 @@ record has the proof, measured during the load, in the same way with netem and w
 
     late answers    how much longer a server was silent than a round trip and its own time (harness.netlog.silences)
                     while nothing from it arrived (harness.network.arrivals), and whether the load event waited for that
-                    (harness.analysis.critical_path)
+                    (harness.analysis.explanation)
     delay line      how late it released packets, as it counted itself
     stopped         processes of Chrome that were stopped by a signal (harness.system.ticker), which no page does
     machine         steal, stalls (PSI), suspends, the largest gap of a clock that ticked beside the load, and how long
@@ -24,16 +24,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from harness.analysis.critical_path import Step
-from harness.analysis.shared_link import alone_ms
+from harness.analysis.explanation import Step
+from harness.analysis.what_if import alone_ms
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.layout import EACH_ITS_OWN, Layout
+from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
 from harness.measure.evidence import Evidence
 from harness.netlog.silences import Silence
-from harness.system.lateness import SLOT_S
+from harness.system.delay_queue import SLOT_S
 from harness.system.tcp import FRAME_BYTES
 from harness.system.ticker import Ticks
 
@@ -202,7 +202,7 @@ def own_time_ms(request: ServerRequest, *, thinks: bool) -> float:
 
 def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: float,
                   path: Sequence[Step]) -> list[LateAnswer]:
-    """Return by how much servers that hold answers back (harness.replay.held) sent them too late, the latest first.
+    """Return by how much servers that hold answers back (harness.replay.connection) sent them late, the latest first.
 
     In the logs of such servers the server's own time is this delay: an answer is due at its request's `time_s` (in s
     since the epoch, as the load's `start_s`). Answers that are due after the load event at `plt_ms` are left out.

@@ -12,10 +12,9 @@ from urllib.parse import urlsplit
 
 from harness.errors import InputError
 from harness.files.exchange import Exchange, Place, place_of
-from harness.files.hack_dns import PORTS, SCHEMES
-from harness.files.har import exchanges_of, page_times
-from harness.files.host_names import is_host_name
-from harness.files.load_har import read_har_log
+from harness.files.har import page_times, read_har_log
+from harness.files.har_entry import exchanges_of
+from harness.files.hosts import PORTS, SCHEMES, is_host_name
 from harness.mirror.alike import is_never_empty
 from harness.mirror.paths import hosts, list_files
 from harness.system.untrusted import UnreadableFileError

@@ -25,10 +25,10 @@ from urllib.parse import urljoin
 from msgspec.structs import replace
 
 from harness.errors import many
-from harness.files.exchange import Answer, Body, Exchange, Fate, Place, Request, place_of
-from harness.files.har import CHARSET, H2, NO_ENTRY, from_har, har_log, to_har
+from harness.files.exchange import H2, Answer, Body, Exchange, Fate, Place, Request, place_of
+from harness.files.har import CHARSET, har_log, read_har_log, to_har
+from harness.files.har_entry import NO_ENTRY, from_har
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
-from harness.files.load_har import read_har_log
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response, read_log
 from harness.mirror.bodies import bodies_of, list_bodies

@@ -1,11 +1,10 @@
-"""Makes the layout that tfo.py --layout asks for: which hosts of a recording share a server (harness.files.layout)."""
+"""Makes the layout that tfo.py --layout asks for: which hosts of a recording share a server (harness.files.hosts)."""
 
 from collections import defaultdict
 from pathlib import Path
 
 from harness.errors import InputError
-from harness.files.layout import DOMAIN, HOST, ONE, RECORDED, Layout, joined, read_layout
-from harness.files.sites import site_of
+from harness.files.hosts import DOMAIN, HOST, ONE, RECORDED, Layout, joined, read_layout, site_of
 from harness.mirror.recording import Recording
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from harness.errors import InputError
-from harness.files.host_names import is_host_name
+from harness.files.hosts import is_host_name
 from harness.files.urls import from_root, split_url
 
 LONGEST_PLAIN = 64

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.exchange import Body, Place, place_of
-from harness.files.hack_dns import SCHEMES
-from harness.files.har_form import shortest_ms
+from harness.files.har_entry import shortest_ms
+from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, Recorded, is_answered

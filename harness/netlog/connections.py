@@ -2,8 +2,7 @@
 
 Look-ups are read from the connect jobs: with host-resolver rules Chrome maps a name to an address inside the job, and
 no HOST_RESOLVER_MANAGER_REQUEST ever names it. The name stands in the job's group (``pm/http://a.test <...>``). The
-time runs from TCP_CONNECT_JOB_CONNECT to the first address tried, or to the error. Measured with Chromium 156; an older
-one, that has TRANSPORT_CONNECT_JOB instead, gives connections but no look-ups.
+time runs from TCP_CONNECT_JOB_CONNECT to the first address tried, or to the error. Measured with Chromium 156.
 """
 
 import re
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, collecting, net_error, noting
 
 GROUP = re.compile(r"(?P<scheme>https?|wss?)://(?P<host>\[[^\]]*\]|[^\s/:<]+)(?::(?P<port>\d+))?")
@@ -41,7 +40,7 @@ class NameResolution:
 
 @dataclass
 class Connection:
-    """One TCP socket, or one QUIC session (harness.netlog.quic). Ticks in ms of Chrome's clock.
+    """One TCP socket, or one QUIC session (harness.netlog.carriers). Ticks in ms of Chrome's clock.
 
     `connect_ms` runs from connect() to its success, None when it failed or never ended; over QUIC that is the whole
     handshake, `ssl`, too, as far as requests had to wait for it. `requests` counts the requests sent on it; `jobs` are

@@ -1,9 +1,8 @@
-"""What Chrome's net-log says about one page load: transactions, look-ups, connections, and what failed.
+"""What Chrome's net-log says, read whole: transactions, look-ups, connections, and what failed.
 
     netlog = read_netlog(Path("netlog.json"))
     start_tick = netlog.tick(navigation_start_unix_ms)          # the real one (harness.browser.page.TIME_ORIGIN)
-    log = page_log(netlog, start_tick)                          # the 2013 text format, see harness.files.text_log
-    found = exchanges(netlog, start_tick)                       # harness.netlog.har; in a HAR: har(netlog, ...)
+    found = exchanges(netlog, start_tick)                       # what else there is of a load: harness.netlog.page
 
 A transaction is one request and its answer; a request with a redirect is one transaction per hop. Only the page's own
 count: of its frames and workers, over http or https. What Chrome asks for itself (its start page, clock, updates,
@@ -13,31 +12,25 @@ Chrome's monotonic clock.
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urldefrag, urlsplit
 
-from harness.files.exchange import UNFINISHED
-from harness.files.har import H2
+from harness.files.exchange import H2, Phases
 from harness.files.headers import header_in
-from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, NameResolution, host_and_port
 from harness.netlog.file import Subscriber, read_netlog_file
-from harness.netlog.requests import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, Requests, load_flag
-from harness.netlog.transactions import complete
+from harness.netlog.requests import Requests
+from harness.netlog.transactions import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, load_flag
 
-PREVIOUS_DOCUMENT = "of the document that was replaced"
 ONLY_IF_CACHED = "asked of the cache only"
 CACHE_MISS = -400
 """net::ERR_CACHE_MISS: what the cache alone was asked for (fetch's only-if-cached) it had not; nothing was sent."""
-REPORTS = "application/reports+json"
-"""What Chrome itself sends some time later where an answer's headers ask for reports (Reporting API). Replays do not
-ask for them (harness.mirror.headers)."""
-SLACK_MS = 5
-"""By how much a transaction may seem to begin before its load does: Chrome's clocks are rounded apart."""
 
 
 @dataclass
@@ -87,77 +80,9 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False)
                           if connection.requests or not left_out_jobs.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in kept}
     netlog.look_ups = [look_up for look_up in look_ups if look_up.name in names]
-    complete(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
+    _complete(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
     netlog.transactions = kept
     return netlog
-
-
-def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> PageLog:
-    """Return the load that began at `start_tick` as a log in the 2013 format, times in ms from it.
-
-    Transactions are in order of completion; what was not over at `end_tick` (default: when the log ended) is in
-    `problems` instead. Every transaction with the head of an answer has a response. Of each name the first look-up is
-    given.
-    """
-    asked = of_load(netlog, start_tick, end_tick)
-    over = sorted((each for each in asked if not cut_off(each, end_tick)), key=lambda each: each.end or 0)
-    first: dict[str, NameResolution] = {}
-    for look_up in netlog.look_ups:
-        first.setdefault(look_up.name, look_up)
-    return PageLog(
-        [Resolve(each.start - start_tick, each.end - start_tick, each.error, each.name, " ".join(each.addresses))
-         for each in first.values()],
-        [Transaction(each.start - start_tick, (each.end or 0) - start_tick, each.url) for each in over],
-        [Response(each.status_text, each.mime_type, each.charset, each.url, each.redirect_url)
-         for each in over if each.status],
-        transactions_seen=bool(asked), problems=[*netlog.problems, *(
-            f"{each.url}: not over when the load ended" for each in asked if cut_off(each, end_tick))])
-
-
-def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:
-    """Return the transactions that began in the load, in order of start. SLACK_MS allows for rounding."""
-    return [transaction for transaction in netlog.transactions
-            if transaction.start >= start_tick - SLACK_MS and (end_tick is None or transaction.start <= end_tick)]
-
-
-def leave_out_previous_document(netlog: NetLog, start_tick: float) -> None:
-    """Move to `left_out` what a document asked for that was being replaced when the load at `start_tick` began.
-
-    A page that loads itself anew (location.reload()) lives on until the new document's head is there, and how much it
-    still asks for is a race. The new document can ask for nothing before its own head, or what hints came before it.
-    """
-    document = next((transaction for transaction in of_load(netlog, start_tick)
-                     if transaction.main_frame and not transaction.redirect_url), None)
-    if document is None:
-        return
-    head_tick = first_word(document) - SLACK_MS
-    kept = [transaction for transaction in netlog.transactions
-            if transaction.main_frame or not start_tick - SLACK_MS <= transaction.start < head_tick]
-    if len(kept) < len(netlog.transactions):
-        netlog.left_out[PREVIOUS_DOCUMENT] += len(netlog.transactions) - len(kept)
-        netlog.transactions = kept
-
-
-def leave_out_before(netlog: NetLog, tick: float) -> None:
-    """Leave out what began before `tick`: another visit of the page."""
-    netlog.transactions = [transaction for transaction in netlog.transactions if transaction.start >= tick]
-    netlog.connections = [connection for connection in netlog.connections if connection.start >= tick]
-    netlog.look_ups = [look_up for look_up in netlog.look_ups if look_up.start >= tick]
-
-
-def first_word(document: HttpTransaction) -> float:
-    """Return when a document, or hints for it, began to arrive, in ticks: nothing asked for its parts before."""
-    return document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
-
-
-def cut_off(transaction: HttpTransaction, end_tick: float | None) -> bool:
-    """Return whether `transaction` was not over at `end_tick` (None: when the log ended)."""
-    return transaction.end is None or (end_tick is not None and transaction.end > end_tick)
-
-
-def error_of(transaction: HttpTransaction, end_tick: float | None) -> str:
-    """Return what went wrong with a request until `end_tick`, "" for nothing."""
-    return UNFINISHED if cut_off(transaction, end_tick) else transaction.error
 
 
 def _mapped_names(command_line: str) -> list[str] | None:
@@ -182,9 +107,8 @@ def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
     each = [request.hops for request in requests.found.values()]
     for hop in (hop for hops in each for hop in hops):
         hop.main_frame = hop.main_frame and not hop.load_flags & ahead
-    reported_to = {hops[0].url for hops in each if hops and _content_type(hops[0]) == REPORTS}
     for hops in each:
-        reason = _why_left_out(hops, mapped, reported_to)
+        reason = _why_left_out(hops, mapped)
         if reason:
             left_out[reason] += max(1, len(hops))
             jobs.update(job for hop in hops for job in (*hop.sent_by, hop.job))
@@ -194,11 +118,7 @@ def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
     return sorted(kept, key=lambda hop: hop.start), jobs
 
 
-def _content_type(hop: HttpTransaction) -> str:
-    return header_in(hop.request_headers, "content-type")
-
-
-def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None, reported_to: set[str]) -> str:
+def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None) -> str:
     """Return why a request is not the page's, "" when it is."""
     if not hops:
         return "never started"
@@ -209,8 +129,7 @@ def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None, reporte
         return "no URL"
     if parts.scheme not in ("http", "https"):
         return f"{parts.scheme}:"
-    is_report = _content_type(hops[0]) == REPORTS or (hops[0].method == "OPTIONS" and hops[0].url in reported_to)
-    if is_report or (hops[0].initiator == NO_ORIGIN and not hops[0].main_frame):
+    if hops[0].initiator == NO_ORIGIN and not hops[0].main_frame:
         return "Chrome's own"
     if hops[-1].net_error == CACHE_MISS and not any(hop.sends for hop in hops):
         return ONLY_IF_CACHED
@@ -227,3 +146,70 @@ def _note_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
                 connection.requests += 1
                 if hop.method in SAFE and hop.send_end is not None:
                     connection.first_asked = min(hop.send_end, connection.first_asked or hop.send_end)
+
+
+NOT_APPLICABLE = -1.0
+IGNORE_LIMITS = "IGNORE_LIMITS"
+"""The flag of requests that a page's thread waits for: none of Chrome's limits may hold them back, or it would stand
+still for ever (Chromium's net/base/load_flags_list.h)."""
+
+
+def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[NameResolution],
+             constants: Mapping[str, Any], log_end: int) -> None:
+    """Say of the page's transactions, in order of start, what their own events do not tell.
+
+    `constants` are the log's: they name Chrome's errors and flags. `log_end` is the tick where the phases of what is
+    not over are cut.
+    """
+    errors = {int(code): f"net::{name}" for name, code in (constants.get("netError") or {}).items()}
+    awaited = load_flag(constants, IGNORE_LIMITS)
+    look_up_of = {look_up.job: look_up for look_up in look_ups}
+    shown: set[str] = set()
+    answered: dict[tuple[str, bool], HttpTransaction] = {}
+    for hop in hops:
+        connection = carriers.get((hop.job, hop.version == H2))
+        fresh = connection if connection and connection.jobs[:1] == [hop.job] else None
+        look_up = look_up_of.get(fresh.connect_job) if fresh else None
+        key = urldefrag(hop.url).url, hop.redirect_url is not None
+        hop.main_frame = hop.main_frame or (key[0] in shown and _is_a_workers_navigation(hop))
+        shown |= {key[0]} if hop.main_frame else set()
+        if hop.from_cache and not hop.status_line and key in answered:      # the log leaves out a cached answer's head
+            hop.status_line, hop.response_headers = answered[key].status_line, answered[key].response_headers
+        elif hop.sent_by and hop.method == "GET" and hop.status not in (0, HTTPStatus.NOT_MODIFIED):
+            answered[key] = hop
+        hop.connection, hop.phases = connection.id if connection else None, _phases(hop, fresh, look_up, log_end)
+        hop.error = errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else ""
+        hop.initiator = "" if hop.initiator == NO_ORIGIN else hop.initiator
+        hop.synchronous = bool(hop.load_flags & awaited)
+
+
+def _is_a_workers_navigation(hop: HttpTransaction) -> bool:
+    """Tell whether a service worker asked for a document that it was asked for: to it Chrome sends no request itself.
+
+    The worker's request is for nothing of its own (Fetch, section 5.4: a new Request has the destination ""); one for
+    a frame looks alike, but is for another URL than the page's.
+    """
+    return (header_in(hop.request_headers, "sec-fetch-mode") == "navigate"
+            and header_in(hop.request_headers, "sec-fetch-dest") == "empty")
+
+
+def _phases(hop: HttpTransaction, fresh: Connection | None, look_up: NameResolution | None, log_end: int) -> Phases:
+    """Cut the time from start to end into phases; `fresh` is the connection if it was made for this request."""
+    end = hop.end if hop.end is not None else max(log_end, hop.start)
+    cuts = [hop.start]
+    for tick in (hop.send_start, hop.send_end, hop.head_end):
+        happened = tick if hop.sent_by and tick is not None else end
+        cuts.append(min(max(happened, cuts[-1]), end))
+    before, sent, head = cuts[1:]
+    dns = connect = ssl = NOT_APPLICABLE
+    ready = None if fresh is None else fresh.ssl[1] if fresh.ssl else fresh.connected
+    if fresh is not None and ready is not None and ready >= hop.start:      # its TCP may have stood before
+        dns = _overlap(look_up.start, look_up.end, hop.start, before) if look_up else NOT_APPLICABLE
+        connect = _overlap(fresh.start, ready, hop.start, before)
+        ssl = _overlap(*fresh.ssl, hop.start, before) if fresh.ssl else NOT_APPLICABLE
+    blocked = before - hop.start - max(dns, 0.0) - max(connect, 0.0)
+    return Phases(float(blocked), dns, connect, ssl, float(sent - before), float(head - sent), float(end - head))
+
+
+def _overlap(start: int, end: int, lower: int, upper: int) -> float:
+    return float(max(0, min(end, upper) - max(start, lower)))

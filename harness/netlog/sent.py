@@ -14,10 +14,8 @@ from hyperframe.exceptions import HyperframeError
 from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame
 
 from harness.files.headers import header_in
-from harness.netlog.socket_bytes import HTTP2_PREFACE, Socket, Stream
+from harness.netlog.socket_bytes import FRAME_HEAD, HTTP2_PREFACE, Socket, Stream
 
-FRAME_HEAD = 9
-"""Bytes (RFC 9113, section 4.1)."""
 LARGEST_TABLE = 2**32 - 1
 """In bytes, what a server may allow at most for the table of headers that were sent before (RFC 9113, section 6.5.2).
 Chrome takes what it is allowed, and says so in the next headers. Nobody reads what the server allowed, so all is taken;
@@ -33,7 +31,7 @@ class Sent:
     connection: int
     body: bytes
     head_bytes: int = 0
-    """Of its answer's head over HTTP/2, as it came (harness.netlog.head_sizes); 0 where that is not known."""
+    """Of its answer's head over HTTP/2, as it came (harness.netlog.socket_bytes); 0 where that is not known."""
 
 
 def read_sent_bodies(sockets: Iterable[Socket]) -> dict[Wanted, list[Sent]]:

@@ -1,79 +1,184 @@
-"""What a net-log's transactions are with its connections and look-ups: their sockets, and the phases of a HAR."""
+"""The HTTP transactions of a net-log: one request and its answer, with the body exactly as it came over the wire.
 
+Chrome writes bodies there with ``--net-log-capture-mode=Everything``: URL_REQUEST_JOB_BYTES_READ has the bytes before
+content decoding and URL_REQUEST_JOB_FILTERED_BYTES_READ those after it (only the latter when there is nothing to
+decode), base64 in `bytes`. This is better than the debugging protocol's Network.getResponseBody in three ways. It has
+the encoded bytes, so that a replay sends as many as the original did; getResponseBody has only decoded ones. It has
+every frame, worker and service worker, preflights, and what was aborted half way; the protocol tells each of these on a
+session of its own, or not at all. And it loses nothing: Chrome drops bodies from the protocol's buffer when a document
+is replaced or the buffer is full. Only the bodies of redirects are in neither: Chrome does not read them.
+"""
+
+import base64
+import re
 from collections.abc import Mapping
-from http import HTTPStatus
+from dataclasses import dataclass, field
+from http import HTTPStatus, client
 from typing import Any
-from urllib.parse import urldefrag
 
+from harness.files.encoding import CHARSET
 from harness.files.exchange import Phases
-from harness.files.har import H2
-from harness.files.headers import header_in
-from harness.netlog.carriers import Carriers
-from harness.netlog.connections import Connection, NameResolution
-from harness.netlog.requests import NO_ORIGIN, HttpTransaction, load_flag
+from harness.files.headers import EVENT_STREAM, Headers, header_in
+from harness.netlog.file import Event
 
-NOT_APPLICABLE = -1.0
-IGNORE_LIMITS = "IGNORE_LIMITS"
-"""The flag of requests that a page's thread waits for: none of Chrome's limits may hold them back, or it would stand
-still for ever (Chromium's net/base/load_flags_list.h)."""
+PREFETCH = "PREFETCH"
+"""The flag of what a page has fetched ahead, for a page that may come later. Chrome logs another origin's document that
+is fetched so (<link rel=prefetch as=document>) as one of the main frame, by whose key it is cached (Chromium's
+prefetch_url_loader_service_context.cc): it is not the page's."""
+NO_ORIGIN = "not an origin"
+SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
+"""Methods that change nothing (RFC 9110, section 9.2.1): Chrome sends no others early (RFC 8470, section 4)."""
+STATUS = re.compile("[1-9][0-9]{2}", re.ASCII)
 
 
-def complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[NameResolution],
-             constants: Mapping[str, Any], log_end: int) -> None:
-    """Say of the page's transactions, in order of start, what their own events do not tell.
+@dataclass
+class ResponseBody:
+    """One response's body as far as it came; its bytes are left out unless they are to be `kept`."""
 
-    `constants` are the log's: they name Chrome's errors and flags. `log_end` is the tick where the phases of what is
-    not over are cut.
+    kept: bool = False
+    encoded: bytearray = field(default_factory=bytearray)
+    """Before content decoding; empty when there was nothing to decode."""
+    decoded: bytearray = field(default_factory=bytearray)
+
+    arrivals: list[tuple[int, int]] = field(default_factory=list)
+    """When how many bytes of `wire` had come: ticks and sizes."""
+    waits: list[tuple[int, int, int]] = field(default_factory=list)
+    """From when to when Chrome waited for the next bytes, in ticks, and how many bytes of `wire` had come before.
+
+    What Chrome itself leaves unread for a while, since the page is busy, say, is no wait.
     """
-    errors = {int(code): f"net::{name}" for name, code in (constants.get("netError") or {}).items()}
-    awaited = load_flag(constants, IGNORE_LIMITS)
-    look_up_of = {look_up.job: look_up for look_up in look_ups}
-    shown: set[str] = set()
-    answered: dict[tuple[str, bool], HttpTransaction] = {}
-    for hop in hops:
-        connection = carriers.get((hop.job, hop.version == H2))
-        fresh = connection if connection and connection.jobs[:1] == [hop.job] else None
-        look_up = look_up_of.get(fresh.connect_job) if fresh else None
-        key = urldefrag(hop.url).url, hop.redirect_url is not None
-        hop.main_frame = hop.main_frame or (key[0] in shown and _is_a_workers_navigation(hop))
-        shown |= {key[0]} if hop.main_frame else set()
-        if hop.from_cache and not hop.status_line and key in answered:      # the log leaves out a cached answer's head
-            hop.status_line, hop.response_headers = answered[key].status_line, answered[key].response_headers
-        elif hop.sent_by and hop.method == "GET" and hop.status not in (0, HTTPStatus.NOT_MODIFIED):
-            answered[key] = hop
-        hop.connection, hop.phases = connection.id if connection else None, _phases(hop, fresh, look_up, log_end)
-        hop.error = errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else ""
-        hop.initiator = "" if hop.initiator == NO_ORIGIN else hop.initiator
-        hop.synchronous = bool(hop.load_flags & awaited)
+    asked: int | None = None
+    """When Chrome asked for the next bytes, which have not come."""
+
+    @property
+    def wire(self) -> bytes:
+        """The bytes as they came over the wire, without the chunks or frames of the transfer."""
+        return bytes(self.encoded or self.decoded)
+
+    def has(self, event: Event) -> None:
+        """Note that Chrome has the next bytes, or the end of the body."""
+        if self.asked is not None and event.tick > self.asked:
+            self.waits.append((self.asked, event.tick, len(self.encoded or self.decoded)))
+        self.asked = None
+
+    def came(self, event: Event, *, encoded: bool) -> None:
+        """Add bytes that came; a log that is captured without them has none."""
+        if self.kept and "bytes" in event.params:
+            (self.encoded if encoded else self.decoded).extend(base64.b64decode(event.params["bytes"]))
+            if encoded or not self.encoded:
+                self.arrivals.append((event.tick, len(self.encoded or self.decoded)))
 
 
-def _is_a_workers_navigation(hop: HttpTransaction) -> bool:
-    """Tell whether a service worker asked for a document that it was asked for: to it Chrome sends no request itself.
+@dataclass(eq=False)
+class HttpTransaction:
+    """One request and its answer as the events of its source tell it; ticks, None for what never happened.
 
-    The worker's request is for nothing of its own (Fetch, section 5.4: a new Request has the destination ""); one for
-    a frame looks alike, but is for another URL than the page's.
+    It is number `hop` of its source, after so many redirects. `connection` is the id of the socket, None when there was
+    none, `error` "" or Chrome's name such as net::ERR_ABORTED: these and `phases` are known once the log was read
+    (harness.netlog.transactions). Of cookies Chrome logs the length only.
     """
-    return (header_in(hop.request_headers, "sec-fetch-mode") == "navigate"
-            and header_in(hop.request_headers, "sec-fetch-dest") == "empty")
+
+    source: int
+    hop: int
+    url: str
+    start: int
+    method: str = ""
+    initiator: str = NO_ORIGIN
+    main_frame: bool = False
+    load_flags: int = 0
+    sent_by: list[int] = field(default_factory=list)
+    """The stream job of each time the request was sent: more than one when a reused connection turned out dead."""
+    send_start: int | None = None
+    send_end: int | None = None
+    head_end: int | None = None
+    body_end: int | None = None
+    closed: int | None = None
+    net_error: int = 0
+    request_headers: Headers = ()
+    status_line: str = ""
+    response_headers: Headers = ()
+    early_hints: Headers = ()
+    """Headers of answers with the status 103 (RFC 8297), which came before."""
+    hinted: int | None = None
+    """When the first of them came."""
+    redirect_url: str | None = None
+    wire_bytes: int = 0
+    content_bytes: int = 0
+    """What the page got."""
+    body: ResponseBody = field(default_factory=ResponseBody)
+    cache_read: int | None = None
+    goes_out: int | None = None
+    """When Chrome wanted a connection for it, also where it got none."""
+    version: str = ""
+    """H2 or H3, where that was spoken."""
+    job: int = 0
+    connection: int | None = None
+    error: str = ""
+    phases: Phases = field(default_factory=Phases)
+    synchronous: bool = False
+    """Whether the page's thread stood still until the answer was there (XMLHttpRequest's third argument)."""
+
+    @property
+    def sends(self) -> int:
+        """How many times it was sent: over 1 when Chrome had to send again because a reused connection was dead."""
+        return len(self.sent_by)
+
+    @property
+    def from_cache(self) -> bool:
+        """Whether the answer came from Chrome's HTTP cache without asking the server.
+
+        What is too old is read there, too, before the server is asked whether it still holds.
+        """
+        return self.cache_read is not None and self.goes_out is None and not self.sent_by
+
+    @property
+    def end(self) -> int | None:
+        """The tick of the last byte or of the failure; None when neither happened before the log ended."""
+        if self.net_error:
+            return self.closed
+        if self.redirect_url is not None:
+            return self.head_end if self.head_end is not None else self.closed
+        return self.body_end if self.body_end is not None and self.closed is not None else self.closed
+
+    @property
+    def status(self) -> int:
+        """The answer's status, 0 without one of three digits (RFC 9110, section 15)."""
+        code = self.status_line.partition(" ")[2].partition(" ")[0]
+        return int(code) if STATUS.fullmatch(code) else 0
+
+    @property
+    def status_text(self) -> str:
+        """What the status says in words, "" without one."""
+        phrase = self.status_line.partition(" ")[2].partition(" ")[2].strip()
+        return (phrase or client.responses.get(self.status, "")) if self.status else ""
+
+    @property
+    def protocol(self) -> str:
+        """What was spoken, "" where nothing was answered over HTTP/1."""
+        return self.version or (self.status_line.partition(" ")[0] if self.status else "")
+
+    @property
+    def mime_type(self) -> str:
+        """The MIME type of the answer, in lower case, "" for none."""
+        return header_in(self.response_headers, "content-type").partition(";")[0].strip().lower()
+
+    @property
+    def charset(self) -> str:
+        """The charset that the answer names, in lower case, "" for none."""
+        named = CHARSET.search(header_in(self.response_headers, "content-type"))
+        return named[1].lower() if named else ""
+
+    @property
+    def body_bytes(self) -> int:
+        """What came over the network, still compressed; 0 from the cache, and for a redirect: Chrome reads none."""
+        return (self.wire_bytes or self.content_bytes) if self.sent_by and self.status != HTTPStatus.NOT_MODIFIED else 0
+
+    def is_stream(self, *, over: bool) -> bool:
+        """Say whether the answer is a stream: of events, or one of unknown length that is not `over`."""
+        length_is_known = header_in(self.response_headers, "content-length")
+        return self.status == HTTPStatus.OK and (self.mime_type == EVENT_STREAM or not (over or length_is_known))
 
 
-def _phases(hop: HttpTransaction, fresh: Connection | None, look_up: NameResolution | None, log_end: int) -> Phases:
-    """Cut the time from start to end into phases; `fresh` is the connection if it was made for this request."""
-    end = hop.end if hop.end is not None else max(log_end, hop.start)
-    cuts = [hop.start]
-    for tick in (hop.send_start, hop.send_end, hop.head_end):
-        happened = tick if hop.sent_by and tick is not None else end
-        cuts.append(min(max(happened, cuts[-1]), end))
-    before, sent, head = cuts[1:]
-    dns = connect = ssl = NOT_APPLICABLE
-    ready = None if fresh is None else fresh.ssl[1] if fresh.ssl else fresh.connected
-    if fresh is not None and ready is not None and ready >= hop.start:      # its TCP may have stood before
-        dns = _overlap(look_up.start, look_up.end, hop.start, before) if look_up else NOT_APPLICABLE
-        connect = _overlap(fresh.start, ready, hop.start, before)
-        ssl = _overlap(*fresh.ssl, hop.start, before) if fresh.ssl else NOT_APPLICABLE
-    blocked = before - hop.start - max(dns, 0.0) - max(connect, 0.0)
-    return Phases(float(blocked), dns, connect, ssl, float(sent - before), float(head - sent), float(end - head))
-
-
-def _overlap(start: int, end: int, lower: int, upper: int) -> float:
-    return float(max(0, min(end, upper) - max(start, lower)))
+def load_flag(constants: Mapping[str, Any], name: str) -> int:
+    """Return the bit that a net-log's constants give to a flag of requests, 0 where they do not know it."""
+    return int((constants.get("loadFlag") or {}).get(name, 0))

@@ -17,7 +17,7 @@ from harness.errors import ExperimentError
 from harness.network.star import Host
 from harness.network.syn import FASTOPEN, tcp_options
 from harness.system.delay_queue import SO_TIMESTAMPNS
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 
 ETH_P_IP = 0x0800
 SOL_PACKET, PACKET_STATISTICS = 263, 6

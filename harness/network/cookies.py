@@ -13,7 +13,7 @@ at which the first server's cookie is there, the routes to the site's other serv
 (`fastopen_no_cookie`, ip-route(8)), and those accept data without one (net.ipv4.tcp_fastopen bit 0x200, ip-sysctl).
 Such a SYN is like one with a cookie, but that its header lacks the 12 bytes of it.
 
-A server of several sites (harness.files.layout) gives its cookie for all of them, so sites that share a server are one.
+A server of several sites (harness.files.hosts) gives its cookie for all of them, so sites that share a server are one.
 """
 
 import socket
@@ -25,15 +25,14 @@ from ctypes import addressof, create_string_buffer
 from functools import partial
 from struct import pack
 
-from harness.files.layout import joined
+from harness.files.hosts import joined, site_of
 from harness.files.load_parts import CookieMode
-from harness.files.sites import site_of
 from harness.network.arrivals import ETH_P_IP, HEADERS_BYTES, Said, read_packet
 from harness.network.star import Host, Star
 from harness.system import fastopen
-from harness.system.beside import beside
-from harness.system.commands import run
-from harness.system.netns import inside
+from harness.system.background import beside
+from harness.system.namespaces import inside
+from harness.system.processes import run
 
 WARM: CookieMode = "warm"
 DOMAIN: CookieMode = "domain"

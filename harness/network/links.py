@@ -6,8 +6,9 @@ Mininet prints tc's error and carries on without any delay, so what was asked fo
 import json
 import math
 import re
+import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,9 +18,9 @@ from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.star import Host, LinkSpeeds, Star, netem_qdisc
 from harness.system.background import BackgroundProgram, running
-from harness.system.commands import run
-from harness.system.lateness import SLOTS, latest_ms, sharing
-from harness.system.netns import inside
+from harness.system.delay_queue import SENDERS, SLOTS, latest_ms, place_of, sharing
+from harness.system.namespaces import inside
+from harness.system.processes import run
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
@@ -35,17 +36,36 @@ def delays_by_netem(longest_rtt_ms: float = math.inf) -> bool:
     return netem
 
 
-@dataclass(frozen=True)
+@dataclass
 class Delay:
-    """What delays the packets of a star: the delay line and what it notes; neither where the links do it, or nothing.
+    """What delays the packets of a `star`: its links (`netem`), the delay line `line`, or nothing.
 
-    `held_ms`: for how long the delay line holds a packet that has reached `user` already (harness.network.arrivals), by
-    the address of the server that sent it: for the whole round trip, as tfo-test/delay_line.py explains.
+    `shared` is what the delay line reads and notes (harness.system.delay_queue). `held_ms`: for how long it holds a
+    packet that has reached `user` already (harness.network.arrivals), by the address of the server that sent it: for
+    the whole round trip, as tfo-test/delay_line.py explains.
     """
 
+    star: Star
+    netem: bool = False
     line: BackgroundProgram | None = None
-    lateness: "memoryview[float] | None" = None
-    held_ms: Mapping[str, float] = field(default_factory=dict)
+    shared: "memoryview[float] | None" = None
+    held_ms: dict[str, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.held_ms = dict.fromkeys((server.address for server in self.star.servers.values()), 0.0)
+
+    def change(self, speeds: LinkSpeeds) -> None:
+        """Make the RTT between user and each server what `speeds` say, in place: a star has one RTT after the other.
+
+        With netem half of it lies each way. Either way the qdiscs are read back. Raises ExperimentError.
+        """
+        if self.netem:
+            _change_links(self.star, speeds)
+        check_qdiscs(self.star, speeds, self.netem)
+        if self.shared is not None:
+            for name, rtt_ms in speeds.rtts_ms(self.star.servers).items():
+                address = self.star.servers[name].address
+                self.held_ms[address], self.shared[place_of(socket.inet_aton(address))] = rtt_ms, rtt_ms / 1000
 
     def check(self) -> None:
         """Raise ExperimentError with the delay line's last words if it has ended."""
@@ -54,38 +74,25 @@ class Delay:
 
     def latest_ms(self, start_s: float, end_s: float) -> float | None:
         """Return how late the delay line let a packet go at most between two moments; None without one."""
-        return None if self.lateness is None else latest_ms(self.lateness, start_s, end_s)
-
-
-def no_delay(star: Star) -> Delay:
-    """Return that no packet is held."""
-    return Delay(held_ms=dict.fromkeys((server.address for server in star.servers.values()), 0.0))
+        return None if self.shared is None else latest_ms(self.shared[SENDERS:], start_s, end_s)
 
 
 @contextmanager
-def delayed_links(star: Star, speeds: LinkSpeeds, netem: bool) -> Iterator[Delay]:
-    """Make the RTT between user and each server what `speeds` say for as long as this lasts.
+def delaying(star: Star, *, netem: bool, delayed: bool = True) -> Iterator[Delay]:
+    """Be able to delay the packets of `star` while this lasts, for as long as `Delay.change` says.
 
-    With netem the links do so, half of it each way: the delay of each server's link is changed in place, so that a star
-    can have one RTT after another. Either way the qdiscs are read back first.
+    The delay line runs where there is no netem, unless nothing is to be `delayed` at all.
     """
-    if netem:
-        _change_delays(star, speeds)
-    check_qdiscs(star, speeds, netem)
-    if netem or speeds.longest_rtt_ms == 0:
-        yield no_delay(star)
+    if netem or not delayed:
+        yield Delay(star, netem)
         return
-    held_ms = {star.servers[name].address: rtt_ms for name, rtt_ms in speeds.rtts_ms(star.servers).items()}
-    with sharing(2 * SLOTS) as (descriptor, lateness):
-        command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface,
-                   "--delay-ms", f"{speeds.rtt_ms:g}", "--lateness-fd", str(descriptor)]
-        if speeds.own_delays_ms:
-            command += ["--delays", ",".join(f"{address}={delay_ms:g}" for address, delay_ms in held_ms.items())]
+    with sharing(SENDERS + 2 * SLOTS) as (descriptor, shared):
+        command = [sys.executable, str(DELAY_LINE), "--interface", star.user.interface, "--shared-fd", str(descriptor)]
         with running(command, "ready", "the delay line", star.user.pid, [descriptor]) as line:
-            yield Delay(line, lateness, held_ms)
+            yield Delay(star, netem, line, shared)
 
 
-def _change_delays(star: Star, speeds: LinkSpeeds) -> None:
+def _change_links(star: Star, speeds: LinkSpeeds) -> None:
     """Give both ends of each server's link its delay. Raises ExperimentError with what tc said.
 
     netem hangs below HTB's class 5:1 there.

@@ -4,9 +4,9 @@ import shutil
 import subprocess
 
 from harness.errors import MachineError
-from harness.system.commands import TIMEOUT_S
 from harness.system.fastopen import kernel_has_fastopen
 from harness.system.privileges import as_root
+from harness.system.processes import TIMEOUT_S
 
 PROGRAMS = {"mnexec": "mininet", "brctl": "bridge-utils", "ip": "iproute2", "tc": "iproute2", "iptables": "iptables",
             "ethtool": "ethtool", "unshare": "util-linux", "ifconfig": "net-tools"}

@@ -23,15 +23,15 @@ from mininet.node import Host, Node
 from mininet.nodelib import LinuxBridge
 
 from harness.errors import ExperimentError
-from harness.system.commands import run
-from harness.system.netns import inside
+from harness.system.namespaces import inside
+from harness.system.processes import run
 
 logging.setLoggerClass(logging.Logger)
 """Mininet's own, which writes to standard error by itself, and without line ends, is for Mininet: importing it makes it
 everybody's."""
 
 LINKS_AT_ONCE = 200
-"""Links in one batch: `harness.system.commands.run` waits 20 s at most, and making a link takes about 1 ms."""
+"""Links in one batch: `harness.system.processes.run` waits 20 s at most, and making a link takes about 1 ms."""
 
 RUNNING_WITHIN_S = 10.0
 """How long a link may take to come up."""

@@ -20,7 +20,7 @@ from harness.network.arrivals import ETH_P_IP, STAMP_BYTES, stamps_s, wait_for_s
 from harness.network.star import Host, LinkSpeeds, Star
 from harness.network.syn import checksum
 from harness.system.delay_queue import SO_TIMESTAMPNS
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 
 TOLERANCE_RATIO = 0.05
 """How far a measured rate or buffer may be off the wanted one."""

@@ -10,21 +10,21 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
-from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, fate_of
-from harness.files.har import H2, PageTimes, har_log, moment_at, to_har
+from harness.files.exchange import H2, UNFINISHED, UNKNOWN, Answer, Exchange, fate_of
+from harness.files.har import PageTimes, har_log, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
-from harness.files.load_event import LoadEvent, load_event_of
-from harness.files.moments import EPOCH
+from harness.files.load_record import LoadEvent, load_event_of
+from harness.files.moments import EPOCH, moment_at
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import without_fragment
 from harness.mirror.importing import status_code
 from harness.mirror.store import Store
-from harness.netlog.har import exchanges
-from harness.netlog.load import SLACK_MS, NetLog, first_word, of_load, page_log, read_netlog
-from harness.netlog.pauses import Pieces, server_pieces
-from harness.netlog.requests import HttpTransaction
+from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.page import SLACK_MS, exchanges, first_word, of_load, page_log
 from harness.netlog.sent import Sent, read_sent_bodies
+from harness.netlog.silences import Pieces, server_pieces
 from harness.netlog.socket_bytes import Sockets
+from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import read_websockets
 from harness.record.sources.brought import Brought, Missing, same_name
 from harness.record.visit import Visit

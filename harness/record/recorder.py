@@ -25,7 +25,7 @@ from harness.record.sources.restored import restore
 from harness.record.sources.served import ServedSource
 from harness.record.verdict import Verdict, judge
 from harness.record.visit import VISIT, Visit, VisitSettings, make_visit
-from harness.system.forked import call_forked
+from harness.system.background import call_forked
 from harness.system.privileges import User, browsing_user, give, invoking_user
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted_json

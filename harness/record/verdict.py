@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 
 from harness.errors import first_few, many
 from harness.files.exchange import Fate
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS
 from harness.mirror.answers import DOCUMENT_IS_GOOD
-from harness.netlog import moved_on
+from harness.netlog.page import led_on_in_words, moved_on_to
 from harness.record import truth
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import Brought
@@ -68,11 +68,11 @@ def judge(recording: PageRecording) -> Verdict:
     reasons = _no_page(recording)
     other = ""      # the URL of the page that is shown when scripts led there from the asked one
     if recording.origin_tick and not reasons:
-        other = moved_on.moved_on_to(recording.netlog, recording.url, recording.origin_tick)
+        other = moved_on_to(recording.netlog, recording.url, recording.origin_tick)
     return Verdict(
         sum(not seen.exchange.from_cache for seen in recording.requests), hosts,
         sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),
-        reasons=reasons or ([moved_on.in_words(other)] if other else
+        reasons=reasons or ([led_on_in_words(other)] if other else
                             [*filter(None, (truth.taken_over(recording), truth.incompleteness(recording),
                                             truth.went_elsewhere(recording)))]),
         remarks=[*_failures(recording, failed), *_remarks(recording, hosts)], moved_on=bool(other))

@@ -17,7 +17,7 @@ from selenium.common.exceptions import UnexpectedAlertPresentException, WebDrive
 from urllib3.exceptions import HTTPError
 
 from harness.browser import chrome, page, program
-from harness.browser.completion import net_log_silent
+from harness.browser.page import net_log_silent
 from harness.system.privileges import User, become
 from harness.system.processes import die_with_parent, terminate_as_interrupt
 

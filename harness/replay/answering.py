@@ -1,18 +1,26 @@
 """What is sent on one TCP connection, and when, by one thread that waits in one place.
 
-An answer's way: it is held back for its round trip (harness.replay.held), worked out, thought about, begun with its
-head, and sent piece by piece when its turn comes (harness.replay.turns): as fast as may be, or as it came when it was
-recorded. A subclass reads requests and puts heads and pieces into its version's form (harness.replay.http1, http2).
+An answer's way: it is held back for its round trip (harness.replay.connection), worked out, thought about, begun with
+its head, and sent piece by piece when its turn comes (harness.replay.turns): as fast as may be, or as it came when it
+was recorded. A subclass reads requests and puts heads and pieces into its version's form (harness.replay.http1, http2).
+
+What HTTP/2 and HTTP/3, over QUIC, have in common is here, too: a request that comes on a stream, and the head of an
+answer as fields.
 """
 
 import heapq
 import select
 import ssl
 import time
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from harness.files.server_log import Early
-from harness.replay.connection import Accepted
+from harness.mirror.asked import Asked, hash_body, headers_of
+from harness.replay.connection import LARGEST_UPLOAD, Accepted, Connection
+from harness.replay.heads import Field
 from harness.replay.match import Request
 from harness.replay.site import Site
 from harness.replay.turns import NEVER, Outgoing, Turns
@@ -150,3 +158,72 @@ class Answering(Turns):
 
     def _think(self, answer: Outgoing) -> None:
         heapq.heappush(self._due, (answer.head_s, answer.stream))
+
+
+FRAME = 16 * 1024 - 256
+"""Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
+
+
+@dataclass
+class Coming:
+    """A request that has not ended: its head's fields, and what came of its body."""
+
+    fields: Sequence[Field]
+    body: bytearray = field(default_factory=bytearray)
+
+    def take(self, piece: bytes) -> None:
+        """Take a piece of the body. Raises ValueError when it becomes too large."""
+        self.body += piece
+        if len(self.body) > LARGEST_UPLOAD:
+            raise ValueError("too large an upload")
+
+    def request(self, connection: Connection) -> tuple[Site, Request]:
+        """Return what is asked for, and the site that is asked.
+
+        Browsers send requests to several hosts over one connection, where its certificate has all their names.
+        """
+        wanted = dict(self.fields)
+        asked = _asked(tuple([field for field in self.fields if not field[0].startswith(":")]))
+        site = connection.endpoint.sites.named(wanted.get(":authority") or asked.headers.get("host", ""))
+        if self.body:
+            asked = Asked(asked.headers, hash_body(bytes(self.body)))
+        return site, Request(wanted.get(":method", "GET"), _utf8(wanted.get(":path", "/")), asked)
+
+
+@lru_cache(maxsize=1024)
+def _asked(fields: tuple[Field, ...]) -> Asked:
+    """Return what a request says beside its URL: a browser says the same of many."""
+    return Asked(headers_of((name, _utf8(value)) for name, value in fields))
+
+
+def _utf8(text: str) -> str:
+    return text if text.isascii() else text.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+class Streams(Turns):
+    """The answers of a connection that carries several at once. A subclass puts heads into its version's form."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._coming: dict[int, Coming] = {}
+        """Requests that have not ended, by stream."""
+
+    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
+        """Send a head, of `size` bytes as far as that can be (0: as few as can be). `ends`: nothing follows."""
+        raise NotImplementedError
+
+    def _write_hints(self, answer: Outgoing) -> None:
+        self._send_head(answer.stream, [(":status", "103"), *answer.reply.early_hints])
+
+    def _write_head(self, answer: Outgoing) -> None:
+        reply = answer.reply
+        head = [(":status", f"{reply.status:d}"), *reply.headers]      # of a member of HTTPStatus, too
+        if reply.size is not None and not reply.stays_open:
+            head.append(("content-length", str(reply.size)))
+        self._send_head(answer.stream, head, reply.head_bytes, ends=answer.is_only_head)
+
+    def _forget(self, stream: int) -> None:
+        """Send nothing more on a stream that was reset, and take nothing."""
+        self._coming.pop(stream, None)
+        if stream in self._answers:
+            self._finish(self._answers[stream])

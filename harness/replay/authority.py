@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING
 import idna
 import trustme
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.files.har import H2
+from harness.files.exchange import H2
 from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted
 
 if TYPE_CHECKING:
@@ -112,7 +111,8 @@ def _context(pems: bytes, protocols: Sequence[str]) -> ssl.SSLContext:
 
 def fingerprint(certificate_pem: bytes) -> str:
     """Return the base64 SHA-256 of the certificate's SubjectPublicKeyInfo (RFC 7469, section 2.4)."""
-    key = _public(x509.load_pem_x509_certificate(certificate_pem).public_key())
+    public = x509.load_pem_x509_certificate(certificate_pem).public_key()
+    key = public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(hashlib.sha256(key).digest()).decode()
 
 
@@ -160,15 +160,7 @@ def _read(directory: Path) -> Authority:
         if os.fstat(file.fileno()).st_mode & 0o077:
             raise InputError(f"{directory / KEY}: others may read this key; {_advice(directory)}")
         key = file.read(LARGEST_PEM)
-    ca = trustme.CA.from_pem(read_untrusted(directory / CERTIFICATE, limit=LARGEST_PEM), key)
-    certified = x509.load_pem_x509_certificate(ca.cert_pem.bytes()).public_key()
-    if _public(certified) != _public(load_pem_private_key(key, None).public_key()):
-        raise ValueError("they do not belong together")
-    return Authority(ca)
-
-
-def _public(key: PublicKeyTypes) -> bytes:
-    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return Authority(trustme.CA.from_pem(read_untrusted(directory / CERTIFICATE, limit=LARGEST_PEM), key))
 
 
 def _advice(directory: Path) -> str:

@@ -5,7 +5,7 @@ part that a request wants (RFC 9110, section 14).
 import os
 import re
 from collections.abc import Iterable, Mapping
-from errno import ENOENT
+from errno import EIO, ENOENT
 
 from harness.files.exchange import Answer
 from harness.mirror.paths import open_file
@@ -27,7 +27,10 @@ class OnDisk:
         return self._size
 
     def __getitem__(self, wanted: slice) -> bytes:
-        return os.pread(self._file, wanted.stop - wanted.start, wanted.start)
+        found = os.pread(self._file, wanted.stop - wanted.start, wanted.start)
+        if len(found) < wanted.stop - wanted.start:     # the answer, and its connection, end without an end
+            raise OSError(EIO, "a file of the mirror was cut while it was sent")
+        return found
 
     def __del__(self) -> None:
         os.close(self._file)

@@ -1,4 +1,18 @@
-"""A connection to a replay server: what is spoken on it, and the notes in the server's log."""
+"""A connection to a replay server: what is spoken on it, and the notes in the server's log.
+
+Answers held back as long as a network would keep them: where servers and browser share a machine's loopback.
+
+There a connect takes no time, and neither does a packet. So the server makes both round trips: the handshake's, which
+the client would have waited for before it could ask, and that of the request and its answer.
+
+    client   connect, request                              answer
+    server   |------ handshake, 1 RTT ------|--- 1 RTT ---|          no TFO: two round trips after the connect
+             |--- 1 RTT ---|                                         the SYN carried the request: one
+
+A request on a connection that stands is held for one. Over TLS the ClientHello is the first that is asked, and the
+request that comes with the end of the handshake is held for one round trip more. A connection that was opened ahead of
+need has its handshake behind it when it is used. Transfers are not held: no slow start, no bandwidth.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +24,16 @@ from dataclasses import dataclass, field
 from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any
 
-from harness.files.har import H2
+from harness.files.exchange import H2
 from harness.files.server_log import Early, FoundAs, RequestLog, ServerRequest
 from harness.replay.body import Bodies
-from harness.replay.held import HeldConnection
 from harness.replay.site import Site, Sites
 from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
 
 if TYPE_CHECKING:
     from harness.replay.early_data import EarlyContext
-    from harness.replay.quic import QuicPort
+    from harness.replay.http3 import QuicPort
 
 LARGEST_UPLOAD = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
@@ -34,7 +47,7 @@ class ServedPort:
 
     `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
     spoken instead is agreed on in the TLS handshake (ALPN). Answers are held back for round trips of `held_rtt_s`
-    (harness.replay.held).
+    (harness.replay.connection).
     """
 
     listener: socket
@@ -80,6 +93,27 @@ class Connection:
     def note_silent(self) -> None:
         """Write into the log of the server's first site that this connection brought no request, for whichever."""
         self.note(self.endpoint.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
+
+
+@dataclass
+class HeldConnection:
+    """One accepted connection whose answers are held back for round trips of `rtt_s`; 0: not at all.
+
+    `syn_data`: its SYN carried data that was taken. `begun_s` is when it began, by time.monotonic().
+    """
+
+    rtt_s: float
+    syn_data: bool
+    begun_s: float = field(default_factory=time.monotonic)
+
+    def due_s(self, asked_s: float) -> float:
+        """Return when the answer to what was asked at `asked_s` may begin; both by time.monotonic()."""
+        stands_s = self.begun_s + (0.0 if self.syn_data else self.rtt_s)
+        return max(stands_s, asked_s) + self.rtt_s
+
+    def wait(self, asked_s: float) -> None:
+        """Wait until the answer to what was asked at `asked_s` may begin."""
+        time.sleep(max(0.0, self.due_s(asked_s) - time.monotonic()))
 
 
 @dataclass(kw_only=True)

@@ -99,8 +99,6 @@ class Http1Connection(Answering):
         self._body_left = int(length) if length.isascii() and length.isdigit() else -1
         if "transfer-encoding" in headers or not 0 <= self._body_left <= LARGEST_UPLOAD:
             self._keeps, self._body_left = False, 0       # where the next request would begin is unknown
-        if headers.get("expect", "").lower() == "100-continue":
-            self._unsent += b"HTTP/1.1 100 Continue\r\n\r\n"
         self._request, self._body = Request(method, target, Asked(headers)), bytearray()
 
     def _take_body(self, request: Request) -> None:
@@ -158,9 +156,6 @@ class Http1Connection(Answering):
 
     def _room(self, answer: Outgoing) -> int:       # noqa: ARG002
         return CHUNK
-
-    def _break_off(self, answer: Outgoing) -> None:     # noqa: ARG002
-        self._closes = True
 
 
 @lru_cache(maxsize=1024)

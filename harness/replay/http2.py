@@ -4,18 +4,16 @@ Frames are read and written here: the package h2, which keeps a machine of state
 time of an answer. What a client may not do ends the connection with a GOAWAY, as far as it would confuse what follows.
 
 Browsers say how urgent each answer is (RFC 9218): style sheets before images. What lies in the kernel's send buffer can
-no longer be overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we; Cloudflare and h2o hand
-over only a little at a time (TCP_NOTSENT_LOWAT), and where one of them was recorded we do.
+no longer be overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we.
 """
 
-import socket
 from collections.abc import Callable
 from struct import Struct, error, iter_unpack
 from typing import ClassVar
 
 from hpack.exceptions import HPACKError
 
-from harness.replay.answering import AT_ONCE, UNSENT, Answering
+from harness.replay.answering import AT_ONCE, FRAME, Answering, Coming, Streams
 from harness.replay.connection import Accepted
 from harness.replay.heads import (
     CONTINUATION,
@@ -31,7 +29,6 @@ from harness.replay.heads import (
     frame,
     head_frames,
 )
-from harness.replay.streams import FRAME, Coming, Streams
 from harness.replay.turns import Outgoing
 
 BUFFER = 32 * 1024
@@ -47,7 +44,7 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE = 3, 4, 6, 7, 8
 """Types of frames beside those of harness.replay.heads; others are passed over. Then flags, and codes of errors."""
 ACK, PRIORITY = 0x01, 0x20
-PROTOCOL_ERROR, INTERNAL_ERROR, ENHANCE_YOUR_CALM = 1, 2, 11
+PROTOCOL_ERROR = 1
 HEADER_TABLE_SIZE, MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE = 1, 3, 4
 OURS = MAX_CONCURRENT_STREAMS.to_bytes(2, "big") + (100).to_bytes(4, "big")
 """Our settings: Chrome sends at most 100 requests at once where it is told nothing, too."""
@@ -89,8 +86,6 @@ class Http2Connection(Streams, Answering):
 
         It leaves with a GOAWAY, too: browsers send none while they wait for answers.
         """
-        if self._accepted.endpoint.sites.first.keeps_little_unsent:
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
         self._unsent += frame(0, SETTINGS, 0, OURS) + update(0, UPLOAD_WINDOW)
         super().serve()
 
@@ -160,9 +155,8 @@ class Http2Connection(Streams, Answering):
             self._unsent += update(0, self._uploaded)
             self._uploaded = 0
         coming = self._coming.get(stream)
-        if coming is not None and not coming.take(_unpadded(flags, payload)):
-            self._take_reset(stream)
-            self._unsent += frame(stream, RST_STREAM, 0, ENHANCE_YOUR_CALM.to_bytes(4, "big"))
+        if coming is not None:
+            coming.take(_unpadded(flags, payload))
         self._take_end(stream, flags)
 
     def _take_end(self, stream: int, flags: int) -> None:
@@ -221,9 +215,6 @@ class Http2Connection(Streams, Answering):
         self._unsent += frame(answer.stream, DATA, END_STREAM if answer.is_last_piece else 0, piece)
         self._window -= len(piece)
         self._windows[answer.stream] -= len(piece)
-
-    def _break_off(self, answer: Outgoing) -> None:
-        self._unsent += frame(answer.stream, RST_STREAM, 0, INTERNAL_ERROR.to_bytes(4, "big"))
 
     def _finish(self, answer: Outgoing) -> None:
         self._windows.pop(answer.stream, None)

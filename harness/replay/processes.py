@@ -25,9 +25,9 @@ from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
-from harness.replay.server import QUEUE_2013, Logs, ReplayServer, SingleThreadedServer
+from harness.replay.server import MOST_THREADS, QUEUE_2013, Logs, ReplayServer
 from harness.replay.site import Sites
-from harness.system.netns import enter
+from harness.system.namespaces import enter
 from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
 from harness.system.tcp import QUEUE, listen, listen_to_datagrams
@@ -79,8 +79,8 @@ class ServingOptions:
     `mark` tells; empty for no logs.
 
     `balancer`: so many sockets share each port, each with a cookie key of its own, as the servers behind a load
-    balancer may have. `held_rtt_ms`: answers are held back for round trips of this length (harness.replay.held); 0: not
-    at all.
+    balancer may have. `held_rtt_ms`: answers are held back for round trips of this length (harness.replay.connection);
+    0: not at all.
     """
 
     mirror_dir: Path
@@ -165,8 +165,8 @@ def _make_server(host: ServerHost, services: list[Service], options: ServingOpti
     sites = [site for service in services for site in service.sites]
     own = {site.host: site.files for site in sites if site.files}
     directories = _open_directories(frozenset(own).union(*(site.lenders for site in sites)), options)
-    kind = SingleThreadedServer if options.single_threaded else ReplayServer
-    server = kind(endpoints, Bodies(directories), logs, options.mark)
+    server = ReplayServer(endpoints, Bodies(directories), logs, options.mark,
+                          most_threads=1 if options.single_threaded else MOST_THREADS)
     become(unprivileged(options.user))
     for name, files in own.items():
         _check_readable(options.mirror_dir / name, directories[name], files)
@@ -177,7 +177,7 @@ def _endpoint(host: ServerHost, service: Service, options: ServingOptions, cooki
     listener = _listen(host, service.port, options, cookie_key)
     quic = None
     if service.quic is not None:
-        from harness.replay.quic import QuicPort
+        from harness.replay.http3 import QuicPort
         quic = QuicPort(listen_to_datagrams(host.address, service.port), service.quic)
     return ServedPort(listener, service.sites, service.protocol, service.tls, options.held_rtt_ms / 1000, quic)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from functools import partial
 
-from harness.files.har import H2
+from harness.files.exchange import H2
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.body import Bodies
@@ -21,6 +21,7 @@ from harness.system.fastopen import FastOpenSwitch
 
 Logs = Mapping[str, RequestLog]
 """A server's logs, by host."""
+MOST_THREADS = 256
 QUEUE_2013 = 5
 """The backlog of the 2013 server: socketserver's default."""
 
@@ -33,15 +34,17 @@ class ReplayServer:
     """
 
     idle_limit_s = IDLE_LIMIT_S
-    most_threads = 256
 
     def __init__(self, endpoints: list[ServedPort], bodies: Bodies,
-                 logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark) -> None:
+                 logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark, *, most_threads: int = MOST_THREADS) -> None:
         """Serve the sites behind `endpoints`, all of one address.
 
-        `logs` are those of connections made while TFO was
-        off and on, by the one-way delay (ms) that `mark` tells.
+        `logs` are those of connections made while TFO was off and on, by the one-way delay (ms) that `mark` tells.
+        With `most_threads` 1 it serves one connection after the other, each to its end: a silent one (a preconnect)
+        keeps all others waiting. This is how the server of 2013 worked, and where the outliers of its results came
+        from. It waited for ever; longer than any page load is enough to show what that does, and has an end.
         """
+        self._most_threads = most_threads
         self._endpoints = endpoints
         self._bodies = bodies
         self._logs, self._mark = logs, mark
@@ -69,7 +72,7 @@ class ReplayServer:
             connection, address = self._accept(endpoint)
             with self._lock:
                 self._waiting[endpoint] -= 1
-                more = not self._waiting[endpoint] and self._threads[endpoint] < self.most_threads
+                more = not self._waiting[endpoint] and self._threads[endpoint] < self._most_threads
                 self._threads[endpoint] += more
             if more:
                 self._start_thread(endpoint)
@@ -121,13 +124,3 @@ def _speak(accepted: Accepted) -> None:
         Http2Connection(accepted).serve()
     else:
         Http1Connection(accepted).serve()
-
-
-class SingleThreadedServer(ReplayServer):
-    """One connection after the other, each to its end: a silent one (a preconnect) keeps all others waiting.
-
-    This is how the server of 2013 worked, and where the outliers of its results came from. It waited for ever; longer
-    than any page load is enough to show what that does, and has an end.
-    """
-
-    most_threads = 1

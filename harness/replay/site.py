@@ -1,9 +1,8 @@
 """What one recorded host answers over one scheme, and what it has answered already in the present page load."""
 
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,13 +18,8 @@ from harness.mirror.live import LiveConnection
 from harness.mirror.recording import Recording
 from harness.replay.match import EXACT, LOOP, Matcher, Request, as_found, asked_alike, is_known
 
-KEEPING_LITTLE_UNSENT = ("cloudflare", "h2o")
-"""How the header Server begins; blog.cloudflare.com/http-2-prioritization-with-nginx, github.com/h2o/h2o/pull/873."""
 HOLDS, FRESH, AGAIN = 2, 1, 0
 """What the client has and still holds, what was not given yet in a load, and what was."""
-SILENCE_S = 10.0
-"""Without an experiment's mark (see harness.files.load_mark) a load begins with a navigation to another page of the
-recording, or with the first request at a host after so much silence."""
 
 
 class Sites:
@@ -48,7 +42,7 @@ class Site:
     """One host of a recording over one scheme. Everything is indexed at the start: a request reads no directory."""
 
     def __init__(self, recording: Recording, host: str, scheme: str = "http", mark: LoadMark | None = None,
-                 clock: Callable[[], float] = time.monotonic, *, rtt_ms: float | None = None) -> None:
+                 *, rtt_ms: float | None = None) -> None:
         """With `rtt_ms`, how far away the host was when it was recorded, it thinks for as long as it did then."""
         self.host, self.scheme, self._rtt_ms = host, scheme, rtt_ms
         self.files = recording.files.get(host, frozenset())
@@ -56,17 +50,14 @@ class Site:
         answers = [answer for found in recording.answers.get((scheme, host), {}).values() for answer in found]
         self.lenders = frozenset(answer.file.partition("/")[0] for answer in answers if answer.file)
         """The hosts whose directories hold bodies of it."""
-        self.keeps_little_unsent = any(answer.answer.header("server").lower().startswith(KEEPING_LITTLE_UNSENT)
-                                       for answer in answers)
-        """Whether its server hands the kernel so little at a time that urgent answers overtake others."""
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
         self._pages = frozenset(answer.page for answer in answers)
         self._polls = {(answer.method, answer.alike): answer for answer in answers if answer.slow_ms}
         """A long poll of each path that has one, by method and path without volatile values."""
-        self._mark, self._clock = mark or LoadMark(), clock
+        self._mark = mark or LoadMark()
         self._lock = threading.Lock()
-        self._load, self._asked_s = b"", 0.0
+        self._load = b""
         self._given: set[str] = set()
         """Identities of what was answered in the present load."""
         self._confirmed: Counter[str] = Counter()
@@ -146,16 +137,18 @@ class Site:
         return slow is not None and asked_alike(slow, request)
 
     def _present_load(self, request: Request) -> str:
-        """Forget what was given in an earlier load; return the present load's page, "" where that is not known."""
-        now, (load, page) = self._clock(), self._mark.read()
-        silent = now - self._asked_s > SILENCE_S
-        self._asked_s = now
+        """Forget what was given in an earlier load; return the present load's page, "" where that is not known.
+
+        Without an experiment's mark (harness.files.load_mark) a load begins with a navigation to another page of the
+        recording.
+        """
+        load, page = self._mark.read()
         if self._mark.own and request.asked.navigation:
             wanted = sanitise(f"{self.scheme}://{self.host}{path_and_query(request.target)}")
-            if wanted in self._pages and (silent or wanted != page):
+            if wanted in self._pages and wanted != page:
                 self._mark.begin(wanted)
                 load, page = self._mark.read()
-        if load != self._load or (self._mark.own and silent):
+        if load != self._load:
             self._given.clear()
             self._confirmed.clear()
         self._load = load

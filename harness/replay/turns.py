@@ -82,7 +82,7 @@ class Outgoing:
         self.begun_s, self.head_s = time.time() - overslept_s, time.monotonic()
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes of the body, which are sent now; none where the file was cut meanwhile."""
+        """Return the next bytes of the body, which are sent now. Raises OSError where the file was cut meanwhile."""
         piece = self.reply.body.read(min(self.left, size)) if self.reply.body else b""
         self.left -= len(piece)
         self.sent += len(piece)
@@ -135,10 +135,6 @@ class Turns:
         """Say whether any bytes may be sent now."""
         raise NotImplementedError
 
-    def _break_off(self, answer: Outgoing) -> None:
-        """Tell that an answer is cut short: its file was cut meanwhile."""
-        raise NotImplementedError
-
     def _think(self, answer: Outgoing) -> None:
         """Have an answer begun at its `head_s`."""
         raise NotImplementedError
@@ -189,20 +185,13 @@ class Turns:
             if room <= 0:
                 not_now.append(rank)
                 continue
-            self._send_piece(answer, room)
-            if answer.stream in self._answers:
+            self._write_piece(answer, answer.read(room))
+            if answer.is_last_piece:
+                self._finish(answer)
+            else:
                 heapq.heappush(self._turns, answer.rank())
         for rank in not_now:
             heapq.heappush(self._turns, rank)
-
-    def _send_piece(self, answer: Outgoing, room: int) -> None:
-        piece = answer.read(room)
-        if piece:
-            self._write_piece(answer, piece)
-        else:
-            self._break_off(answer)
-        if not piece or answer.is_last_piece:
-            self._finish(answer)
 
     def _next_timed_s(self) -> float:
         """Return when one of those has more to send that are sent as they came, by time.monotonic()."""

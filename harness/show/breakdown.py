@@ -10,14 +10,13 @@ from matplotlib.figure import Figure
 from harness.analysis.explanation import Explanation
 from harness.analysis.row import Row
 from harness.analysis.shown import ShownLoad, shown_load
-from harness.show.answers import doubtful_words
-from harness.show.figures import framed, grid, legend_above
-from harness.show.inline_svg import BAR
-from harness.show.labels import span, synthetic_words
+from harness.show.figures import BAR, framed, grid, legend_above
+from harness.show.labels import doubtful_words, synthetic_words
 from harness.show.section import Section, Table, chart_of, columns, plain_table
 
 UNEXPLAINED = "No load of this page can be explained: that takes one that counts, has a load event, and a HAR and a " \
               "record beside its log (logs of 2013 have neither)."
+WHICH_LOADS = "Each bar: the load of the median PLT (of an even number the lower one)."
 BAR_HEIGHT = 0.8
 
 
@@ -79,7 +78,7 @@ def draw_breakdown(rows: Sequence[Row]) -> Figure | None:
     rtts_ms = sorted({bar.shown.cell.rtt_ms for bar in bars})
     figure, [axes] = framed(
         (11, 2.6 + 0.46 * len(bars)), f"Where the Time Goes: {rows[0].url}", "\n".join([
-            which_loads(bars) + synthetic_words(rows[0].results, rtts_ms),
+            WHICH_LOADS + synthetic_words(rows[0].results, rtts_ms),
             "What was not on the critical path is not in it; which request waited for which is inferred "
             "(docs/prediction.md).", *_doubts(bars)]))
     places = [2.4 * rtts_ms.index(bar.shown.cell.rtt_ms) + bar.shown.cell.transport for bar in bars]
@@ -111,14 +110,6 @@ def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
                   fontsize=9)
 
 
-def which_loads(bars: Sequence[Bar]) -> str:
-    """Say in a sentence which loads the bars show; n is among how many each was chosen."""
-    counts = [bar.shown.among for bar in bars]
-    lower = " (of an even number the lower one)" if any(count % 2 == 0 for count in counts) else ""
-    readable = "readable " if any(bar.shown.among < len(bar.shown.cell.loads) for bar in bars) else ""
-    return f"Each bar: the load of the median PLT{lower}, of {span(min(counts), max(counts))} {readable}loads."
-
-
 def breakdown_section(rows: Sequence[Row], key: str) -> Section:
     """Return what each kind of step took on the critical path of the page's drawn loads."""
     bars, figure, title = explained_loads(rows), draw_breakdown(rows), "Where the time goes"
@@ -128,7 +119,7 @@ def breakdown_section(rows: Sequence[Row], key: str) -> Section:
     label = "Stacked bars: time on the critical path by kind; the table has the numbers."
     words = ["The critical path is the chain of waits that ends with the load event: shorten any of them and PLT gets "
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
-             f"which is inferred. {which_loads(bars)}", *_doubts(bars)]
+             f"which is inferred. {WHICH_LOADS}", *_doubts(bars)]
     return Section(title, words, [chart_of(figure, key, label, _breakdown_table(rows[0].url, bars, kinds)),
                                   _steps_table(rows[0].url, bars)])
 

@@ -4,25 +4,44 @@
     text_of(row, "median_off_ms")       "1.062": in s
 
 A name ends in the unit of its value. A new column is a line in VALUES; tables name theirs by title (`Columns`).
+
+The cells of the table go to a file of the user's, too: CSV, JSON or Markdown, by its ending (docs/results.md).
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import groupby
+from pathlib import Path
+from typing import Any
 
-from harness.analysis.cell import Cell
-from harness.analysis.row import Row
+from harness.analysis.row import Cell, Row
+from harness.analysis.selection import Selection
 from harness.analysis.stats import median_confidence
-from harness.analysis.transports import early_counts, predicted_ms
+from harness.errors import InputError
+from harness.files.table_files import write_table
 from harness.files.transport import Transport
 from harness.show.labels import NOT_KNOWN, percent, seconds, span
-from harness.show.notes import notes_on
+from harness.show.row_notes import notes_on
 from harness.show.section import Column, Table
 
 MARK = "*"
 """Behind a row's improvement when the critical path of one of its loads has a stand-in, or what was not recorded."""
 Columns = Mapping[str, str]
 """A table's columns: by their titles, keys of VALUES."""
+ENDINGS = (".csv", ".json", ".md")
+DIGITS = 3
+"""Decimals of times in ms and of percents."""
+KEYS = {name: name for name in (
+    "page", "url", "rtt_ms", "rtt", "metric", "n_off", "n_on", "left_out_off", "left_out_on", "median_off_ms",
+    "median_on_ms", "improvement_percent", "low_percent", "high_percent", "pairs", "significant", "predicted_on_ms",
+    "notes")}
+"""What stands under each key: one of VALUES."""
+OF_TRANSPORTS = {
+    "page": "page", "url": "url", "rtt_ms": "rtt_ms", "rtt": "rtt", "metric": "metric", "transport": "transport",
+    "round_trips": "round_trips", "n": "n_on", "left_out": "left_out_on", "median_ms": "median_on_ms",
+    "saved_ms": "saved_ms", "saved_percent": "improvement_percent", "low_percent": "low_percent",
+    "high_percent": "high_percent", "pairs": "pairs", "predicted_ms": "replayed_ms",
+    "early_possible": "early_possible", "early": "early_sent", "early_in_syn": "early_in_syn",
+    "early_too_late": "early_too_late"}
 
 
 def median_deviation_ms(values_ms: Sequence[float]) -> float | None:
@@ -47,19 +66,10 @@ def _deviation(cell: Cell) -> str | None:
     return None if found is None else f"{found:.1f}"
 
 
-def _over(row: Row) -> Transport:
-    """Return what the connections of a row's second cell went over."""
-    return Transport(row.on.transport)
-
-
-def _early(name: str, row: Row) -> int:
-    return int(getattr(early_counts(row), name))
-
-
 def _early_data(row: Row) -> str | None:
     """Say how many connections brought their request in early data, of those that could; and how many with the SYN."""
-    counts = early_counts(row)
-    with_syn = f" ({counts.in_syn} with the SYN)" if _over(row).tfo and counts.sent else ""
+    counts = row.early
+    with_syn = f" ({counts.in_syn} with the SYN)" if Transport(row.on.transport).tfo and counts.sent else ""
     return f"{counts.sent} of {counts.possible}{with_syn}" if counts.possible else None
 
 
@@ -69,7 +79,8 @@ def _difference(row: Row) -> str | None:
 
 
 VALUES: dict[str, str | Callable[[Row], object]] = {
-    **{name: name for name in ("page", "url", "name", "rtt_ms", "saved_ms", "servers", "connections")},
+    **{name: name for name in ("page", "url", "name", "rtt_ms", "saved_ms", "servers", "connections",
+                           "replayed_ms")},
     "rtt": "rtt_name", "metric": "off.metric", "median_off_ms": "off.median_ms", "median_on_ms": "on.median_ms",
     "improvement_percent": "percent", "pairs of interval": "interval.pairs",
     "explained_off_ms": "prediction.off_ms", "explained_on_ms": "prediction.measured_ms",
@@ -85,9 +96,9 @@ VALUES: dict[str, str | Callable[[Row], object]] = {
     "predicted_on_ms": lambda row: row.prediction.predicted_ms if row.prediction and row.off.metric == "load" else None,
     "difference": _difference, "handshakes": lambda row: span(*row.prediction.handshakes) if row.prediction else None,
     "95% interval": lambda row: " to ".join(map(percent, row.limits_percent)) if row.interval else None,
-     "transport": lambda row: _over(row).words,
-    "round_trips": lambda row: _over(row).round_trips, "replayed_ms": predicted_ms, "early data": _early_data,
-    **{f"early_{name}": partial(_early, name) for name in ("possible", "sent", "in_syn", "too_late")},
+    "transport": lambda row: Transport(row.on.transport).words,
+    "round_trips": lambda row: Transport(row.on.transport).round_trips, "early data": _early_data,
+    **{f"early_{name}": f"early.{name}" for name in ("possible", "sent", "in_syn", "too_late")},
     "notes": lambda row: [note.kind.name.lower() for note in notes_on(row)],
 }
 """What computes each, or where it stands: "prediction.off_ms" is row.prediction.off_ms, None without a prediction."""
@@ -125,3 +136,27 @@ def table_of(caption: str, rows: Iterable[Row], chosen: Columns, in_words: Colle
     return Table(caption, head, [
         (url, [texts(row, chosen) for row in of_page])
         for (_, url), of_page in groupby(rows, key=lambda row: (row.page, row.url))])
+
+
+def check_export_name(path: Path) -> None:
+    """Raise InputError when the ending of `path` is none of ENDINGS."""
+    if path.suffix not in ENDINGS:
+        raise InputError(f"--export: {path}: let it end in {', '.join(ENDINGS)}")
+
+
+def export(selection: Selection, path: Path) -> None:
+    """Write a row for each page and RTT, or for each transport of these, to `path`. Raises InputError otherwise."""
+    try:
+        write_table(path, export_rows(selection))
+    except OSError as error:
+        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --export") from None
+
+
+def export_rows(selection: Selection) -> list[dict[str, Any]]:
+    """Return a row for each page and RTT, in the table's order, or for each transport; None for what is not known."""
+    rows, keys = (selection.transport_rows, OF_TRANSPORTS) if selection.compares_transports else (selection.rows, KEYS)
+    return [{key: _rounded(value_of(row, name)) for key, name in keys.items()} for row in rows]
+
+
+def _rounded(value: Any) -> Any:
+    return round(value, DIGITS) + 0.0 if isinstance(value, float) else value        # + 0.0: no -0.0

@@ -3,18 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from harness.analysis.cell import METRICS
+from harness.analysis.row import METRICS
 from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
-from harness.analysis.transports import is_compared
 from harness.errors import printable
 from harness.files.experiment import ExperimentRecord
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import Results
 from harness.show.columns import MARK, texts
-from harness.show.labels import is_of_loopback, span, unusual_options
-from harness.show.notes import NoteKind, notes_on, too_few_runs
+from harness.show.labels import is_of_loopback, span
 from harness.show.paper import paper_lines
+from harness.show.row_notes import NoteKind, notes_on, too_few_runs
 from harness.show.section import section_lines
 from harness.show.transports import transports_section
 
@@ -40,7 +39,7 @@ def main_table(selection: Selection) -> Iterator[str]:
 
     Of transports side by side it has a row for each, and what its columns mean under it.
     """
-    if is_compared(selection.results):
+    if selection.compares_transports:
         yield from section_lines(transports_section(selection))
         return
     yield HEADER
@@ -94,9 +93,7 @@ def _conditions_of(experiment: ExperimentRecord) -> Iterator[str]:
         yield f"--http {experiment.http}"
     if is_of_loopback(experiment):
         yield "no network, servers on loopback"
-    yield from unusual_options(experiment)
-    if experiment.paper:
-        yield "--paper"
+    yield from experiment.unusual
 
 
 def _doubts(selection: Selection) -> Iterator[str]:

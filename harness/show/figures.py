@@ -4,14 +4,18 @@
     draw_curves(axes, [Curve("amazon.com", [Point(20, 1.3, 0.9, 1.7), ...])])
     save_figure(figure, Path("figure.svg"))
 
-Each is drawn once, by Matplotlib, for the file and for report.html (harness.show.section.chart_of).
+Each is drawn once, by Matplotlib, for the file and for report.html (harness.show.section.chart_of). There it stands as
+SVG: small, with text as text, and with names of its own.
 """
 
+import io
+import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -19,7 +23,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
-from harness.show.inline_svg import BAR
 from harness.system.atomic import written_beside
 
 FORMATS: dict[str, dict[str, str | None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -40,6 +43,21 @@ BESIDE = 1.3
 SHIFT = 1.03
 """From curve to curve points move right by this factor, so that no curve's bars hide another's; by less where they are
 so many that they would come near the next RTT."""
+BAR = "bar-"
+"""Begins the name (gid) of what report.js can point at: ``bar-GROUP-ROW``, its row in the table beside the figure.
+Without ``-ROW`` it is all rows of that group."""
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""What no XML file can hold (https://www.w3.org/TR/xml/#charsets); a URL in a log may."""
+DROPPED = re.compile(r"<(metadata|style)\b.*?</\1>|(?<=>)\s+(?=<)", re.DOTALL)
+"""Elements that the page does not need, and the space between elements."""
+ROOT = re.compile(r'.*?<svg [^>]*(viewBox="[^"]*")[^>]*', re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
+"""Matplotlib escapes both characters in texts and attributes."""
+PLACES = re.compile(r'(?<= )d="[^"]*"')
+FRACTION = re.compile(r"(\.\d\d)\d+")
+NAME = re.compile(r' id="([^"]*)"')
+REFERENCE = re.compile(r'((?:href="|url\()#)([\w-]+)')
+CLIPPED_BAR = re.compile(r'(<g data-bar="[^>]*>(?:(?!</g>).)*?) clip-path="[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -47,7 +65,7 @@ class Point:
     """A point of a curve: `y` at `x`, and its interval, None where there is none.
 
     The interval need not lie around `y`: where loads failed on one side, medians know of more loads than pairs of them.
-    `bar` names the row of the table beside the figure, for report.js: see harness.show.inline_svg.BAR.
+    `bar` names the row of the table beside the figure, for report.js: see BAR.
     """
 
     x: float
@@ -85,13 +103,9 @@ def grid(axes: Axes, axis: str) -> None:
     axes.grid(axis=axis, color="#dddddd", linewidth=0.6)  # type: ignore[arg-type]
 
 
-def legend_above(axes: Axes, columns: int, order: Callable[[str], int] | None = None) -> None:
-    """Draw the legend between title and axes, where it hides nothing; its names in this `order`, if not as drawn."""
-    found = list(zip(*axes.get_legend_handles_labels(), strict=True))
-    found.sort(key=lambda entry: order(entry[1]) if order else 0)
-    handles, names = zip(*found, strict=True)
-    axes.legend(handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9,
-                ncols=min(len(names), columns))
+def legend_above(axes: Axes, columns: int) -> None:
+    """Draw the legend between title and axes, where it hides nothing."""
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9, ncols=columns)
 
 
 def draw_curves(axes: Axes, curves: Sequence[Curve], rtts: dict[float, str]) -> None:
@@ -155,3 +169,28 @@ def save_figure(figure: Figure, path: Path) -> None:
         if error.errno in NO_FAULT_OF_OURS:
             raise
         raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another place for figures") from None
+
+
+def inline_svg(figure: Figure, key: str, label: str) -> str:
+    """Return the figure as an ``svg`` element. `key` begins all names in it, `label` is read to who cannot see it.
+
+    Only names that something refers to are kept, each with `key` before it, since a page has several figures. Places
+    are written to 1/100 point.
+    """
+    drawn = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    svg = DROPPED.sub("", NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn.getvalue()))
+    used = {name for tag in TAG.findall(svg) for _, name in REFERENCE.findall(tag)}
+
+    def own_name(found: re.Match[str]) -> str:
+        if found[1].startswith(BAR):
+            return f' data-bar="{found[1].removeprefix(BAR)}"'
+        return f' id="{key}-{found[1]}"' if found[1] in used else ""
+
+    def shorter(tag: re.Match[str]) -> str:
+        named = NAME.sub(own_name, REFERENCE.sub(rf"\g<1>{key}-\2", tag[0]))
+        return PLACES.sub(lambda path: FRACTION.sub(r"\1", " ".join(path[0].split())), named)
+
+    svg = CLIPPED_BAR.sub(r"\1", TAG.sub(shorter, svg))
+    return ROOT.sub(lambda root: f'<svg {root[1]} role="img" aria-label={quoteattr(label)}', svg, count=1)

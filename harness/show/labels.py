@@ -1,21 +1,15 @@
 """What things are called in the figures and in the report."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Sequence
 
-from harness.browser.connection_limit import CHROMES_OWN
 from harness.errors import shortened
 from harness.files.experiment import ExperimentRecord
-from harness.files.layout import HOST
 from harness.files.pages import sanitise
 from harness.files.results import Results
 
 LONGEST_NAME = 44
 """Characters of a page's name in a figure."""
-USUAL: dict[str, Any] = {"cookies": "warm", "layout": HOST, "connections_per_host": CHROMES_OWN, "server": "threaded",
-                         "rtt": None, "think": None, "middlebox": None, "balancer": 1}
-"""Settings that change what the numbers mean, but for HTTP, as they are by default."""
 NOT_KNOWN = "-"
 """Stands in a table's cell where nothing was measured."""
 
@@ -56,12 +50,12 @@ def synthetic_words(results: Results, rtts_ms: Collection[float]) -> str:
     return f" Pages{where}: synthetic." if made else ""
 
 
-def unusual_options(experiment: ExperimentRecord) -> Iterator[str]:
-    """Give the options that change what the numbers mean, where they are not as usual."""
-    for name, usual in USUAL.items():
-        found = experiment.settings.get(name) or usual
-        if found != usual:
-            yield f"--{name.replace('_', '-')} {found}"
+def doubtful_words(urls: Sequence[str]) -> str:
+    """Name what was answered by a stand-in or not at all on a critical path, the first URL of it; "" for nothing."""
+    if not urls:
+        return ""
+    more = f" (and {len(urls) - 1} more)" if len(urls) > 1 else ""
+    return f" On the critical path, not as recorded: {shortened(urls[0])}{more}."
 
 
 def is_of_loopback(experiment: ExperimentRecord) -> bool:

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from harness.analysis.selection import Selection
 from harness.analysis.stats import improvement_percent
 from harness.errors import printable
-from harness.files.sites import site_of
+from harness.files.hosts import site_of
 from harness.show.columns import texts
-from harness.show.labels import NOT_KNOWN, span, unusual_options
+from harness.show.labels import NOT_KNOWN, span
 
 PATHS = {"wikipedia.org": "/wiki/Transmission_Control_Protocol"}
 """Which page of a site the paper measured; of the others the front page."""
@@ -47,7 +47,7 @@ def paper_lines(selection: Selection) -> Iterator[str]:
                              points])
     n = span(min(selection.counts, default=0), max(selection.counts, default=0))
     pages = "synthetic pages" if results.synthetic else "pages of another year"
-    options = {option for experiment in results.experiments for option in unusual_options(experiment)}
+    options = {option for experiment in results.experiments for option in experiment.unusual} - {"--paper"}
     differs = [pages, "another Chrome", *sorted(options)]
     if n != f"{LOADS}":
         differs.append(f"n = {n} loads, where the paper has {LOADS}")

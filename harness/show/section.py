@@ -10,7 +10,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from harness.errors import printable
-from harness.show.inline_svg import inline_svg
+from harness.show.figures import inline_svg
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
-from harness.analysis.cell import TFO_NAMES
-from harness.analysis.row import Row
+from harness.analysis.row import TFO_NAMES, Row
 from harness.analysis.shown import ANSWERS, PHASES, ShownLoad, ShownRequest, shown_load
-from harness.show.answers import doubtful_words
-from harness.show.figures import framed, grid, legend_above
-from harness.show.inline_svg import BAR
-from harness.show.labels import NOT_KNOWN, seconds, synthetic_words
+from harness.show.figures import BAR, framed, grid, legend_above
+from harness.show.labels import NOT_KNOWN, doubtful_words, seconds, synthetic_words
 from harness.show.section import Section, Table, chart_of, columns
 
 FACES = ("#9ecae1", "#8c2d04")
@@ -25,12 +23,10 @@ EDGES = ("#2171b5", "#4d1a03")
 LINES = ("--", "-")
 PAINT_LINES = {"FCP": ":", "LCP": "-."}
 BAR_HEIGHT = 0.84
-LEGEND = ("TFO", "Load event", "FCP", "LCP", *ANSWERS.values())
-"""How the names in the legend begin, in their order; off is left of on."""
+MOST_TICKS = 12
 OF_BOTH = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
           "load did not request, or not get to its end."
 OF_ONE = "Index: order of start."
-NO_HAR = "These loads have no HAR beside their logs, so that the phases of their requests are not known."
 
 Pair = tuple[ShownRequest | None, ShownRequest | None]
 """The same request without and with TFO."""
@@ -84,10 +80,9 @@ def draw_requests(row: Row) -> Figure | None:
     axes.set_xlim(left=0)
     axes.set_ylabel("Request index")
     axes.set_xlabel("Time since the start of the load (ms)")
-    step = 1 if count <= 12 else 5 if count <= 60 else 10
-    axes.set_yticks(sorted({1, *range(step, count + 1, step)}))
+    axes.yaxis.set_major_locator(MaxNLocator(MOST_TICKS, integer=True, steps=[1, 5, 10]))
     grid(axes, "x")
-    legend_above(axes, 4, lambda name: next(place for place, kind in enumerate(LEGEND) if name.startswith(kind)))
+    legend_above(axes, 4)
     return figure
 
 
@@ -152,10 +147,9 @@ def requests_section(row: Row, key: str) -> Section | None:
     if compared is None or figure is None:
         return None
     words = [*_words(compared)]
-    detailed = any(request and request.exchange for pair in compared.pairs for request in pair)
     label = " ".join([f"Waterfall of {len(compared.pairs)} requests.", *words])
-    return Section(f"Requests at {row.rtt_name} ms RTT", words if detailed else [*words, NO_HAR],
-                   [chart_of(figure, key, label, request_table(compared, detailed=detailed))], view=True)
+    return Section(f"Requests at {row.rtt_name} ms RTT", words,
+                   [chart_of(figure, key, label, request_table(compared))], view=True)
 
 
 def _words(compared: Compared) -> Iterator[str]:
@@ -173,21 +167,21 @@ def _words(compared: Compared) -> Iterator[str]:
               f"{doubtful_words(shown.doubtful)}"
 
 
-def request_table(compared: Compared, *, detailed: bool) -> Table:
+def request_table(compared: Compared) -> Table:
     """Return every request of both loads, two rows under its URL."""
-    measured = [f"{name} (ms)" for name in ("Start", *(PHASES if detailed else ()), "End")]
+    measured = [f"{name} (ms)" for name in ("Start", *PHASES, "End")]
     order = " without TFO" if all(compared.loads) else ""
     row = compared.row
     caption = f"Requests of {row.url} at {row.rtt_name} ms RTT, in the order of their start{order}"
     return Table(caption, columns("Load", *measured, "Bytes", words=("Status", "Connection")), [
         (f"{position}. {next(request.url for request in pair if request)}",
-         [_cells(name, request, detailed=detailed) for name, request in zip(TFO_NAMES, pair, strict=True) if request])
+         [_cells(name, request) for name, request in zip(TFO_NAMES, pair, strict=True) if request])
         for position, pair in enumerate(compared.pairs, start=1)], style="requests")
 
 
-def _cells(name: str, request: ShownRequest, *, detailed: bool) -> list[str]:
+def _cells(name: str, request: ShownRequest) -> list[str]:
     found = request.exchange
-    phases = (request.phases_ms or dict.fromkeys(PHASES)) if detailed else {}
+    phases = request.phases_ms or dict.fromkeys(PHASES)
     times = [NOT_KNOWN if ms is None else f"{ms:.0f}" for ms in (request.start_ms, *phases.values(), request.end_ms)]
     size = f"{found.answer.body_bytes:,}" if found and found.answer.body_bytes >= 0 else NOT_KNOWN
     connection = found.connection if found else ""

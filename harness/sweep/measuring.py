@@ -17,8 +17,7 @@ from pathlib import Path, PurePosixPath
 from harness.analysis.selection import select
 from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, ExperimentError, InputError
-from harness.files.pages import PageFiles
-from harness.files.result_names import CLIENT, SERVER_LOGS
+from harness.files.pages import CLIENT, SERVER_LOGS, PageFiles
 from harness.files.results import has_loads, read_results
 from harness.mirror.paths import list_files
 from harness.sweep.plan import Status, Unit, UnitOutcome, Versions, of_unit, own_versions

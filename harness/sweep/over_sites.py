@@ -12,13 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.analysis.intervals import RESAMPLES
-from harness.analysis.stats import CONFIDENCE
+from harness.analysis.stats import CONFIDENCE, RESAMPLES
 from harness.sweep.site_rows import AtRtt
 
 LIMITS = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
 FEWEST = 5
-"""Sites. Fewer tell the bootstrap too little of how sites differ (harness.analysis.intervals.ENOUGH_PAIRS)."""
+"""Sites. Fewer tell the bootstrap too little of how sites differ (harness.analysis.stats.ENOUGH_PAIRS)."""
 MOST_POINTS = 400
 """Points that a curve and its band are drawn through."""
 SEED = 1

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
-from harness.files import layout
+from harness.files.hosts import CHOICES as LAYOUTS
 from harness.files.load_record import converted, of_this_tool
 from harness.measure.command_line import parse_arguments
 from harness.measure.resume import program_digest
@@ -80,8 +80,8 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
         value = match[2]
         if value is None and waiting and not waiting[0].startswith("--"):
             value = waiting.pop(0)
-        if match[1] == "layout" and value not in layout.CHOICES:
-            raise InputError(f"sweep.py: --layout: one of {', '.join(layout.CHOICES)}; a file of one site is none of "
+        if match[1] == "layout" and value not in LAYOUTS:
+            raise InputError(f"sweep.py: --layout: one of {', '.join(LAYOUTS)}; a file of one site is none of "
                              "another")
         found[match[1]] = f"--{match[1]}" if value is None else f"--{match[1]}={value}"
     options = tuple(found[name] for name in sorted(found))

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from harness.analysis.load_tables import COLUMNS, load_rows
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.table_files import write_table
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from harness.analysis.intervals import ENOUGH_PAIRS
 from harness.analysis.selection import select
-from harness.files.result_names import CLIENT
+from harness.analysis.stats import ENOUGH_PAIRS
+from harness.files.pages import CLIENT
 from harness.files.results import read_results
 from harness.show.figures import STYLES, save_figure
 from harness.show.labels import NOT_KNOWN, number, percent, seconds

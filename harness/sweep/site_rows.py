@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from harness.analysis.explanation import explain
-from harness.analysis.intervals import Interval
 from harness.analysis.selection import Selection, select
-from harness.analysis.stats import improvement_percent
+from harness.analysis.stats import Interval, improvement_percent
 from harness.errors import InputError
-from harness.files.result_names import CLIENT
+from harness.files.pages import CLIENT
 from harness.files.results import has_loads, read_results
-from harness.show.export import export_rows
+from harness.show.columns import export_rows
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import LONGEST_WHY, Unit, UnitOutcome, of_unit
 from harness.sweep.recordings import SiteRecording

@@ -2,14 +2,18 @@
 
 Both are made and put there as a recording's are (harness.mirror.store): with the log that a recording of the page would
 have left, 2013's times, and the answers the servers are to give. A recording is never replaced.
+
+URLs have exactly the length that the real ones had, and say what they are: ``/img12-8f3c09....png``. A request must fit
+into the SYN, so the length counts; the words do not.
 """
 
 import hashlib
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from harness.errors import InputError, many
-from harness.files.hack_dns import PORTS
+from harness.files.hosts import PORTS
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import PageLog, Resolve, Response, Transaction, format_log
 from harness.mirror.bodies import damage
@@ -19,15 +23,24 @@ from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.mirror.store import Store
 from harness.synthetic.content import make_contents
-from harness.synthetic.plan import REDIRECT_STATUS, NodeKind, PagePlan, make_plan
-from harness.synthetic.shape import SHAPE_FILE, PageShape, Resource, over_tls, read_shapes
-from harness.synthetic.urls import make_paths
+from harness.synthetic.page_plan import REDIRECT_STATUS, NodeKind, PagePlan, make_plan
+from harness.synthetic.shape import SHAPE_FILE, PageShape, Resource, over_tls, path_of, read_shapes
 from harness.system.atomic import write_atomically
 from harness.system.privileges import User
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 DEFAULT_SEED = 1
 NOTE = "Made by scripts/make_pages.py from a page-shape file ({name}): no content of the real pages."
+UNKNOWN_ADDRESS = "192.0.2.1"
+"""From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
+EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "text/css": ".css", "text/plain": ".txt",
+              "application/json": ".json", "application/x-shockwave-flash": ".swf", "text/html": ".html"}
+LONGEST_NAME = 60
+"""Characters; longer paths get a query, as nearly all of 2013's did."""
+LEAST_OF_ANOTHER = 8
+"""Characters of a path whose like, such as "/", is taken: there are enough of these."""
+LEAST_DIGITS = 7
+"""Digits that tell a path from others; where there is no room for more, the path has nothing else."""
 
 
 @dataclass(frozen=True)
@@ -131,10 +144,6 @@ def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: Page
     return not damage(read_recording(files.mirror, files.fetchlog).bodies, files.mirror)
 
 
-UNKNOWN_ADDRESS = "192.0.2.1"
-"""From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
-
-
 def make_log(plan: PagePlan, urls: list[str]) -> PageLog:
     """Return the log of a page whose resources have these whole `urls`, by index.
 
@@ -155,3 +164,40 @@ def _response(plan: PagePlan, resource: Resource, urls: list[str]) -> Response:
     status = REDIRECT_STATUS if target is not None else "No Content" if node.no_content else "OK"
     return Response(status, mime, resource.charset or "", urls[resource.index],
                     None if target is None else urls[target])
+
+
+def make_paths(plan: PagePlan, page_url: str, seed: int, taken: set[tuple[str, str]]) -> list[str]:
+    """Return path and query of each resource of a page, by index.
+
+    Each has exactly its resource's `path_chars` characters, but for a short one that was asked for twice. `taken` holds
+    the (host, path) pairs of the pages before this one; the new ones are not among them, and are added. The first
+    resource keeps the page's own path.
+    """
+    paths = []
+    for resource in plan.resources:
+        name = f"{plan.node_of(resource.index).kind.value}{resource.index}-"
+        tries = (_path(f"{seed} {page_url} {resource.index} {number}",
+                       max(resource.path_chars, LEAST_OF_ANOTHER if number else 1), name,
+                       _extension(plan, resource.index)) for number in count())
+        path = path_of(page_url) if resource.index == 0 else next(tries)
+        while (resource.host, path) in taken:
+            path = next(tries)
+        taken.add((resource.host, path))
+        paths.append(path)
+    return paths
+
+
+def _extension(plan: PagePlan, index: int) -> str:
+    mime = plan.resources[index].mime or ""
+    is_script = "javascript" in mime or (not mime and plan.node_of(index).kind is NodeKind.SCRIPT)
+    return ".js" if is_script else EXTENSIONS.get(mime or "image/gif", "")
+
+
+def _path(key: str, length: int, name: str, extension: str) -> str:
+    """Return a path of so many characters that no other `key` has."""
+    digits = hashlib.sha256(key.encode()).hexdigest()
+    if length > LONGEST_NAME:
+        start = f"/{name}{digits[:LEAST_DIGITS]}{extension}?id="
+        return start + (digits * length)[:length - len(start)]
+    room = length - len(f"/{name}{extension}")
+    return f"/{name}{digits[:room]}{extension}" if room >= LEAST_DIGITS else f"/{digits[:length - 1]}"

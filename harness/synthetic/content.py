@@ -1,7 +1,7 @@
 """The bytes of every resource of a page: what requests its children, and filler up to its size.
 
 Contents are made from the last node to the first, because only when a node's content is there is it known whether the
-node is large enough to hold its children, or leaves them to its loader (see `plan`: lifted).
+node is large enough to hold its children, or leaves them to its loader (see `page_plan`: lifted).
 """
 
 import contextlib
@@ -10,10 +10,10 @@ from calendar import month_name
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from harness.synthetic import text
-from harness.synthetic.images import make_image
-from harness.synthetic.loading import LATE, PUT, SEEN, WORK, Loading, background_class, element_class
-from harness.synthetic.plan import Node, NodeKind, PagePlan
+from harness.synthetic import padding
+from harness.synthetic.padding import make_image
+from harness.synthetic.page_code import LATE, PUT, SEEN, WORK, Loading, background_class, element_class
+from harness.synthetic.page_plan import Node, NodeKind, PagePlan
 from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
 
 SMALLEST_HTML = 80
@@ -28,7 +28,7 @@ STYLE = ("body{margin:0 auto;max-width:960px;font:14px/1.5 sans-serif;color:#222
          f"section{{margin-top:100vh}}.{SEEN}{{position:fixed;bottom:0}}")
 """What is not seen stands below the window."""
 CODE = {NodeKind.SCRIPT: "script", NodeKind.STYLESHEET: "style"}
-"""The texts of harness.synthetic.text that are code."""
+"""The texts of harness.synthetic.padding that are code."""
 
 
 class DoesNotFitError(Exception):
@@ -78,14 +78,14 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
     mime = contents.plan.resources[node.final].mime or "image/gif"
     if node.kind in (NodeKind.IMAGE, NodeKind.BEACON):
         if size < SMALLEST_IMAGE:
-            return text.prose(rng, size).encode("ascii")        # what it was asked for as an image, and was none
+            return padding.prose(rng, size).encode("ascii")        # what it was asked for as an image, and was none
         return make_image(mime, size, rng)
     if node.kind in CODE:
-        return text.filler(rng, CODE[node.kind], size).encode("ascii")
+        return padding.filler(rng, CODE[node.kind], size).encode("ascii")
     if mime == "text/html" and size >= SMALLEST_HTML:
         with contextlib.suppress(DoesNotFitError):      # of a page whose URL, which stands in it, is longer
             return _html(contents, Node(node.hops, NodeKind.FRAME, size, False))
-    return text.prose(rng, size).encode("ascii")
+    return padding.prose(rng, size).encode("ascii")
 
 
 def _script(contents: Contents, node: Node) -> bytes:
@@ -96,7 +96,7 @@ def _script(contents: Contents, node: Node) -> bytes:
     start = f"/* Synthetic script of {node.size_bytes} bytes. */\n"
     start = start if len(start) + len(calls) <= node.size_bytes else ""
     room = node.size_bytes - len(start) - len(calls)
-    return (start + text.filler(rng, "script", room) + calls).encode("ascii")
+    return (start + padding.filler(rng, "script", room) + calls).encode("ascii")
 
 
 def _style(contents: Contents, node: Node) -> bytes:
@@ -109,7 +109,7 @@ def _style(contents: Contents, node: Node) -> bytes:
         raise DoesNotFitError
     contents.backgrounds[node.index] = images
     contents.lifted[node.index] = [child for child in node.children if child not in images]
-    return (rules + text.filler(rng, "style", node.size_bytes - len(rules))).encode("ascii")
+    return (rules + padding.filler(rng, "style", node.size_bytes - len(rules))).encode("ascii")
 
 
 def _html(contents: Contents, node: Node) -> bytes:
@@ -143,8 +143,8 @@ def _placed_html(contents: Contents, node: Node, rng: random.Random) -> bytes:
     for number, ((offset, _, _), code) in enumerate(zip(places, pieces[1:], strict=True)):
         gap = min(room, max(0, offset - len(html)))
         room -= gap
-        html += (text.comment if number < body_at else text.filler)(rng, "html", gap) + code
-    return (html + text.filler(rng, "html", room) + end).encode("ascii")
+        html += (padding.comment if number < body_at else padding.filler)(rng, "html", gap) + code
+    return (html + padding.filler(rng, "html", room) + end).encode("ascii")
 
 
 def _places(contents: Contents, node: Node) -> list[tuple[int, str, bool]]:

@@ -15,10 +15,10 @@ from datetime import datetime
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from harness.analysis.timeline import DATA, DOCUMENT, IMAGE, SCRIPT, STYLE, kind_of_type
+from harness.analysis.asked_for import DATA, DOCUMENT, IMAGE, SCRIPT, STYLE, kind_of_type
 from harness.files.exchange import Exchange, Fate
-from harness.files.har_form import shortest_ms
-from harness.files.host_names import is_host_name
+from harness.files.har_entry import shortest_ms
+from harness.files.hosts import is_host_name
 from harness.files.urls import without_fragment
 from harness.synthetic.shape import TAG, UNKNOWN_MONTH, PageShape, Resource, followed, resource_of
 

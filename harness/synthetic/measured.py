@@ -16,8 +16,9 @@ from itertools import accumulate, islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from harness.analysis.asked_for import DATA, DOCUMENT, SCRIPT, STYLE
 from harness.analysis.causes import CLOCK_MS, PASSIVE, Ends, askers, cause_of_load_event, dependencies
-from harness.analysis.timeline import DATA, DOCUMENT, SCRIPT, STYLE, TimedRequest, Timeline
+from harness.analysis.timeline import TimedRequest, Timeline
 from harness.files.encoding import decode
 from harness.files.headers import header_in
 from harness.files.load_parts import Initiator
@@ -104,7 +105,7 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
     The resources are the requests of `far` that were answered. Raises ValueError when the page itself was not.
     """
     seen = sorted((request for request in far.requests if request.status),
-                  key=lambda request: (request.start, request.order))
+                  key=lambda request: (request.start_ms, request.order))
     if not seen or seen[0].kind != DOCUMENT or all(request.redirect_to for request in seen):
         raise ValueError("the page's document was not answered first")
     loads = _Loads(near, far, details.texts)
@@ -115,7 +116,7 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
         said, synchronous = request.initiator or Initiator("", ""), _is_synchronous(request)
         resource = resource_of(
             request.url, request.mime_type, index=number, redirect_to=redirected_to.get(number),
-            size_bytes=request.body_bytes, start_ms=round(request.start), end_ms=round(request.end),
+            size_bytes=request.body_bytes, start_ms=round(request.start_ms), end_ms=round(request.end_ms),
             kind=DATA if synchronous else request.kind,
             after_load=_is_after_load(request, far.plt_ms, details.loading_ms),
             blocking=synchronous or (request.kind == SCRIPT and said.blocking))
@@ -126,7 +127,7 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
             resource = _caused(resource, found, numbers.get(found.parent.order, 0), loads.twin(request), near)
         resources.append(resource)
     http2_hosts = {resource.host for resource in resources if resource.scheme == "https"} & {*details.http2_hosts}
-    last_work_ms = max(0, round(near.plt_ms - cause_of_load_event(near).at))       # from what that event waited for
+    last_work_ms = max(0, round(near.plt_ms - cause_of_load_event(near).at_ms))       # from what that event waited for
     return PageShape(url, month, resources, last_work_ms, frozenset(http2_hosts))
 
 
@@ -149,7 +150,7 @@ class _Loads:
         for request in answered:
             document, twin, place = self._askers[request.order].document, self.twin(request), self._script(request)
             if document is not None and twin is not None and place is not None:
-                self._asked[document.order].append((twin.start, place))
+                self._asked[document.order].append((twin.start_ms, place))
         for asked in self._asked.values():
             asked.sort()
         self._batches: dict[_Place, tuple[TimedRequest, _Found]] = {}
@@ -164,10 +165,10 @@ class _Loads:
         if place is None:
             return self._find(request)
         before, found = self._batches.get(place, (None, None))
-        if before is None or found is None or found.way == TAG or request.start - before.start > BATCH_MS:
+        if before is None or found is None or found.way == TAG or request.start_ms - before.start_ms > BATCH_MS:
             found = self._find(request)
         elif not found.at_once and (near := self.twin(request)) and (near_before := self.twin(before)):
-            found = replace(found, near_ms=max(0.0, found.near_ms + near.start - near_before.start))
+            found = replace(found, near_ms=max(0.0, found.near_ms + near.start_ms - near_before.start_ms))
         self._batches[place] = request, found
         return found
 
@@ -181,7 +182,7 @@ class _Loads:
             return _Found(TAG, by, self._offset(by, said))
         of_the_parser = cause is not None and (cause is asker.document or (
             stops_the_parser(cause) and self._askers[cause.order].document is asker.document))
-        is_parsed = by is self._documents[0] and request.start > (self._parsed_ms[0] or NEVER) + CLOCK_MS
+        is_parsed = by is self._documents[0] and request.start_ms > (self._parsed_ms[0] or NEVER) + CLOCK_MS
         if is_parsed or (cause is not by and not (of_the_parser and (by.kind != SCRIPT or stops_the_parser(by)))):
             return self._event(request, by)
         if by.kind == STYLE:
@@ -231,21 +232,22 @@ class _Loads:
         near, document = self.twin(request), self._askers[request.order].document
         if near is None or document is None:
             return 0.0
-        since = max([_arrived(twin, near.start) for other in awaited if (twin := self.twin(other))], default=near.start)
+        since = max([_arrived(twin, near.start_ms) for other in awaited if (twin := self.twin(other))],
+                    default=near.start_ms)
         asked, own = self._asked[document.order], self._script(request)
-        before = bisect_left(asked, (near.start, ("", 0, 0)))
+        before = bisect_left(asked, (near.start_ms, ("", 0, 0)))
         others = (start for start, place in reversed(asked[:before]) if place != own)
-        return max(0.0, near.start - max(since, next(others, 0.0)))
+        return max(0.0, near.start_ms - max(since, next(others, 0.0)))
 
     def _event(self, request: TimedRequest, by: TimedRequest | None = None) -> _Found:
         """Return the event from which the distance is the most alike in both loads."""
         near, root = self.twin(request), self._documents[0]
         best, least = _Found(EVENT, root), NEVER
-        for other in (*self._documents, *islice(self._ends.latest(request.start + CLOCK_MS, request.order),
+        for other in (*self._documents, *islice(self._ends.latest(request.start_ms + CLOCK_MS, request.order),
                                                 MOST_EVENTS)):
-            distances = [request.start - _arrived(other, request.start)]
+            distances = [request.start_ms - _arrived(other, request.start_ms)]
             if near and (twin := self.twin(other)):
-                distances.append(near.start - _arrived(twin, near.start))
+                distances.append(near.start_ms - _arrived(twin, near.start_ms))
             if other.order >= request.order or min(distances) < -CLOCK_MS:
                 continue
             differ_ms = max(distances) - min(distances) if len(distances) > 1 else 2 * UNLIKELY_MS
@@ -255,7 +257,7 @@ class _Loads:
                 best, least = _Found(EVENT, other, 0, max(0.0, distances[-1])), score
         far_parsed, near_parsed = self._parsed_ms
         if far_parsed is not None and near_parsed is not None and near is not None:
-            distances = [request.start - far_parsed, near.start - near_parsed]
+            distances = [request.start_ms - far_parsed, near.start_ms - near_parsed]
             score = abs(distances[0] - distances[1]) + FAR_OFF * max(0.0, distances[1]) - LIKELY_MS
             if min(distances) >= -EARLY_MS and score < least:
                 best = _Found(PARSED, root, 0, max(0.0, distances[1]))
@@ -284,7 +286,7 @@ def _counted(requests: Sequence[TimedRequest]) -> list[tuple[str, int]]:
 
 def _arrived(cause: TimedRequest, at: float) -> float:
     """Return when what had caused something at `at` had arrived: a document causes it from its first bytes on."""
-    return min(cause.end, max(cause.head, at)) if cause.kind == DOCUMENT else cause.end
+    return min(cause.end_ms, max(cause.head_ms, at)) if cause.kind == DOCUMENT else cause.end_ms
 
 
 def stops_the_parser(request: TimedRequest) -> bool:
@@ -300,9 +302,9 @@ def _is_synchronous(request: TimedRequest) -> bool:
 
 def _is_after_load(request: TimedRequest, plt_ms: float, loading_ms: float | None) -> bool:
     """Tell whether a request was made in the load event or later: but for data, what ended later did not delay it."""
-    if request.start >= (plt_ms if loading_ms is None else loading_ms) - CLOCK_MS:
+    if request.start_ms >= (plt_ms if loading_ms is None else loading_ms) - CLOCK_MS:
         return True
-    return request.kind != DATA and request.end > plt_ms + CLOCK_MS
+    return request.kind != DATA and request.end_ms > plt_ms + CLOCK_MS
 
 
 def _caused(resource: Resource, found: _Found, parent: int, effect: TimedRequest | None, near: Timeline) -> Resource:
@@ -323,9 +325,9 @@ def _between(distance: float, effect: TimedRequest | None, near: Timeline, after
     if effect is None:
         return 0, 0
     if after_load:
-        distance = min(distance, max(0.0, effect.start - near.plt_ms))
+        distance = min(distance, max(0.0, effect.start_ms - near.plt_ms))
     if distance <= LONG_MS:
         return round(distance), 0
-    since = effect.start - distance
-    worked = sum(max(0.0, min(end, effect.start) - max(start, since)) for start, end in near.long_tasks)
+    since = effect.start_ms - distance
+    worked = sum(max(0.0, min(end, effect.start_ms) - max(start, since)) for start, end in near.long_tasks)
     return round(worked), round(distance - worked)

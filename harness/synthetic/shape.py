@@ -18,10 +18,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from harness.analysis.timeline import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
+from harness.analysis.asked_for import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIPT, STYLE
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.host_names import is_host_name
+from harness.files.hosts import is_host_name
 from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError, lines_of, read_untrusted
 

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import NoReturn
 
 from harness.system.libc import call
-from harness.system.pid_namespace import fork_into_namespace, see_own_processes, why_none
+from harness.system.namespaces import fork_into_namespace, see_own_processes, why_none
 from harness.system.privileges import act_as, invoking_user, passable_temp_root, require_root
 from harness.system.processes import PR_SET_PDEATHSIG, stat_of
 from harness.system.scratch import sweep

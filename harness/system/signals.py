@@ -8,8 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from harness.errors import run_main
-from harness.system.netns import WAY_THERE_AND_BACK
-from harness.system.pid_namespace import fork_into_namespace
+from harness.system.namespaces import WAY_THERE_AND_BACK, fork_into_namespace
 from harness.system.privileges import TO_ROOT_AND_BACK
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)

@@ -16,8 +16,8 @@ from functools import partial
 from operator import itemgetter
 from pathlib import Path
 
-from harness.system.beside import beside
-from harness.system.busy import MS_PER_TICK, read_pressure
+from harness.system.background import beside
+from harness.system.environment import MS_PER_TICK, read_pressure
 from harness.system.privileges import as_root
 from harness.system.processes import descendants
 
@@ -47,10 +47,10 @@ Duty = tuple[float, Callable[[float], object]]
 class Ticks:
     """What the ticker noted. Times in s since the epoch.
 
-    `gaps` are (when it should have ticked, ms it was late). `counts` have for each count in ms, and each process, how
-    far it was when: of the machine (harness.system.busy) as process 0, "worked" of each process of the experiment (it
-    had a processor), and, of those of the load, "waited" (the main thread waited for one) and "stopped". `names` say
-    what the load's processes are.
+    `gaps` are (when it should have ticked, ms it was late). `counts` have for each count in ms how far it was when: of
+    the machine (`read_pressure`) as process 0, "worked" of each process of the experiment (it had a processor), and, of
+    those of the load, "waited" (the main thread waited for one) and "stopped". `names` say what the load's processes
+    are.
     """
 
     gaps: list[tuple[float, float]] = field(default_factory=list)
@@ -162,7 +162,7 @@ def worked_ms(stat_line: bytes) -> float:
     """Return how long a process had processors so far, in ms, by /proc/PID/stat: utime and stime of all its threads.
 
     Of a nice one, as Chrome is in experiments/localhost.py, and all are after `sudo nice ./run.sh`, stime alone: the
-    machine's count of busy processors (harness.system.busy) has no more of it.
+    machine's count of busy processors (harness.system.environment) has no more of it.
     """
     fields = stat_line.rpartition(b")")[2].split()
     is_nice = int(fields[16]) > 0       # by which the kernel counts "user" or "nice", whatever nice value we have

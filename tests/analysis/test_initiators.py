@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from harness.analysis.asked_for import initiators_of
 from harness.analysis.causes import dependencies
-from harness.analysis.initiators import initiators_of
 from harness.analysis.timeline import make_timeline
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
 from tests.support.growth import LINEAR, growth

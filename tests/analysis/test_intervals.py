@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.analysis.intervals import ENOUGH_PAIRS, Interval, improvement_interval
-from harness.analysis.stats import improvement_percent, median_confidence
+from harness.analysis.stats import ENOUGH_PAIRS, Interval, improvement_interval, improvement_percent, median_confidence
 from tests.support.client_folder import NEWS, add_load, make_client, selected
 
 PAGE = "httpwww.news.example"

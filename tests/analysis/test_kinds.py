@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.timeline import kind_of
+from harness.analysis.asked_for import kind_of
 from harness.files.exchange import Answer, Exchange, Request
 from tests.support.beside import cases
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from harness.analysis.selection import Selection
 from harness.show.breakdown import STYLES
-from harness.show.prediction import OF_LOAD_EVENT, prediction_section
+from harness.show.improvement import OF_LOAD_EVENT, prediction_section
 from harness.show.section import section_lines
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain

@@ -8,8 +8,8 @@ from harness.analysis.compare import compare, read_sides
 from harness.show.console import format_console
 from harness.show.improvement import improvement_section
 from harness.show.labels import percent
-from harness.show.notes import notes_on
-from harness.show.report.render import render
+from harness.show.report import render
+from harness.show.row_notes import notes_on
 from harness.show.section import section_lines
 from tests.support.client_folder import make_client, selected
 from tests.support.made_har import chain

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.browser.binary import find_once
-from harness.browser.client_hello import GROUPS
-from harness.browser.connection_limit import CHROMES_OWN, SOCKET_LIMITS
+from harness.browser.binary import CHROMES_OWN, GROUPS, SOCKET_LIMITS, find_once
 from harness.browser.program import Browser, find_browser
 from harness.errors import InputError
 from harness.measure.preflight import check_connection_limit
@@ -27,7 +25,7 @@ FULL_S, MORE_S = 60.0, 0.5
 VISIT = """
 from contextlib import suppress
 from selenium.common.exceptions import WebDriverException
-from harness.browser.connection_limit import ConnectionLimit
+from harness.browser.binary import ConnectionLimit
 scheme, own_port, port, key_shares, per_host, place = words
 driver = start(browser, ChromeSettings(
     Path(work_dir), f"MAP www.example.org:{own_port} 127.0.0.1:{port},MAP * ~NOTFOUND", shim,

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.browser.completion import LOOK_S, Unchanged
+from harness.browser.page import LOOK_S, Unchanged
 
 
 def test_silence_counts_only_as_far_as_somebody_looked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that stood still for 5 s right after the load event would else end the load."""
     now, value = [100.0], [7]
-    monkeypatch.setattr("harness.browser.completion.time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr("harness.browser.page.time", SimpleNamespace(monotonic=lambda: now[0]))
     holds = Unchanged(lambda: value[0], 0.5)
 
     def look_after(seconds: float) -> bool:

@@ -17,7 +17,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.browser.chrome import ChromeSettings
 from harness.browser.program import Browser, find_browser, require_shim
-from harness.files.hack_dns import Remap, resolver_rules
+from harness.files.hosts import Remap, resolver_rules
 from harness.files.text_log import read_log
 from harness.measure.loading import PageLoad
 from harness.measure.settings import Settings

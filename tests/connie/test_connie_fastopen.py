@@ -11,7 +11,7 @@ import pytest
 from connie import RaceOptions, connie_connect
 from connie.http import ConnieHTTPConnection
 from harness.system.fastopen import OFF, ON, read_counters, set_fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.connie_hosts import WAIT_S, Connect, Names, connect_in_a_loop, listening, names, same_descriptors
 
 __all__ = ["names"]

@@ -21,7 +21,7 @@ import pytest
 from harness.analysis.explanation import explain
 from harness.analysis.selection import select
 from harness.files.results import LoadResult, read_results
-from harness.show.notes import notes_on
+from harness.show.row_notes import notes_on
 
 CLIENTS = sorted(path.parent for path in (Path(__file__).parent / "clients").glob("*/expected.json"))
 

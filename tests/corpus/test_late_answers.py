@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.critical_path import Step
-from harness.files.layout import EACH_ITS_OWN, Layout
+from harness.analysis.explanation import Step
+from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.timekeeping import Answered, late_answers, nothing_came
 from harness.netlog.silences import Silence
 from tests.support.noted import cases

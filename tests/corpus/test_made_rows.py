@@ -21,7 +21,7 @@ from harness.show.columns import texts
 from harness.show.console import COLUMNS
 from harness.show.improvement import COLUMNS as DETAIL
 from harness.show.improvement import threshold_lines
-from harness.show.notes import notes_on
+from harness.show.row_notes import notes_on
 from tests.support.beside import cases
 from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.made_record import made_answers
@@ -50,7 +50,7 @@ def make(client: Path, loads: dict[str, dict[str, list[Any]]]) -> None:
 def of_row(row: Row) -> dict[str, Any]:
     return {"table": " ".join(texts(row, COLUMNS)), "detail": " ".join(texts(row, DETAIL)[1:]),
             "significant": row.significant, "helps": row.helps, "notes": [note.kind.name for note in notes_on(row)],
-            "awaited": row.awaited_answers and [*row.awaited_answers]}
+            "awaited": row.race and [*row.race]}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])

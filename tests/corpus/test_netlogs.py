@@ -29,13 +29,12 @@ import pytest
 from msgspec.structs import astuple
 
 from harness.files.exchange import Exchange
-from harness.files.har import moment_at
+from harness.files.moments import moment_at
 from harness.netlog.load import NetLog, read_netlog
-from harness.netlog.pauses import server_pieces
-from harness.netlog.requests import HttpTransaction
 from harness.netlog.sent import read_sent_bodies
-from harness.netlog.silences import silences
+from harness.netlog.silences import server_pieces, silences
 from harness.netlog.socket_bytes import Sockets
+from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import write_made
 from tests.support.noted import assert_beside, assert_noted, cases

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.files.load_har import read_har
+from harness.files.har import read_har
 from harness.files.load_record import LoadRecord
 from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser

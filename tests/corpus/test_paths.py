@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from harness.analysis.causes import dependencies
-from harness.analysis.critical_path import critical_path
+from harness.analysis.explanation import critical_path
 from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
 from tests.support.noted import cases
 from tests.support.rows import timeline_of

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Phases, Request, fate_of
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
 from harness.files.load_parts import ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers

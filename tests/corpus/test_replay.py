@@ -9,8 +9,8 @@ A file is a list of cases. A case has a `name`, may say `why` (a real page, a st
   (`text_log`) there are `words` instead of a status, and a `type`;
 - `files`: files of the mirror, ``host/name``, that no HAR names;
 - `requests`, one after the other: `url`, `method`, `by`, `headers`, `post`; `load`: a load of this page begins with it;
-  `after_s`: so much time has passed, without a mark of a load; and what it gets: `gets` is the number of the recorded
-  answer, from 1, or the name of a file, or null; `found` how it was found (harness.files.server_log.FoundAs), `status`
+  and what it gets: `gets` is the number of the recorded answer, from 1, or the name of a file, or null; `found` how it
+  was found (harness.files.server_log.FoundAs), `status`
   (0: it hangs) with which, `waits_ms` for how long first, `to` where it leads, `sends` a body that is not as it was
   recorded, `allows` a preflight's answer.
 
@@ -91,7 +91,7 @@ class Replay:
 
     def __init__(self, case: dict[str, Any], directory: Path, recording: Recording | None = None) -> None:
         self.recording = recording or recording_of(case, directory)
-        self._mirror, self._mark, self._now_s = directory / "Web", directory / "mark", 100.0
+        self._mirror, self._mark = directory / "Web", directory / "mark"
         self._numbers = names_of(case, self.recording)
         if any("load" in request for request in case["requests"]):
             make_mark(self._mark)
@@ -105,11 +105,10 @@ class Replay:
         """Return what a request gets."""
         if "load" in request:
             mark_load(self._mark, request["load"])
-        self._now_s += request.get("after_s", 0.0)
         scheme, _, rest = absolute(request["url"]).partition("://")
         host, slash, path = rest.partition("/")
         if (scheme, host) not in self._sites:
-            self._sites[scheme, host] = Site(self.recording, host, scheme, self._load, lambda: self._now_s)
+            self._sites[scheme, host] = Site(self.recording, host, scheme, self._load)
         asked = Asked(BY.get(request.get("by", ""), {}) | request.get("headers", {}),
                       hash_body(request.get("post", "").encode()))
         descriptors = {name.name: os.open(name, os.O_PATH) for name in self._mirror.iterdir()}

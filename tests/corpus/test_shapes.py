@@ -21,7 +21,7 @@ from harness.record.sources.har import HarSource
 from harness.synthetic.build import make_page_set
 from harness.synthetic.from_har import shapes_of_har
 from harness.synthetic.measured import LoadDetails, make_shape
-from harness.synthetic.plan import NodeKind
+from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_har import PAGE
 from tests.support.noted import assert_noted, cases

@@ -17,19 +17,15 @@ from typing import Any
 import pytest
 
 from harness.errors import InputError
-from harness.files.charsets import encode_text
+from harness.files.encoding import encode_text
 from harness.files.exchange import Answer
-from harness.files.hack_dns import read_hack_dns
-from harness.files.har_form import handshake_ms
-from harness.files.host_names import is_host_name
-from harness.files.layout import read_layout
-from harness.files.load_event import LoadEvent, load_event_of
-from harness.files.load_record import LoadRecord
+from harness.files.har_entry import handshake_ms
+from harness.files.hosts import is_host_name, read_hack_dns, read_layout
+from harness.files.load_record import LoadEvent, LoadRecord, load_event_of
 from harness.files.moments import moment_of
-from harness.files.notes import encoding_of_notes
+from harness.files.notes import check_notes
 from harness.files.pages import page_of, read_pages
 from harness.files.results import parse_cell_directory
-from harness.netlog.requests import mime_type_and_charset
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
 
@@ -85,11 +81,11 @@ def where(said: str, file: Path) -> str:
 READ: dict[str, Callable[[Any], Any]] = {
     "host": is_host_name, "moment": us_after_ten, "handshake": lambda found: handshake_ms(*found),
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
-    "content type": lambda text: mime_type_and_charset((("Content-Type", text),)), "cell": parse_cell_directory,
+    "cell": parse_cell_directory,
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
-    "pages": lambda file: [page.name for page in read_pages(file)], "layout": layout_in, "notes": encoding_of_notes,
+    "pages": lambda file: [page.name for page in read_pages(file)], "layout": layout_in, "notes": check_notes,
     "remaps": lambda file: [*map(astuple, read_hack_dns(file))]}
 
 

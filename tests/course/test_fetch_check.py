@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.course.rules import rule_breaches
+from harness.course.page_rules import rule_breaches
 from harness.errors import InputError
-from harness.files.sites import registrable_domain
+from harness.files.hosts import registrable_domain
 from tests.support.beside import cases
 from tests.support.forked import typed
 

@@ -9,7 +9,7 @@ import pytest
 
 from experiments import cores
 from experiments.cores import CoreTimes, read_core, wake_ups
-from harness.system.busy import MS_PER_TICK
+from harness.system.environment import MS_PER_TICK
 
 STAT = """cpu  100 0 50 800 10 5 5 30 0 0
 cpu0 10 0 5 80 1 1 1 3 0 0

@@ -19,7 +19,7 @@ import pytest
 
 from experiments.pinned_server import PORT
 from harness.bootstrap import ROOT
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.processes import descendants
 from tests.support.faults import command_of
 from tests.support.internet.server import NGINX

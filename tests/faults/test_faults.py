@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.load_har import read_har
+from harness.files.har import read_har
 from harness.files.load_record import read_load_record
 from harness.files.results import Results, read_results
 from harness.files.text_log import read_log

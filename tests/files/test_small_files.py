@@ -9,9 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.files.hack_dns import PORTS, Remap, read_hack_dns, resolver_rules, write_hack_dns
-from harness.files.host_names import is_host_name
-from harness.files.layout import Layout, format_layout, joined, read_layout
+from harness.files.hosts import (
+    PORTS,
+    Layout,
+    Remap,
+    format_layout,
+    is_host_name,
+    joined,
+    read_hack_dns,
+    read_layout,
+    resolver_rules,
+    write_hack_dns,
+)
 from harness.files.moments import moment_of
 from harness.files.pages import Page, page_url, read_pages, sanitise
 

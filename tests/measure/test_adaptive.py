@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.analysis.intervals import improvement_interval
+from harness.analysis.stats import improvement_interval
 from harness.files.pages import Page
 from harness.measure.evidence import Load
 from harness.measure.series import Measured, Series, judge_together, plan_loads
@@ -127,7 +127,7 @@ def test_how_many_loads_there_may_be_at_most() -> None:
 def test_coverage_of_an_interval_that_ended_a_cell(minimum_holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopping early flatters: with MINIMUM_PAIRS a little, without it so much that no student should see it."""
     goal = replace(GOAL, min_pairs=None if minimum_holds else 3)
-    monkeypatch.setattr("harness.analysis.intervals.improvement_interval.__kwdefaults__",
+    monkeypatch.setattr("harness.analysis.stats.improvement_interval.__kwdefaults__",
                         {"confidence": 0.95, "seed": 1, "resamples": 299})
     held, experiments = 0, 150
     for number in range(experiments):

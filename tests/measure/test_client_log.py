@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.measure.client_log import shows_error_page
-from harness.netlog.load import SLACK_MS, leave_out_previous_document, read_netlog
+from harness.netlog.load import read_netlog
+from harness.netlog.page import SLACK_MS, leave_out_previous_document
 from tests.support.made_netlog import MadeNetLog
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.critical_path import Step
+from harness.analysis.explanation import Step
 from harness.files.load_parts import LateAnswer
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.folders import set_all_aside
 from harness.measure.loopback import FastOpen, fastopen_here, of_loopback
 from harness.measure.timekeeping import held_too_long
-from harness.network.loopback import loopback_addresses, loopback_star
+from harness.network.rtt import loopback_addresses, loopback_star
 
 START_S = 1000.0
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.exchange import Exchange, Request
-from harness.files.layout import EACH_ITS_OWN
-from harness.files.load_har import LoadLog
+from harness.files.har import LoadLog
+from harness.files.hosts import EACH_ITS_OWN
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from harness.errors import ExperimentError, InputError
-from harness.files.layout import ONE, Layout
+from harness.files.hosts import ONE, Layout
 from harness.files.pages import PageFiles
 from harness.measure import rtts
 from harness.measure.preflight import PageSet

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.files.experiment import LiveLeftOut
-from harness.files.har import exchanges_of, from_har
+from harness.files.har_entry import exchanges_of, from_har
 from harness.mirror.live import LONGEST_MS, arrivals_of, live_left_out, read_live
 
 INFINITE = float("inf")

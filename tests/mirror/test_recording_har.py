@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har import exchanges_of, from_har
+from harness.files.har_entry import exchanges_of, from_har
 from harness.files.pages import sanitise
 from harness.mirror.answers import Recorded, as_sent
 from harness.mirror.exchanges import PageExchanges, read_page

@@ -8,12 +8,11 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from harness.files.har import moment_at
-from harness.netlog.har import har
-from harness.netlog.load import page_log, read_netlog
-from harness.netlog.pauses import server_pieces
+from harness.files.moments import moment_at
+from harness.netlog.load import read_netlog
+from harness.netlog.page import har, page_log
 from harness.netlog.sent import read_sent_bodies
-from harness.netlog.silences import silences
+from harness.netlog.silences import server_pieces, silences
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import KINDS, TYPES

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.netlog.load import read_netlog
-from harness.netlog.moved_on import moved_on_to
+from harness.netlog.page import moved_on_to
 from tests.support.made_netlog import MadeNetLog
 
 FIRST, NEXT = "http://a.test/", "http://a.test/next"

@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
 from harness.files.exchange import UNFINISHED, Fate
-from harness.files.load_event import LoadEvent
+from harness.files.load_record import LoadEvent
 from harness.netlog.file import read_constants, read_events
-from harness.netlog.har import exchanges, har
-from harness.netlog.load import NetLog, page_log, read_netlog
+from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.page import exchanges, har, page_log
 from tests.corpus.netlogs import record
 from tests.corpus.netlogs.small_site import A, Site
 from tests.support.devtools import import_hars

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.hack_dns import read_hack_dns, resolver_rules
-from harness.netlog.har import har
+from harness.files.hosts import read_hack_dns, resolver_rules
 from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.page import har
 from harness.replay.authority import fingerprint
 from tests.corpus.netlogs import record
 from tests.support.internet.server import Internet, serve

@@ -11,9 +11,9 @@ from typing import Any, cast
 
 import pytest
 
-from harness.netlog.bodies import ResponseBody
 from harness.netlog.load import NetLog
-from harness.netlog.pauses import server_pieces
+from harness.netlog.silences import server_pieces
+from harness.netlog.transactions import ResponseBody
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "pauses.jsonl").read_text().splitlines()]
 

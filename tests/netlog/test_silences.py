@@ -15,8 +15,8 @@ import pytest
 from harness.files.exchange import Phases
 from harness.netlog.connections import Connection
 from harness.netlog.load import NetLog
-from harness.netlog.requests import HttpTransaction
 from harness.netlog.silences import silences
+from harness.netlog.transactions import HttpTransaction
 
 CONNECTION = Connection(1, "a.test:80", "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
 REQUEST = HttpTransaction(1, 0, "http://a.test/", 1000, closed=1310, status_line="HTTP/1.0 200 OK", sent_by=[1],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.network.arrivals import Arrivals, Said, noting_arrivals, read_packet
 from harness.network.star import Host
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.namespaces import own_namespace
 
 SYN_ACK, ACK = 0x12, 0x10

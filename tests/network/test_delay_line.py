@@ -11,11 +11,11 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from harness.errors import ExperimentError
-from harness.network.links import Delay, delay_line_drops, delayed_links
+from harness.network.links import Delay, delay_line_drops, delaying
 from harness.network.needs import kernel_has_netem
 from harness.network.rtt import measure_rtts
 from harness.network.star import LinkSpeeds, Star, running_star
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 
 STOPPED_S = 0.3
 AT_ONCE = 1000
@@ -31,8 +31,9 @@ def delay_line(delay_ms: float) -> Iterator[tuple[Star, Delay, "subprocess.Popen
     if kernel_has_netem():
         pytest.skip("this kernel delays packets itself")
     speeds = LinkSpeeds(delay_net_ms=delay_ms)
-    with running_star(["one.test"], speeds, False) as star, delayed_links(star, speeds, False) as delay:
+    with running_star(["one.test"], speeds, False) as star, delaying(star, netem=False) as delay:
         assert delay.line is not None
+        delay.change(speeds)
         yield star, delay, delay.line.process
 
 

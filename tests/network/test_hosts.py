@@ -14,7 +14,7 @@ from harness.errors import ExperimentError, InputError
 from harness.network import needs, nodes
 from harness.network.needs import check_kernel
 from harness.system import environment
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.tcp import listen
 from tests.support.namespaces import host_with
 from tests.support.ran import ran
@@ -82,7 +82,8 @@ def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_p
 
 @pytest.mark.parametrize(("lacking", "command", "status", "problem"), [
     ("-sys_admin", ["tests/support/star_elsewhere.py"], 69, "no network namespace can be set up here ("),
-    ("-sys_nice", ["tfo-test/delay_line.py", "--interface", "lo", "--delay-ms", "1"], 1, "no priority over other"),
+    ("-sys_nice", ["-c", "from harness.errors import run_main; from harness.system.delay_queue import be_punctual; "
+      "run_main(be_punctual)"], 1, "no priority over other"),
 ])
 def test_a_container_without_a_privilege(lacking: str, command: list[str], status: int, problem: str) -> None:
     done = ran("unshare", "--net", "setpriv", "--bounding-set", lacking, "--inh-caps", lacking, "--", PYTHON, *command,

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files.middlebox import Box, Middlebox, middlebox_in_words, read_middlebox
-from harness.network.links import delayed_links
-from harness.network.middlebox import standing
+from harness.files.transport import Box, Middlebox, middlebox_in_words, read_middlebox
+from harness.network.links import delaying
+from harness.network.programs import standing
 from harness.network.star import Host, LinkSpeeds, running_star
 from harness.network.syn import Syn, checksum
 from harness.system import fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.tcp import carried_data_in_syn, listen
 
 SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=20)
@@ -137,7 +137,8 @@ SEEN = {Box.STRIP_OPTION: (False, False), Box.DROP_OPTION: (True, False), Box.DR
 def test_a_box_costs_what_theory_says(box: Box | None) -> None:
     """Whoever drops SYNs costs a second, whoever cleans them nothing but the gain; who is not behind it gains."""
     with running_star(["behind.test", "beside.test"], SPEEDS, netem=False) as star, \
-            delayed_links(star, SPEEDS, netem=False):
+            delaying(star, netem=False) as delay:
+        delay.change(SPEEDS)
         fastopen.set_fastopen(star.pids, fastopen.ON)
         half = Middlebox(box or Box.TRIM_DATA, 0.5)
         seed = next(seed for seed in range(99) if half.on_paths_to([*star.servers], seed) == ["behind.test"])

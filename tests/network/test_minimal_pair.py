@@ -11,7 +11,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.fastopen import set_fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.cable import joined_namespaces
 from tests.support.ran import ran
 

@@ -18,14 +18,14 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
-from harness.network.links import delayed_links
+from harness.network.links import delaying
 from harness.network.needs import kernel_has_netem
+from harness.network.programs import running_servers
 from harness.network.rates import PACKET_BYTES, burst, check_home_link
 from harness.network.rtt import check_rtts, measure_rtts
-from harness.network.servers import running_servers
 from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system import fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.privileges import invoking_user
 from tests.support.networks import KERNEL, NO_BOOT
 from tests.support.ran import ran
@@ -55,7 +55,8 @@ def star() -> Iterator[Star]:
 @contextmanager
 def running_network(hosts: list[str], speeds: LinkSpeeds) -> Iterator[Star]:
     """Run a star as tfo.py does."""
-    with running_star(hosts, speeds, netem=NETEM) as running, delayed_links(running, speeds, netem=NETEM):
+    with running_star(hosts, speeds, netem=NETEM) as running, delaying(running, netem=NETEM) as delay:
+        delay.change(speeds)
         yield running
 
 
@@ -66,13 +67,20 @@ def test_rtt_to_every_server_is_the_nominal_one(star: Star) -> None:
     check_rtts(measured_ms, 200)
 
 
-def test_every_server_has_its_own_rtt() -> None:
-    """As with --rtt recorded. One of them is as near as the network itself lets it be."""
+def test_every_server_has_its_own_rtt_and_each_is_changed_in_place() -> None:
+    """As with --rtt recorded and several --delays. One of them is as near as the network itself lets it be."""
     own_ms = {"near.test": 5.0, "far.test": 60.0, "here.test": 0.0}
-    rtts_ms = {"near.test": 10.0, "far.test": 120.0, "here.test": 0.0, "other.test": 40.0}
-    speeds = LinkSpeeds(delay_net_ms=20, own_delays_ms=own_ms)
-    with running_network([*own_ms, "other.test"], speeds) as star:
-        check_rtts(measure_rtts(star, PORT, samples=9), rtts_ms)
+    names = [*own_ms, "other.test"]
+    links = LinkSpeeds(delay_net_ms=20)
+    with running_star(names, links, netem=NETEM) as star, delaying(star, netem=NETEM) as delay:
+        for speeds, rtts_ms in [
+                (links, dict.fromkeys(names, 40.0)), (LinkSpeeds(delay_net_ms=100), dict.fromkeys(names, 200.0)),
+                (replace(links, own_delays_ms=own_ms),
+                 {"near.test": 10.0, "far.test": 120.0, "here.test": 0.0, "other.test": 40.0}),
+                (links, dict.fromkeys(names, 40.0))]:
+            delay.change(speeds)
+            check_rtts(measure_rtts(star, PORT, samples=9), rtts_ms)
+            delay.check()
 
 
 def test_rate_is_within_five_percent(star: Star) -> None:

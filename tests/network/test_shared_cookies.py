@@ -10,7 +10,7 @@ import pytest
 from harness.network import cookies
 from harness.network.star import Host, Star
 from harness.system import fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.namespaces import own_namespace
 from tests.support.open_files import many_open_files
 from tests.support.waiting import wait_until

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.load_har import read_har_log
+from harness.files.har import read_har_log
 from harness.files.load_record import LoadRecord
 from harness.files.transport import Transport
 from tests.support.finished import Finished, measured
@@ -59,7 +59,7 @@ def record(directory: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
+    pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
     made = measured(record(tmp_path_factory.mktemp("compared")), "--compare-transports", "--delays",
                     " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None)
     assert made.loads, made.said

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.files.experiment import experiment_file, read_experiment
-from harness.files.hack_dns import read_hack_dns
+from harness.files.hosts import read_hack_dns
 from tests.support.explained_pages import document, inserting
 from tests.support.finished import Finished, measured
 from tests.support.https_recording import HttpsRecording

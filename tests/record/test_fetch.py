@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import brotli  # type: ignore[import-untyped]
 import pytest
 
-from harness.files.hack_dns import read_hack_dns
+from harness.files.hosts import read_hack_dns
 from harness.files.pages import sanitise
 from harness.files.text_log import read_log
 from harness.files.urls import is_asked_by_browser

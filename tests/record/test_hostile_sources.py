@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from harness.errors import InputError
-from harness.files import encoding, har_file
+from harness.files import encoding, packed
 from harness.files.encoding import decode
 from harness.record.sources import reader, wacz, warc
 from harness.record.sources.reader import bring
@@ -39,7 +39,7 @@ def refusal(path: Path) -> str:
     return str(refused.value).removeprefix(f"{path}:1: ")
 
 
-def packed(path: Path, **members: bytes) -> Path:
+def in_wacz(path: Path, **members: bytes) -> Path:
     pages = {"pages/pages.jsonl": b'{"url": "http://a.test/"}\n'}
     return zipped(path, {f"archive/{name}.warc": content for name, content in members.items()} | pages)
 
@@ -78,7 +78,7 @@ def test_a_hostile_file_costs_a_child_with_limits_and_is_refused_in_a_line(
 
 
 def test_all_bodies_of_a_source_have_one_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = packed(tmp_path / "x.wacz", a=record(b"x" * 3000), b=record(b"x" * 3000))
+    path = in_wacz(tmp_path / "x.wacz", a=record(b"x" * 3000), b=record(b"x" * 3000))
     assert len(entries(path)) == 2
     monkeypatch.setattr(reader, "MOST_BYTES", 5000)
     refusal(path)
@@ -93,7 +93,7 @@ def test_all_bodies_of_a_source_have_one_limit_together(tmp_path: Path, monkeypa
 def test_a_har_that_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "x.har.gz").write_bytes(gzip.compress(bytes(5000)))
     zipped(tmp_path / "x.zip", {"x.har": b"{}", "body.html": bytes(5000)})
-    monkeypatch.setattr(har_file, "MOST_BYTES", 4000)
+    monkeypatch.setattr(packed, "MOST_BYTES", 4000)
     for name in ("x.har.gz", "x.zip"):
         refusal(tmp_path / name)
 
@@ -131,7 +131,7 @@ def damaged(content: bytes) -> Iterator[bytes]:
 @pytest.mark.parametrize("name", ["x.warc", "x.warc.gz", "x.wacz", "x.har.gz"])
 def test_whatever_is_damaged_is_read_or_refused_in_one_line(tmp_path: Path, name: str) -> None:
     whole = {"x.warc": record, "x.warc.gz": lambda: gzip.compress(record()),
-             "x.wacz": lambda: packed(tmp_path / "whole", a=record()).read_bytes(),
+             "x.wacz": lambda: in_wacz(tmp_path / "whole", a=record()).read_bytes(),
              "x.har.gz": lambda: gzip.compress(b'{"log": {"entries": [{"request": {"url": "http://a.test/"}}]}}')}
     for content in damaged(whole[name]()):
         (tmp_path / name).write_bytes(content)

@@ -12,7 +12,7 @@ from h2.connection import H2Connection
 from h2.events import ResponseReceived, StreamEnded
 from h2.settings import SettingCodes
 
-from harness.files.hack_dns import read_hack_dns
+from harness.files.hosts import read_hack_dns
 from tests.support.internet.again import replayed
 from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX, Internet

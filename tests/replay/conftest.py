@@ -29,7 +29,7 @@ def secure(tls_recording: Path) -> Iterator[Secure]:
 @pytest.fixture(scope="module")
 def quic(tls_recording: Path) -> Iterator[Secure]:
     """Give one that speaks HTTP/3, too."""
-    pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
+    pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
     port = free_port()
     with serving(tls_recording, "--http", "h3", tls_port=port) as server:
         yield Secure(server, port, tls_recording)

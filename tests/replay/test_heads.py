@@ -6,7 +6,7 @@ from hyperframe.frame import ContinuationFrame, Frame, HeadersFrame
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.netlog.head_sizes import HeadSizes
+from harness.netlog.socket_bytes import HeadSizes
 from harness.replay.heads import (
     DATA,
     FRAME_LIMIT,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.replay.held import HeldConnection
+from harness.replay.connection import HeldConnection
 from tests.support.replay_process import free_port
 from tests.support.secure_replay import Client, Secure, serving
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.secure_replay import BIG, Secure, last
 from tests.support.waiting import wait_until
 
-pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
+pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
 from tests.support.http3_client import ask_over_http3, get
 
 

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.hack_dns import Remap, origins, resolver_rules
+from harness.files.hosts import Remap, origins, resolver_rules
 from harness.files.server_log import Early, ServerRequest
 from harness.replay.authority import open_authority
 from tests.support.https_recording import HttpsRecording
 from tests.support.own_chrome import answer_of
 from tests.support.replay_process import HOST, free_port, running
 
-pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/quic.py)")
+pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
 
 PICTURES = 6
 CHROME = """

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.replay.connection import IDLE_LIMIT_S
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.namespaces import own_namespace
 from tests.support.ran import ran
 from tests.support.replay_process import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from harness.files.hack_dns import Remap, resolver_rules
+from harness.files.hosts import Remap, resolver_rules
 from harness.replay.authority import open_authority
 from tests.support.https_recording import HttpsRecording
 from tests.support.own_chrome import answer_of

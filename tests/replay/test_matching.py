@@ -17,13 +17,6 @@ NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accep
 FETCH = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"}
 
 
-@pytest.mark.parametrize(("server", "little"), [
-    ("cloudflare", True), ("h2o/2.2.6", True), ("nginx/1.22.1", False), ("", False)])
-def test_whose_urgent_answers_overtake_what_is_under_way(written: Written, server: str, little: bool) -> None:
-    written.add("/", "page", headers=[("Server", server)] if server else [])
-    assert written.site().keeps_little_unsent == little
-
-
 def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: Written) -> None:
     """HSTS: no server saw that redirect, so loads begin behind it."""
     internal = [("Non-Authoritative-Reason", "HSTS")]

@@ -1,7 +1,7 @@
 """Answers that were not recorded for their request: counted under the table, marked, named in figures and report.
 
-What a page got is in answers.jsonl, beside its row in the table of answers: five counts, what was received, and two
-lists of URLs; none where all was as recorded. `marked`: so is its improvement, and the prediction names the URL.
+What a page got is in answers.jsonl, beside its row in the table of answers: five counts, what was received, and a
+list of URLs; none where all was as recorded. `marked`: so is its improvement, and the prediction names the URL.
 `TFO_LAB_WRITE_CORPUS=1` writes what is said anew.
 """
 
@@ -19,11 +19,11 @@ from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.results import write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.answers import answers_table
 from harness.show.breakdown import draw_breakdown
 from harness.show.columns import MARK, text_of
-from harness.show.prediction import prediction_section
-from harness.show.report.render import render
+from harness.show.improvement import prediction_section
+from harness.show.report import render
+from harness.show.report.evidence import answers_table
 from harness.show.waterfall import compare_loads, draw_requests
 from tests.support.beside import cases
 from tests.support.client_folder import selected

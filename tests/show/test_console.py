@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
-from harness.analysis.cell import METRICS
 from harness.analysis.compare import read_sides
+from harness.analysis.row import METRICS
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, read_results
-from harness.show.columns import median_deviation_ms
+from harness.show.columns import export, median_deviation_ms
 from harness.show.comparison import format_comparison
 from harness.show.console import MOST_LINES, RUN_LOG, main_table, summary_lines
-from harness.show.export import export
 from harness.show.improvement import improvement_section
 from harness.show.labels import is_simulated, share_of
-from harness.show.notes import NoteKind, notes_on
+from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from harness.show.waterfall import draw_requests
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected

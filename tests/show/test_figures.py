@@ -61,7 +61,7 @@ def test_what_is_drawn_where(tmp_path: Path) -> None:
     assert [float(line.get_xdata()[0]) for line in axes.lines] == [1062, 1042]      # type: ignore[index,arg-type]
     assert len({line.get_linestyle() for line in axes.lines}) == 2
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [  # type: ignore[union-attr]
-        "TFO off", "TFO on", "Load event, TFO off (1.062 s)", "Load event, TFO on (1.042 s)"]
+        "Load event, TFO off (1.062 s)", "Load event, TFO on (1.042 s)", "TFO off", "TFO on"]
 
 
 def test_colours_differ_in_lightness() -> None:

@@ -16,10 +16,9 @@ from harness.errors import InputError, printable
 from harness.files.table_files import WRITERS
 from harness.show.breakdown import draw_breakdown
 from harness.show.console import format_console
-from harness.show.improvement import improvement_section
-from harness.show.prediction import prediction_section
-from harness.show.report.proof import left_out_section
-from harness.show.report.render import render
+from harness.show.improvement import improvement_section, prediction_section
+from harness.show.report import render
+from harness.show.report.evidence import left_out_section
 from harness.show.section import Table, section_lines, table_lines
 from harness.show.waterfall import draw_requests
 from tests.support.client_folder import NEWS, add_load, selected

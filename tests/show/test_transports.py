@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 
 from harness.analysis.selection import select
-from harness.analysis.transports import is_compared, most_work_ms, transport_rows
 from harness.files.experiment import write_experiment
 from harness.files.results import read_results
 from harness.files.transport import Transport
-from harness.show.columns import text_of
-from harness.show.export import OF_TRANSPORTS, export
+from harness.show.columns import OF_TRANSPORTS, export, text_of
 from harness.show.report import write_report
 from harness.show.section import Chart, section_lines
 from harness.show.transports import COLUMNS, draw_transports, transports_section
@@ -43,8 +41,8 @@ def test_round_trips_are_those_of_the_theory() -> None:
 def test_each_row_says_what_it_saves_against_tcp(tmp_path: Path) -> None:
     results = read_results(make_client(tmp_path, [*Transport]))
     selection = select(results, "load")
-    assert is_compared(results)
-    rows = transport_rows(selection)
+    assert selection.compares_transports
+    rows = selection.transport_rows
     assert [(row.rtt_ms, row.on.transport) for row in rows] == [(rtt, each) for rtt in RTTS_MS for each in Transport]
     for row in rows:
         over = Transport(row.on.transport)
@@ -72,21 +70,6 @@ def test_each_transport_has_a_row_in_an_exported_table(tmp_path: Path, ending: s
         assert all(set(row) == set(OF_TRANSPORTS) for row in rows)
     assert {over: text.count(over.words) for over in Transport if over.words not in "QUIC 0-RTT"} == {
         over: len(RTTS_MS) for over in (Transport.TCP, Transport.TFO, Transport.EARLY, Transport.TFO_EARLY)}
-
-
-@pytest.mark.parametrize(("connections", "megabytes", "work_ms"), [(0, 0, 0), (40, 0, 240), (0, 5, 240), (40, 5, 480)])
-def test_what_servers_over_quic_may_have_worked_is_told_where_it_is_much(tmp_path: Path, connections: int,
-                                                                         megabytes: int, work_ms: int) -> None:
-    client = make_client(tmp_path, [*Transport], runs=2)
-    for over in Transport:
-        add_load(client, URL, 50, 1, over, 2000, early=over.early, quic=over.quic, bytes=megabytes * 10**6,
-                 connections=[{"id": number} for number in range(connections)])
-    selection = select(read_results(client), "load")
-    at_100_ms = [row for row in transport_rows(selection) if row.rtt_ms == 100]
-    assert [most_work_ms(row) for row in at_100_ms] == [work_ms * Transport(row.on.transport).quic for row in at_100_ms]
-    without = len(transports_section(select(read_results(make_client(tmp_path / "none", [*Transport], runs=2)),
-                                            "load")).words)
-    assert len(transports_section(selection).words) == without + (work_ms > 0.1 * 2000)
 
 
 def test_the_figure_has_a_line_for_each_and_the_report_a_section(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.namespaces import own_namespace
 from tests.support.ran import ran
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from harness.analysis.causes import dependencies
-from harness.analysis.critical_path import KINDS, Step, critical_path
+from harness.analysis.explanation import KINDS, Step, critical_path
 from harness.analysis.timeline import Timeline, make_timeline
 from harness.analysis.what_if import Circumstances, saved_ms
 from tests.support.made_har import MadeLoad

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from harness.files.har import from_har, request_head_bytes
-from harness.files.load_har import LoadLog, load_log
+from harness.files.har import LoadLog, load_log, request_head_bytes
+from harness.files.har_entry import from_har
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import LoadResult, cell_directory, read_results, write_load

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.network.star import Host
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from tests.support.ran import ran
 from tests.support.waiting import wait_until
 

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 from harness.system.lock import MACHINES
-from harness.system.netns import CLONE_NEWNET
+from harness.system.namespaces import CLONE_NEWNET
 from tests.support.leaks import NAMED_NAMESPACES
 from tests.support.ran import ran
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from harness.files.exchange import Exchange
-from harness.files.har import moment_at
+from harness.files.moments import moment_at
 from harness.netlog.file import read_netlog_file
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Sockets

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.files.load_har import load_log
+from harness.files.har import load_log
 from harness.files.load_parts import Initiator
 from harness.files.load_record import FORMAT, LoadRecord
 from tests.support.made_har import ORIGIN, PAGE, fill

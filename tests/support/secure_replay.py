@@ -14,7 +14,7 @@ from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
 
 from harness.files.server_log import ServerRequest
-from harness.netlog.head_sizes import HeadSizes
+from harness.netlog.socket_bytes import HeadSizes
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, Running, running
 

@@ -32,11 +32,11 @@ from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.rules import alone
-from harness.network.links import delayed_links
+from harness.network.links import Delay
 from harness.network.star import Host, LinkSpeeds, running_star
 from harness.replay.authority import open_authority
 from harness.system import fastopen
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
 from harness.system.tcp import QUEUE
@@ -292,7 +292,8 @@ if __name__ == "__main__":
     sys.argv[0] = str(ROOT / "tfo.py")
     if what == "rtt":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
-        vars(laboratory)["delayed_links"] = lambda star, speeds, netem: delayed_links(star, slower(speeds), netem)
+        change = Delay.change
+        setattr(Delay, "change", lambda delay, speeds: change(delay, slower(speeds)))  # noqa: B010
     else:
         judge_no_time()
     if what == "authority":

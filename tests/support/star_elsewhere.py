@@ -14,12 +14,12 @@ from harness.bootstrap import use_project_python
 use_project_python()
 
 from harness.errors import run_main
-from harness.network.links import delayed_links
+from harness.network.links import delaying
 from harness.network.needs import check_kernel, kernel_has_netem
 from harness.network.rtt import check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, running_star
 from harness.system.fastopen import read_counters
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 
 PORT = 8000
 
@@ -30,7 +30,7 @@ def main() -> int:
     check_kernel(delay_line=not netem)
     with ExitStack() as stack:
         star = stack.enter_context(running_star(["one.test", "two.test"], links, netem))
-        stack.enter_context(delayed_links(star, links, netem))
+        stack.enter_context(delaying(star, netem=netem)).change(links)
         measured_ms = measure_rtts(star, PORT)
         check_rtts(measured_ms, links.rtt_ms)
         ipv6 = []

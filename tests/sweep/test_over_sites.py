@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from harness.analysis.intervals import Interval
+from harness.analysis.stats import Interval
 from harness.sweep import over_sites
 from harness.sweep.over_sites import distribution, median_improvement, share_faster, theory_slope
 from harness.sweep.site_rows import AtRtt

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
 from harness.synthetic.build import make_page_set
-from harness.synthetic.plan import NodeKind
+from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes, read_shapes
 from tests.support.made_shapes import RESOURCE
 from tests.support.ran import ran

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.browser.initiators import initiators
+from harness.browser.devtools import initiators
 from harness.mirror.recording import read_recording
 from harness.synthetic.measured import LoadDetails, document_texts, make_shape
 from tests.support.beside import cases

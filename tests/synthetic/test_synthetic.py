@@ -22,10 +22,9 @@ from harness.files.text_log import read_log
 from harness.mirror.paths import LONGEST_PLAIN, md5_name
 from harness.mirror.recording import read_recording
 from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
-from harness.synthetic.images import make_image
-from harness.synthetic.plan import Node, NodeKind
+from harness.synthetic.padding import make_image, prose
+from harness.synthetic.page_plan import Node, NodeKind
 from harness.synthetic.shape import read_shapes
-from harness.synthetic.text import prose
 from tests.support.growth import LINEAR, growth
 from tests.support.waiting import wait_until
 from tests.support.written import lookup

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ExperimentError, InputError
-from harness.system.background import running
-from harness.system.forked import call_forked
+from harness.system.background import call_forked, running
 from harness.system.processes import children_by_parent
 from tests.support.namespaces import own_namespace
 from tests.support.waiting import wait_until

@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
 from harness.system import delay_queue
-from harness.system.delay_queue import LEAD_LIMIT_S, Alarm, DelayQueue, forward, queued_packets
-from harness.system.lateness import SLOT_S, SLOTS, latest_ms, note_lateness, shared_numbers, sharing
+from harness.system.delay_queue import (
+    LEAD_LIMIT_S,
+    SLOT_S,
+    SLOTS,
+    Alarm,
+    DelayQueue,
+    forward,
+    latest_ms,
+    note_lateness,
+    queued_packets,
+    shared_numbers,
+    sharing,
+)
 
 
 class Packet:

@@ -13,9 +13,9 @@ from tests.support.ran import ran
 INTERRUPTED = 300
 SCRIPT = """
 import os, random, signal, sys, threading
-from harness.system import netns, signals
+from harness.system import namespaces, signals
 from harness.system.libc import call
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.privileges import User, _set_ids, act_as, as_root
 
 def state():
@@ -42,7 +42,7 @@ for _ in range({times}):
         signal.setitimer(signal.ITIMER_REAL, 0)
         if state() != at_home:
             lost += 1
-            call("setns", back, netns.CLONE_NEWNET)
+            call("setns", back, namespaces.CLONE_NEWNET)
             _set_ids(*home_ids)
 print(lost)
 """

@@ -15,7 +15,7 @@ PROGRAM = """
 import os, subprocess, sys
 sys.path.insert(0, sys.argv[1])
 from harness.system.fastopen import set_fastopen
-from harness.system.own_network import enter_own_network
+from harness.system.fastopen import enter_own_network
 why = enter_own_network()
 print("why", why)
 if not why:

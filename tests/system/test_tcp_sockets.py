@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.tcp_sockets import open_sockets, parse_ss, wait_for_close
+from harness.system.tcp import open_sockets, parse_ss, wait_for_close
 from tests.support.ran import ran
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "sockets.jsonl").read_text().splitlines()]
@@ -27,8 +27,8 @@ def test_what_waits(case: dict[str, Any]) -> None:
 
 PROBE = r"""
 import socket, time
-from harness.system.commands import run
-from harness.system.tcp_sockets import under_way
+from harness.system.processes import run
+from harness.system.tcp import under_way
 for command in ("ip link set lo up", "ip addr add 10.9.9.1/24 dev lo", "ip link add v0 type veth peer name v1",
                 "ip link set v0 up", "ip link set v1 up", "ip addr add 10.7.7.1/24 dev v0",
                 "ip neigh add 10.7.7.2 lladdr 02:00:00:00:00:01 dev v0 nud permanent"):
@@ -84,6 +84,6 @@ def test_it_waits_until_no_more_are_open_than_before() -> None:
 def test_servers_that_hang_are_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = itertools.count()
     clock = SimpleNamespace(monotonic=lambda: next(seconds), sleep=lambda _s: None)
-    monkeypatch.setattr("harness.system.tcp_sockets.time", clock)
+    monkeypatch.setattr("harness.system.tcp.time", clock)
     assert not wait_for_close(lambda: 3, 2, rtt_ms=1000)
     assert next(seconds) == 6, "after more than 2 s and 2 RTTs of 1 s: asked at 1, 2, 3, 4 and 5"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.busy import MS_PER_TICK, Used, busiest, busy_with, parse_stat, wait_for_quiet
+from harness.system.environment import MS_PER_TICK, Used, busiest, busy_with, parse_stat, wait_for_quiet
 from harness.system.ticker import Ticks, is_stopped, ticking, worked_ms
 from tests.support.ran import ran
 from tests.support.waiting import wait_until

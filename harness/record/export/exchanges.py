@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har import NO_ENTRY, PageTimes, from_har, page_times
+from harness.files.har import PageTimes, page_times, read_har_log
+from harness.files.har_entry import NO_ENTRY, from_har
 from harness.files.headers import header_in
-from harness.files.load_har import read_har_log
 from harness.files.pages import Page, PageFiles
 from harness.files.text_log import read_log
 from harness.files.urls import document_url, without_fragment

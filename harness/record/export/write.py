@@ -27,8 +27,8 @@ from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-unty
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
-from harness.files.exchange import Exchange
-from harness.files.har import CREATOR, H2, to_har
+from harness.files.exchange import H2, Exchange
+from harness.files.har import CREATOR, to_har
 from harness.files.headers import without
 from harness.files.moments import EPOCH
 from harness.files.pages import Page, PageFiles

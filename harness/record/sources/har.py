@@ -18,13 +18,22 @@ import msgspec
 from msgspec.structs import replace
 
 from harness.errors import InputError
-from harness.files.charsets import charset_of
-from harness.files.exchange import UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
-from harness.files.har import H2, exchanges_of, posted_body
-from harness.files.har_file import read_har_file
-from harness.files.har_form import Entry, Part, RequestPart, handshake_ms, pairs_of, time_ms, without_nulls
-from harness.files.headers import REDIRECTS, header_in, length_in
+from harness.files.encoding import charset_of
+from harness.files.exchange import H2, UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
+from harness.files.har_entry import (
+    Entry,
+    Part,
+    RequestPart,
+    exchanges_of,
+    handshake_ms,
+    pairs_of,
+    posted_body,
+    time_ms,
+    without_nulls,
+)
+from harness.files.headers import REDIRECTS, header_in
 from harness.files.moments import moment_of
+from harness.files.packed import read_har_file
 from harness.files.urls import as_browsers_ask
 from harness.record.sources.har_bodies import wire_bytes, with_content
 from harness.record.sources.har_pages import Asked, in_order, page_urls, with_pages
@@ -149,10 +158,8 @@ class HarSource:
         """Return what was sent. Safari gives a GET after a form the form's own."""
         if request.method.upper() in ("GET", "HEAD"):
             return b""
-        posted, length = request.posted, length_in(pairs_of(request.headers))
-        there = self._attached(posted.file) if posted.file else None
-        size = int(request.body_bytes or UNKNOWN) if length is None else length
-        return there if there is not None else posted_body(posted, size)
+        there = self._attached(request.posted.file) if request.posted.file else None
+        return there if there is not None else posted_body(request.posted)
 
 
 def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:

@@ -5,14 +5,13 @@ from http import HTTPStatus
 
 from msgspec.structs import replace
 
-from harness.files.charsets import encode_text
-from harness.files.encoding import decode
+from harness.files.encoding import decode, encode_text
 from harness.files.exchange import UNKNOWN, Answer, Exchange
-from harness.files.har import STILL_ENCODED, from_base64, is_base64
-from harness.files.har_file import Attached
-from harness.files.har_form import Content, Entry, ResponsePart
+from harness.files.har import STILL_ENCODED
+from harness.files.har_entry import Content, Entry, ResponsePart, from_base64, is_base64
 from harness.files.headers import REDIRECTS, WITHOUT_BODY, Headers, header_in, length_in
 from harness.files.looks import Fit, Role, fit
+from harness.files.packed import Attached
 from harness.record.sources.body import CACHED, NOISE, Body, as_sent, role_in, with_coding
 
 NO_BODY = "the HAR does not have its body"

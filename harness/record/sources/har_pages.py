@@ -15,7 +15,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from harness.files.exchange import Exchange
-from harness.files.har_form import Entry
+from harness.files.har_entry import Entry
 from harness.files.urls import document_url, without_fragment
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from harness.errors import InputError, first_few, many
 from harness.files.exchange import Exchange, Fate
-from harness.files.host_names import is_host_name
+from harness.files.hosts import is_host_name
 from harness.files.pages import listable, sanitise
 from harness.files.urls import document_url, names_port, split_url
 from harness.mirror.asked import Asked, headers_of
@@ -31,7 +31,7 @@ from harness.record.sources.har import HarSource, has_bodies
 from harness.record.sources.warc import WarcSource
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import check_sizes, format_shapes
-from harness.system.forked import call_forked
+from harness.system.background import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from harness.errors import InputError
-from harness.files.har_file import OF_MACOS
+from harness.files.packed import OF_MACOS
 from harness.files.urls import document_url
 from harness.system.untrusted import LARGEST_FILE, parse_json
 

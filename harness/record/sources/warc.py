@@ -27,11 +27,10 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import Answer, Exchange, Request, is_over_http2
-from harness.files.har import H2
-from harness.files.har_file import BROKEN_ZIP
+from harness.files.exchange import H2, Answer, Exchange, Request, is_over_http2
 from harness.files.headers import Headers, header_in, part_in
 from harness.files.moments import moment_of
+from harness.files.packed import BROKEN_ZIP
 from harness.files.urls import as_browsers_ask, without_fragment
 from harness.record.sources.body import (
     CACHED,

@@ -27,7 +27,7 @@ from selenium.webdriver.chrome.service import Service
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2]))
-from harness.files.hack_dns import read_hack_dns, resolver_rules  # found through the line above
+from harness.files.hosts import read_hack_dns, resolver_rules  # found through the line above
 from tests.corpus.netlogs.small_site import A, Site
 from tests.support.started import started
 

@@ -11,7 +11,7 @@ from tests.corpus.replay.cases import FILES, read_cases
 
 LONGEST = 60
 """Characters of a URL in the table."""
-TELLING = ("by", "method", "status", "words", "post", "asked", "headers", "page", "load", "after_s")
+TELLING = ("by", "method", "status", "words", "post", "asked", "headers", "page", "load")
 """What is shown of an exchange or a request besides its URL."""
 
 
@@ -70,7 +70,7 @@ def _shown(name: str, value: Any) -> str:
         return ", ".join(f"`{key}: {text}`" for key, text in value.items())
     if name == "status":
         return "no answer" if not value else str(value)
-    return f"{name} `{value}`" if name in ("post", "page", "load", "after_s") else f"{value}"
+    return f"{name} `{value}`" if name in ("post", "page", "load") else f"{value}"
 
 
 def _row(*cells: str) -> str:

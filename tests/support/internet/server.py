@@ -25,7 +25,7 @@ import trustme
 
 from harness.bootstrap import ROOT
 from harness.system import background
-from harness.system.netns import inside
+from harness.system.namespaces import inside
 from harness.system.privileges import User, give, passable_temp_root
 from harness.system.processes import stop
 from tests.support.internet import today

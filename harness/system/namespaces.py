@@ -1,0 +1,112 @@
+"""Namespaces: another process's network for a few statements (setns(2)), and PID namespaces of our own.
+
+The kernel ends all processes of a PID namespace when the first of them has ended (pid_namespaces(7)).
+"""
+
+import ctypes
+import inspect
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import CodeType
+
+from harness.system.libc import call
+from harness.system.privileges import as_root
+
+CLONE_NEWNET = 0x40000000
+
+
+@contextmanager
+def inside(pid: int) -> Iterator[None]:
+    """Put the calling thread into the network namespace of process `pid`, and back at the end, as root meanwhile.
+
+    Programs started meanwhile live in that namespace. ``/proc/sys/net`` and ``/proc/thread-self/net`` show it. One that
+    the thread is in already is not entered, which would need root.
+    Raises OSError when the process is gone or the caller is not root.
+    """
+    with as_root():
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        try:
+            target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
+            try:
+                elsewhere = not os.path.sameopenfile(home, target)
+                if elsewhere:
+                    call("setns", target, CLONE_NEWNET)
+            finally:
+                os.close(target)
+            try:
+                yield
+            finally:
+                if elsewhere:
+                    call("setns", home, CLONE_NEWNET)
+        finally:
+            os.close(home)
+
+
+def enter(namespace: Path) -> None:
+    """Put the calling thread into the network namespace whose file is `namespace`, for good. Raises OSError."""
+    descriptor = os.open(namespace, os.O_RDONLY)
+    try:
+        call("setns", descriptor, CLONE_NEWNET)
+    finally:
+        os.close(descriptor)
+
+
+WAY_THERE_AND_BACK: frozenset[CodeType] = frozenset((inspect.unwrap(inside).__code__, call.__code__))
+"""What no signal may interrupt (harness.system.signals): the thread would stay in the other namespace."""
+
+
+CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
+MS_NOSUID_NODEV_NOEXEC, MS_REC, MS_PRIVATE = 0xE, 0x4000, 0x40000
+"""Of linux/sched.h and linux/mount.h; Python knows unshare(2) from 3.12 on."""
+
+
+def fork_into_namespace() -> int:
+    """Fork: the child is the first process of a PID namespace of its own. Return its number to us, 0 to the child.
+
+    The child should call `see_own_processes` before it reads /proc. Raises OSError where we may not: root may.
+    """
+    ours = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        call("setns", ours, CLONE_NEWPID)        # who may not come back, as in a user namespace, stays
+        call("unshare", CLONE_NEWPID)
+        pid = os.fork()
+        if pid:
+            call("setns", ours, CLONE_NEWPID)    # what else is forked belongs to us again
+    finally:
+        os.close(ours)
+    return pid
+
+
+def see_own_processes() -> None:
+    """Mount a /proc that shows the processes of this PID namespace, in a mount namespace of our own. Raises OSError."""
+    call("unshare", CLONE_NEWNS)
+    call("mount", None, b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
+    call("mount", b"proc", b"/proc", b"proc", ctypes.c_ulong(MS_NOSUID_NODEV_NOEXEC), None)
+
+
+@cache
+def why_none() -> str:
+    """Return why no PID namespace can be made here, in words; "" where one can."""
+    read, write = os.pipe()
+    try:
+        pid = fork_into_namespace()
+        if not pid:
+            try:
+                see_own_processes()
+            except OSError as error:
+                os.write(write, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(pid, 0)
+        os.set_blocking(read, False)
+        return os.read(read, 4096).decode()
+    except BlockingIOError:         # nothing was wrong
+        return ""
+    except OSError as error:
+        return str(error)
+    finally:
+        os.close(read)
+        os.close(write)

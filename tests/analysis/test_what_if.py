@@ -1,0 +1,106 @@
+"""What TFO saves of any load: its path is whole, shared links are shared out, and without a cookie nothing is saved.
+
+What the path of a load is: tests/corpus/paths.jsonl and, of real loads, test_clients.py.
+"""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.analysis.causes import CLOCK_MS, dependencies
+from harness.analysis.what_if import Circumstances, SharedLink, ends_ms, handshakes_ms, saved_ms
+from harness.files.load_parts import CookieMode
+from tests.support.critical_paths import RTT_MS, path_of, saving, timeline
+from tests.support.made_har import PAGE, MadeLoad
+
+
+@st.composite
+def made_loads(draw: st.DrawFn) -> MadeLoad:
+    """Any load that can happen: requests anywhere, with any phases and causes, on connections that stand by then."""
+    load = MadeLoad(0.0)
+    times, kinds = st.integers(0, 300), st.sampled_from(["document", "style", "image", "script", "data"])
+    ready = [draw(times)]               # of each connection: when it stands, in the order of their numbers
+    load.add(PAGE, 0, "document", referer="", connect=ready[0], wait=draw(times), receive=draw(times))
+    for number in range(draw(st.integers(0, 12))):
+        reuse, start, queue, dns = draw(st.integers(0, len(ready))), draw(st.integers(0, 1500)), draw(times), draw(
+            st.integers(-1, 5))
+        connect = -1 if reuse else draw(times)
+        if reuse:
+            queue = max(queue, ready[reuse - 1] - start)
+        else:
+            ready.append(start + queue + max(0, dns) + connect)
+        load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
+                 connection=reuse, wait=draw(times), receive=draw(times),
+                 referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
+    for number in range(draw(st.integers(0, 3))):
+        load.add_cached(f"http://host{number % 3}.test/{number}", draw(st.integers(0, 1500)), draw(times), draw(kinds))
+    starts = sorted(draw(st.lists(st.integers(0, 2000), max_size=4, unique=True)))
+    load.long_tasks = [(float(start), float(draw(st.integers(50, 400)))) for start in starts]
+    load.plt_ms = draw(st.integers(1, 3000)) + draw(st.floats(0, 1))
+    return load
+
+
+@given(load=made_loads(), bw_mbit=st.floats(0.1, 1000))
+def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad, bw_mbit: float) -> None:
+    steps = path_of(load)
+    found = timeline(load)
+    link = SharedLink(bw_mbit)
+    assert saved_ms(found, dependencies(found), Circumstances(RTT_MS, link=link)) <= load.plt_ms + CLOCK_MS
+    on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
+    assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"
+
+
+TIMES = st.floats(0, 1000)
+
+
+@pytest.mark.parametrize(("transfers", "ends"), [
+    ([], []),
+    ([(5, 10)], [15]),
+    ([(0, 10), (0, 10)], [20, 20]),
+    ([(0, 10), (5, 10)], [15, 20]),         # 5 alone, 10 shared; then 5 alone
+    ([(0, 10), (20, 10)], [10, 30]),
+    ([(3, 10), (0, 2), (3, 0)], [13, 2, 3])])
+def test_known_ones(transfers: list[tuple[float, float]], ends: list[float]) -> None:
+    assert ends_ms(transfers) == pytest.approx(ends)
+
+
+@given(st.lists(st.tuples(TIMES, TIMES), max_size=20))
+def test_the_link_rests_only_when_there_is_nothing_to_send(transfers: list[tuple[float, float]]) -> None:
+    ends = ends_ms(transfers)
+    free = 0.0
+    for begin, length in sorted(transfers):
+        free = max(free, begin) + length
+    assert max(ends, default=0.0) == pytest.approx(free, abs=1e-6)
+    assert all(end >= begin + length - 1e-6 for (begin, length), end in zip(transfers, ends, strict=True))
+
+
+def first_visit() -> MadeLoad:
+    """A page, two images of its server at once, one of a sibling's, one of another site's, and one more of that."""
+    made = MadeLoad(0.0)
+    found = made.add(PAGE, 0, "document", referer="")
+    first = [made.add(url, found, "image") for url in
+             (f"{PAGE}1.gif", f"{PAGE}2.gif", PAGE.replace("://", "://img.") + "3.gif", "http://other.test/4.gif",
+              "http://other.test/5.gif")]
+    made.plt_ms = made.add("http://other.test/6.gif", max(first), "image")
+    return made
+
+
+@pytest.mark.parametrize(("mode", "cookieless"), [
+    ("warm", set()),
+    ("cold", {"", "3.gif", "4.gif", "5.gif"}),
+    ("domain", {"", "4.gif", "5.gif"})])
+def test_connections_without_a_cookie(mode: CookieMode, cookieless: set[str]) -> None:
+    requests = timeline(first_visit()).requests
+    saved = handshakes_ms(requests, Circumstances(RTT_MS, cookies=mode))
+    assert {request.url.rpartition("/")[2] for request, saved_ms in zip(requests, saved, strict=True)
+            if request.first and not saved_ms} == cookieless
+
+
+@pytest.mark.parametrize("mode", ["cold", "domain"])
+def test_hosts_that_share_a_server_share_its_cookie(mode: CookieMode) -> None:
+    """With all on one address (--layout one) only the document's connection begins before its cookie has come."""
+    requests = [replace(request, address="10.0.0.2") for request in timeline(first_visit()).requests]
+    saved = handshakes_ms(requests, Circumstances(RTT_MS, cookies=mode))
+    assert [bool(saved_ms) for saved_ms in saved] == [False, *[True] * (len(requests) - 1)]
