@@ -83,7 +83,7 @@ def main() -> int:
     plan = Plan(pages=page_set.pages, settings=settings)
     said = [known(web, browser, speeds, netem=netem) for speeds in star_links]
     stages = plan.stages(star_links, said, how.dir / CLIENT if how.resume else None)
-    planned = plan.in_words(stages, resume=how.resume)
+    planned = plan.in_words(stages)
     if how.dry_run:
         trials = try_pages(page_set, settings) if how.dry_run == "load" else {}
         return say_ready(trials, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts; {planned}")

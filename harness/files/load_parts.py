@@ -96,8 +96,8 @@ class EarlyCounts:
     over HTTP/1 two of a host, since Chrome keeps two tickets for it. On `too_late` Chrome had a ticket, and wrote the
     request when the handshake was over, since its network thread had other work. `resumed` began with a ticket; the
     servers of `sent` got the request in early data, of `in_syn` of these with the SYN. Chrome says of `accepted` that
-    early data were accepted. `others`: of `possible` ones what came later, by what was asked for. `over_tcp`: of a load
-    over QUIC, the TCP connections that carried a request of https; a WebSocket is none (wss).
+    early data were accepted. `over_tcp`: of a load over QUIC, the TCP connections that carried a request of https; a
+    WebSocket is none (wss).
     """
 
     possible: Count
@@ -106,7 +106,6 @@ class EarlyCounts:
     in_syn: Count
     accepted: Count
     too_late: Count = 0
-    others: tuple[str, ...] = ()
     over_tcp: Count = 0
 
 
@@ -248,14 +247,12 @@ class CookieCounts:
 
     `given`: how many SYN-ACKs brought a cookie, so many connections had asked for one instead of carrying data. `first`
     is how many servers (cold) or sites (domain) gave one; `visited` is to how many of them Chrome sent requests.
-    `lost`: so much arrived that not all was noted, and more of them may have given one.
     """
 
     mode: CookieMode
     given: Count
     first: Count
     visited: Count
-    lost: bool = False
 
 
 @dataclass(frozen=True)

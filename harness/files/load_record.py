@@ -75,12 +75,11 @@ class LoadRecord:
     the same load had failed before. `why_not` are the reasons why it does not count, in words; without one it does.
     `why_not_kinds` are their kinds, which older records lack. `moved_on_to` is the page that this one led on to, "" for
     none; `timed_out_s` the limit within which it had no load event, 0 where it was kept. `logs` names the files beside
-    it that keep what programs said during the load. `failed_requests` began before the load event; `failed_after_load`
-    are those that do not count against the load: begun later, or cut by our own limit on a page that goes on loading.
-    `fcp_ms` is when Chrome first painted something of the page, `lcp_ms` the largest part of it, as far as it was
-    painted when the load ended (https://www.w3.org/TR/paint-timing/, https://www.w3.org/TR/largest-contentful-paint/);
-    older records lack both. `middlebox` is what spoilt SYNs on the way, None for nothing; `balancer` how many servers
-    with cookie keys of their own stood behind each address.
+    it that keep what programs said during the load. `failed_requests` began before the load event, and were not cut by
+    our own limit. `fcp_ms` is when Chrome first painted something of the page, `lcp_ms` the largest part of it, as far
+    as it was painted when the load ended (https://www.w3.org/TR/paint-timing/,
+    https://www.w3.org/TR/largest-contentful-paint/); older records lack both. `middlebox` is what spoilt SYNs on the
+    way, None for nothing; `balancer` how many servers with cookie keys of their own stood behind each address.
     """
 
     url: str
@@ -103,7 +102,6 @@ class LoadRecord:
     timed_out_s: float = 0.0
     quiet: bool | None = None
     document_uri: str | None = None
-    title: str | None = None
     now_ms: float | None = None
     time_origin_ms: float | None = None
     long_tasks: tuple[tuple[float, float], ...] = ()
@@ -116,9 +114,7 @@ class LoadRecord:
     requests: Count | None = None
     request_urls: tuple[str, ...] = ()
     initiators: tuple[Initiator, ...] | None = None
-    requests_after_load: Count | None = None
     failed_requests: dict[str, Count] | None = None
-    failed_after_load: dict[str, Count] = field(default_factory=dict)
     bytes: Count | None = None
     connections: tuple[UsedConnection, ...] | None = None
     preconnects_unused: Count | None = None

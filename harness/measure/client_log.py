@@ -80,19 +80,16 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
             limit_reached: bool = False) -> dict[str, Any]:
     """Return a load's figures as they stand in its JSON.
 
-    `failed_requests` are the failures that count against the load: of requests that began before the load event.
-    `failed_after_load` are the others: of requests that began later. With `limit_reached` (the page went on loading
-    until our time limit) these include the requests that are unfinished because we ended the load. `last_ms` is the end
+    `failed_requests` are the failures of requests that began before the load event; with `limit_reached` (the page went
+    on loading until our time limit) not those that are unfinished because we ended the load. `last_ms` is the end
     of the last request that was over, None without one. A connection is unused when it stood, or was being made, and
     never carried a request: a preconnect or a backup.
     """
     load_event = load_event_of(timing, began_ms=start_tick)
     found = exchanges(netlog, start_tick, end_tick, load_event)
-    late = [exchange.fate is Fate.AFTER_LOAD for exchange in found]
-    failed, failed_after_load = (Counter(exchange.error for exchange, is_late in zip(found, late, strict=True)
-                                         if exchange.error and is_late is after) for after in (False, True))
+    failed = Counter(exchange.error for exchange in found if exchange.error and exchange.fate is not Fate.AFTER_LOAD)
     if limit_reached and load_event is not None:
-        failed_after_load[UNFINISHED] += failed.pop(UNFINISHED, 0)
+        failed.pop(UNFINISHED, None)
     transactions = of_load(netlog, start_tick, end_tick)
     ends = [transaction.end or 0 for transaction in transactions if not cut_off(transaction, end_tick)]
     document = _document(transactions, is_shown=bool(timing))
@@ -106,9 +103,7 @@ def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: d
                     if document else None,
         "requests": len(found),
         "request_urls": [transaction.url for transaction in transactions],
-        "requests_after_load": sum(late),
         "failed_requests": dict(failed),
-        "failed_after_load": dict(+failed_after_load),
         "bytes": sum(transaction.body_bytes for transaction in transactions),
         "connections": _connections(netlog, start_tick),
         "silences": msgspec.to_builtins(silences(netlog, start_tick, load_event.end_ms)) if load_event else [],

@@ -2,13 +2,12 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
 from harness.browser.program import Browser, version_of
-from harness.errors import ExperimentError, InputError
+from harness.errors import ExperimentError
 from harness.files.experiment import write_experiment
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.evidence import Load
@@ -42,22 +41,17 @@ def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, An
     try:
         with progress:
             while load := series.next():
-                changed = _load(lab, load, series)
+                _load(lab, load, series)
                 progress.done(series.judged[-1].in_words(), series.left() + later,
-                              is_most=lab.settings.goal is not None)
-                for known, now in changed:
-                    if known and now.why_not and not known.why_not:
-                        progress.say(f"looked at again: {now.in_words()}")
-    except BaseException:
-        with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
-            _write_tables(lab, series)
-        raise
-    _write_tables(lab, series)
+                              is_most=lab.settings.until_ci is not None)
+    finally:
+        if series.judged:
+            write_load_tables(lab.client_dir)
     return series
 
 
-def _load(lab: Laboratory, load: Load, series: Series) -> Sequence[tuple[Measured | None, Measured]]:
-    """Load a page once; write its record, and those of earlier loads whose verdict has changed by it. Return these.
+def _load(lab: Laboratory, load: Load, series: Series) -> None:
+    """Load a page once; write its record, and those of earlier loads whose verdict has changed by it.
 
     Raises ExperimentError when a program beside it has ended: before the load, or after it was written down as failed.
     """
@@ -70,11 +64,9 @@ def _load(lab: Laboratory, load: Load, series: Series) -> Sequence[tuple[Measure
     except ExperimentError as error:
         ended = error
         why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
-    changed = series.add(Measured(load, record, why_not))
-    _write_records(lab, series, changed)
+    _write_records(lab, series, series.add(Measured(load, record, why_not)))
     if ended:
         raise ended
-    return changed
 
 
 def _write_records(lab: Laboratory, series: Series, changed: Iterable[tuple[Measured | None, Measured]]) -> None:
@@ -83,12 +75,6 @@ def _write_records(lab: Laboratory, series: Series, changed: Iterable[tuple[Meas
     for known, now in changed:
         if id(now) in last and known != now:
             write_record(lab, now.load, now.record, now.why_not)
-
-
-def _write_tables(lab: Laboratory, series: Series) -> None:
-    """Write the tables of all loads, which people read in other programs."""
-    if series.judged:
-        write_load_tables(lab.client_dir)
 
 
 def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool) -> dict[str, Any]:
@@ -155,10 +141,9 @@ def summarise(series: Series) -> int:
     failed = [measured for measured in last if measured.why_not]
     for measured in failed:
         print(measured.in_words(), file=sys.stderr)
-    for line in series.outcome_lines() if series.settings.goal else ():
+    for line in series.outcome_lines() if series.settings.until_ci is not None else ():
         print(line)
     again = sum(bool(measured.why_not) for measured in series.judged) - len(failed)
-    more = f"; it took {len(last) + again} loads, since {again} failed by accident and " \
-           f"{'was' if again == 1 else 'were'} measured again" if again else ""
-    print(f"{len(last) - len(failed)} of {len(last)} page loads are valid{more}", flush=True)
+    print(f"{len(last) - len(failed)} of {len(last)} page loads are valid"
+          f"{f'; {again} more failed by accident, and were measured again' if again else ''}", flush=True)
     return 1 if failed else 0

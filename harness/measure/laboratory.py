@@ -180,7 +180,7 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, delaying(
             star, netem=netem, delayed=any(speeds.longest_rtt_ms for speeds in links)) as delay, (
             standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
-            star, web, browser, work_dir, results_dir or _folder_for_nothing(work_dir),
+            star, web, browser, work_dir, results_dir or work_dir,
             delays_ms=[speeds.delay_net_ms for speeds in links], initiators=initiators) as fields:
         yield Hosts(delay=delay, fields={**fields, "middlebox": middlebox})
 
@@ -227,13 +227,6 @@ def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *
     """Run star, delay and servers of a single RTT while this lasts (see `running_hosts`, `Hosts.at`)."""
     with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts:
         yield hosts.at(speeds)
-
-
-def _folder_for_nothing(work_dir: Path) -> Path:
-    """Make a folder for results that are thrown away."""
-    folder = work_dir / "results"
-    folder.mkdir()
-    return folder
 
 
 def _own_shim(work_dir: Path) -> Path:

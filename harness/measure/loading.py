@@ -57,7 +57,7 @@ const long_tasks = entries('longtask').map(task => [task.startTime, task.duratio
 const painted = entries('paint').find(paint => paint.name == 'first-contentful-paint');
 return {{timing: entry ? entry.toJSON() : null, time_origin_ms: {page.TIME_ORIGIN}, long_tasks: long_tasks,
         fcp_ms: painted?.startTime ?? null, lcp_ms: entries('largest-contentful-paint').pop()?.startTime ?? null,
-        now_ms: performance.now(), document_uri: own('documentURI'), title: own('title')}};
+        now_ms: performance.now(), document_uri: own('documentURI')}};
 """
 
 

@@ -22,9 +22,7 @@ from harness.mirror.importing import import_recording
 from harness.mirror.layouts import make_layout
 from harness.mirror.recording import Recording, read_recording
 from harness.replay.authority import AUTHORITY, open_authority
-from harness.system.privileges import may_start_programs
 
-NOTES_SHOWN = 5
 ROOM_MB = 100
 """For Chrome's profile and net-log: 11 MB on the paper's pages, more on today's. On a full disk Chrome does not start,
 and selenium takes a minute to say so."""
@@ -92,23 +90,17 @@ def check_layout(choice: str, page_set: PageSet) -> Layout:
     When it is a file with lines about hosts that are not in the recording, these lines are printed.
     """
     layout, notes = make_layout(choice, page_set.recording)
-    for note in notes[:NOTES_SHOWN]:
+    for note in notes:
         print(printable(note), file=sys.stderr)
-    if len(notes) > NOTES_SHOWN:
-        print(f"and {len(notes) - NOTES_SHOWN} more lines about hosts that are not in this recording", file=sys.stderr)
     return layout
 
 
 def check_room(directory: Path) -> None:
-    """Raise MachineError when Chrome's temporary files have no room in `directory`, or Chrome cannot start there."""
-    elsewhere = "TMPDIR=/another/folder (behind sudo), one that all may enter"
-    if not may_start_programs(directory):
-        raise MachineError(f"{directory}: no program may be started from there (noexec), as Chrome is; run it with "
-                         f"{elsewhere}")
+    """Raise MachineError when Chrome's temporary files have no room in `directory`."""
     free_mb = shutil.disk_usage(directory).free // 10**6
     if free_mb < ROOM_MB:
         raise MachineError(f"{directory}: {free_mb} MB free, and Chrome needs up to {ROOM_MB}; make room there, or run "
-                         f"it with {elsewhere}")
+                           "it with TMPDIR=/another/folder (behind sudo), one that all may enter")
 
 
 def check_pages(files: PageFiles) -> PageSet:
@@ -150,11 +142,8 @@ def _require_documents(files: PageFiles, without: Sequence[Page], how: str) -> N
     """
     if not without:
         return
-    first, *others = without
-    numbers = ", ".join(f"{page.line}" for page in others)
-    nor, lines = (f", nor the documents of line {numbers}", "these lines") if others else ("", "this line")
-    raise InputError(f"{files.pages}:{first.line}: the document of {first.url} is {how} the mirror "
-                     f"{files.mirror.name}/{nor}; run: {how_to_make(files)}, or take {lines} out")
+    raise InputError(f"{files.pages}:{without[0].line}: {how} the mirror {files.mirror.name}/: the documents of "
+                     f"{', '.join(page.url for page in without)}; run: {how_to_make(files)}, or take these lines out")
 
 
 def check_authority(page_set: PageSet, directory: Path = AUTHORITY) -> None:

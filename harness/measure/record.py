@@ -33,8 +33,6 @@ NOT_CHROMES = ("attempt", "why_not_kinds", "early_data", "cookies", "answers", "
 """What of a record is not for Chrome's side to say, besides what is known here of each load."""
 TICKETS = 2
 """So many tickets Chrome keeps for a host, each for one connection."""
-MOST_EARLY = 20
-"""So many requests that could have been early, and were not, are kept in a load's record."""
 
 
 def record(evidence: Evidence) -> LoadRecord:
@@ -98,8 +96,7 @@ def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     if holds.settings.cookies == DOMAIN:
         sites = sites_of_servers(holds.hosts)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
-    return CookieCounts(mode=holds.settings.cookies, given=sum(given.values()), first=len(gave), visited=len(visited),
-                        lost=evidence.arrivals.lost)
+    return CookieCounts(mode=holds.settings.cookies, given=sum(given.values()), first=len(gave), visited=len(visited))
 
 
 def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | None) -> EarlyCounts | None:
@@ -125,7 +122,6 @@ def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | N
         possible=len(possible), too_late=min(len(later), sum(connection.asked_late for connection in connections)),
         resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
         in_syn=sum(request.early == Early.SYN for request in sent),
-        others=tuple(f"{request.host}{request.path}" for request in later)[:MOST_EARLY],
         over_tcp=over_tcp if evidence.load.over.quic else 0)
 
 

@@ -133,17 +133,8 @@ def proven_rtts_of_star_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: 
     at_once = AT_ONCE_UP if speeds.home_is_narrow else AT_ONCE
 
     def in_words(rtts_ms: RttsMs) -> str:
-        return f"RTT to {measured_in_words(rtts_ms)}, {_wanted_in_words(rtts_ms, wanted_ms)} " \
-               f"({'netem' if netem else 'delay line'})"
+        wanted = " to ".join(f"{rtt_ms:g}" for rtt_ms in sorted({min(wanted_ms.values()), max(wanted_ms.values())}))
+        return f"RTT to {measured_in_words(rtts_ms)}, {wanted} ms wanted ({'netem' if netem else 'delay line'})"
 
     return proven_rtts_ms(lambda: measure_rtts(star, port, at_once=at_once), wanted_ms, in_words,
                           patience_s)
-
-
-def _wanted_in_words(rtts_ms: RttsMs, wanted_ms: Mapping[str, float]) -> str:
-    """Return the RTT that is wanted; where it is not the same for all servers, also how far off the worst one is."""
-    least, most = min(wanted_ms.values()), max(wanted_ms.values())
-    if least == most:
-        return f"{most:g} ms wanted"
-    off_ms = max(abs(rtts_ms[name] - wanted_ms[name]) for name in rtts_ms)
-    return f"{least:g} to {most:g} ms wanted, as recorded, each within {off_ms:.1f} ms of its own"

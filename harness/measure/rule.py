@@ -224,7 +224,7 @@ def little_early(load: LoadRecord) -> Sequence[Values]:
     in_time = counts.possible - counts.too_late if counts and load.early else 0
     if counts is None or counts.sent >= EARLY_SHARE * in_time:
         return []
-    return [{"possible": in_time, "others": ", ".join(counts.others)}]
+    return [{"possible": in_time}]
 
 
 def not_logged(load: LoadRecord) -> Sequence[Values]:

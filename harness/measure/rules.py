@@ -110,8 +110,8 @@ NETWORK: tuple[Rule, ...] = (
          words="early data is off, but {count} connections brought their request in it",
          measured="without early data, a connection's first request came before the TLS handshake was over"),
     Rule(kind=ReasonKind.LITTLE_EARLY, check=rule.little_early,
-         words="early data is on, but only {load.early_data.sent} of {possible} connections brought their "
-         "request in it, not {others}",
+         words="early data is on, but only {load.early_data.sent} of {possible} connections brought their request in "
+         "it",
          threshold=f"under {rule.EARLY_SHARE:.0%} of those that could, and on which Chrome wrote it before the "
                    "handshake was over", source="docs/data/transports.tsv: all of these, in each row",
          measured="with early data, connections that brought their request in it"),

@@ -160,11 +160,11 @@ class Series:
 
     def left(self) -> int:
         """Return how many loads are left; with a goal how many there may be at most."""
-        done, goal = self._done_now(), self.settings.goal
+        done = self._done_now()
         left = sum(load not in done for load in self.to_do) + len(self.failed())
-        ever = {measured.load for measured in self.judged}
-        return max(left, sum(2 * (1 + goal.max_runs) - sum(load.page == page for load in ever)
-                             for page in self.pages if not self.is_precise(page))) if goal else left
+        ever = Counter(load.page for load in {measured.load for measured in self.judged})
+        return left if self.settings.until_ci is None else max(left, sum(
+            2 * (1 + self.settings.max_runs) - ever[page] for page in self.pages if not self.is_precise(page)))
 
     def more(self) -> list[Load]:
         """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as planned.
@@ -173,17 +173,16 @@ class Series:
         A failed load makes no pair, but its run counts towards the goal's most: so the loads of a page that always
         fails come to an end.
         """
-        goal, done = self.settings.goal, {measured.load.page for measured in self.judged}
-        unfinished = [page for page in self.pages if goal and page in done and self.runs(page) < goal.max_runs
+        unfinished = [page for page in self.pages if 0 <= self.runs(page) < self.settings.max_runs
                       and not self.is_precise(page)]
-        if not unfinished:
+        if self.settings.until_ci is None or not unfinished:
             return []
         run = max(measured.load.run for measured in self.judged) + 1
         return plan_run(run, unfinished, (0, 1), draw_flips(self.pages, self.settings.seed))
 
     def runs(self, page: Page) -> int:
-        """Return the number of the page's last run."""
-        return max(measured.load.run for measured in self.judged if measured.load.page == page)
+        """Return the number of the page's last run, -1 before its first load."""
+        return max((measured.load.run for measured in self.judged if measured.load.page == page), default=-1)
 
     def pairs_ms(self, page: Page) -> tuple[list[float], list[float]]:
         """Return the page load times (ms) without and with TFO, of those measured runs that are valid in both.
@@ -206,8 +205,9 @@ class Series:
 
     def is_precise(self, page: Page) -> bool:
         """Tell whether the improvement of `page` is known as well as the goal says."""
-        goal, (pairs, half_width) = self.settings.goal, self._precision(page)
-        return goal is not None and pairs >= goal.min_pairs and half_width is not None and half_width < goal.points
+        points, (pairs, half_width) = self.settings.until_ci, self._precision(page)
+        return points is not None and half_width is not None and half_width < points \
+            and pairs >= self.settings.min_pairs
 
     def outcome_lines(self) -> Iterator[str]:
         """Say for each page how well its improvement is known now, in one line."""

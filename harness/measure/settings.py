@@ -66,18 +66,6 @@ MOST_RUNS = 20
 """Measured runs of a page at which --until-ci gives up by default: about 20 times 2 loads of 6 s for each page."""
 
 
-@dataclass(frozen=True)
-class Goal:
-    """When to stop: the half-width of the 95% interval is under `points` percentage points, or `max_runs` are done.
-
-    No page is done with fewer than `min_pairs` pairs, however narrow its interval is.
-    """
-
-    points: float
-    max_runs: int = MOST_RUNS
-    min_pairs: int = MINIMUM_PAIRS
-
-
 @dataclass(frozen=True, kw_only=True)
 class Option:
     """How a field of Settings is typed: behind `flag`, read by `read`, which says what may be typed; None: nothing is.
@@ -225,11 +213,10 @@ class Settings:
     until_ci: float | None = option("--until-ci", POINTS, None, "after these runs, load each page more often until "
                                     "half the width of its improvement's 95%% interval is under so many percentage "
                                     "points", "POINTS")
-    max_runs: int | None = option("--max-runs", RUNS, None, "with --until-ci: at most so many measured runs of each "
-                                  f"page ({MOST_RUNS})", "N")
-    min_pairs: int | None = option("--min-pairs", RUNS, None, "with --until-ci: never stop before so many pairs of "
-                                   "loads; the interval of fewer than this is often too narrow "
-                                   f"({MINIMUM_PAIRS})", "N")
+    max_runs: int = option("--max-runs", RUNS, MOST_RUNS, "with --until-ci: at most so many measured runs of each page",
+                           "N")
+    min_pairs: int = option("--min-pairs", RUNS, MINIMUM_PAIRS, "with --until-ci: never stop before so many pairs of "
+                            "loads; the interval of fewer than this is often too narrow", "N")
     seed: int = option("--seed", SEED, 1, "decides which of TFO off and on goes first", "N")
 
     @property
@@ -264,13 +251,6 @@ class Settings:
         return self.transports[:1] if self.warm_pairs else self.transports
 
     @property
-    def goal(self) -> Goal | None:
-        """What --until-ci sets."""
-        if self.until_ci is None:
-            return None
-        return Goal(self.until_ci, self.max_runs or MOST_RUNS, self.min_pairs or MINIMUM_PAIRS)
-
-    @property
     def longest_load_s(self) -> float:
         """A load_page.py that runs for longer than this hangs."""
         return (self.timeout_s + self.quiet_limit_s) * (1 + self.warm_pairs) + OVERHEAD_LIMIT_S
@@ -286,8 +266,8 @@ class Settings:
 
     def problems(self) -> Iterator[str]:
         """Say what makes no experiment, in words."""
-        goal, longest_ms = self.goal, max(self.delays_ms, default=0.0) + self.delayhome_ms
-        least = max(goal.min_pairs, self.testruns - 1) if goal else 0
+        goal, longest_ms = self.until_ci is not None, max(self.delays_ms, default=0.0) + self.delayhome_ms
+        least = max(self.min_pairs, self.testruns - 1)
         for wrong, problem in (
             (2 * longest_ms >= SYN_AGAIN_MS,
              f"--delays, --delayhome: together under {SYN_AGAIN_MS / 2:g} ms: at an RTT of {SYN_AGAIN_MS / 1000:g} s "
@@ -326,10 +306,10 @@ class Settings:
             (self.quiet_s > self.quiet_limit_s, "--quiet: longer than --quiet-limit waits for it, "
              f"{self.quiet_limit_s:g} s"),
             (goal and self.tfo != "both", "--until-ci: compares TFO off and on; leave out --tfo"),
-            (self.max_runs is not None and not goal, "--max-runs: only together with --until-ci"),
-            (self.min_pairs is not None and not goal, "--min-pairs: only together with --until-ci"),
-            (goal and goal.max_runs < least, f"--max-runs: at least {least}: an interval of fewer than "
-             f"{goal.min_pairs if goal else 0} runs is not believed, and the runs of --testruns are done anyway"),
+            (self.max_runs != MOST_RUNS and not goal, "--max-runs: only together with --until-ci"),
+            (self.min_pairs != MINIMUM_PAIRS and not goal, "--min-pairs: only together with --until-ci"),
+            (goal and self.max_runs < least, f"--max-runs: at least {least}: an interval of fewer than "
+             f"{self.min_pairs} runs is not believed, and the runs of --testruns are done anyway"),
         ):
             if wrong:
                 yield problem

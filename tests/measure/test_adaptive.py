@@ -126,7 +126,7 @@ def test_how_many_loads_there_may_be_at_most() -> None:
 @pytest.mark.parametrize("minimum_holds", [True, False])
 def test_coverage_of_an_interval_that_ended_a_cell(minimum_holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopping early flatters: with MINIMUM_PAIRS a little, without it so much that no student should see it."""
-    goal = replace(GOAL, min_pairs=None if minimum_holds else 3)
+    goal = replace(GOAL, min_pairs=MINIMUM_PAIRS if minimum_holds else 3)
     monkeypatch.setattr("harness.analysis.stats.improvement_interval.__kwdefaults__",
                         {"confidence": 0.95, "seed": 1, "resamples": 299})
     held, experiments = 0, 150

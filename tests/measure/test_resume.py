@@ -1,16 +1,22 @@
-"""Going on with an experiment: what is there counts, what is missing is measured, under the same settings only."""
+"""Going on with an experiment: what is there counts, what is missing is measured, under the same settings only.
+
+And the digest by which --resume and a sweep tell programs apart: it changes with what may change a number.
+"""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.experiment import experiment_file
 from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import PageFiles
 from harness.files.results import read_results
+from harness.measure import resume
 from harness.measure.evidence import Load
 from harness.measure.folders import set_aside
 from harness.measure.loads import cell_of
@@ -20,6 +26,7 @@ from harness.measure.settings import Settings
 from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, LOST, SECOND, Bench
 from tests.support.made_reason import accident
+from tests.support.ran import ran
 
 PLAN = plan_loads([FIRST, SECOND], 3, (0, 1), 1)
 SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}
@@ -114,17 +121,6 @@ def test_a_page_of_which_a_load_no_longer_counts_gets_a_warm_up(tmp_path: Path,
     assert loads_to_do(plan, earlier, Settings()) == [*(load for load in plan if load.run == 0), lost]
 
 
-def test_a_run_beyond_the_plan_that_had_begun_is_finished_first(tmp_path: Path,
-                                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --until-ci: interrupted in run 4, in which one load was done, and another one had failed in run 3."""
-    flips = draw_flips([FIRST, SECOND], 1)
-    third, fourth = (plan_run(run, [FIRST, SECOND], (0, 1), flips) for run in (3, 4))
-    bench = Bench(tmp_path, failures={third[1]: [[LOST]] * 3})
-    bench.run(monkeypatch, to_do=[*PLAN, *third, fourth[0]])
-    to_do = loads_to_do(PLAN, earlier_of(bench), Settings(until_ci=1.0, max_runs=8))
-    assert to_do == [load for load in (*PLAN, third[1], fourth[1]) if load.page == FIRST and load.run in {0, 3, 4}]
-
-
 def test_further_runs_of_a_resumed_run_are_in_the_order_of_the_seed(tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     """The first page's warm-ups were made anew, so they are the last loads that were done."""
@@ -203,3 +199,46 @@ def test_the_first_rtt_that_lacks_loads_warms_up(tmp_path: Path, monkeypatch: py
     assert [load.run for load in second.to_do] == [0] * 4 + [1] * 4 + [2] * 4
     assert first.says_it_is_done()
     assert not second.says_it_is_done()
+
+
+TFO = "from harness.measure import loads\n"
+SOURCES = {**{f"harness/{room}/__init__.py": "" for room in resume.ROOMS}, "tfo.py": TFO,
+           "harness/bootstrap.py": "", "harness/errors.py": "",
+           "harness/measure/loads.py": '"""Loads."""\nLIMIT_S = 1\n"""In seconds."""\n',
+           "harness/show/table.py": "A = 1\n",
+           "harness/measure/page.js": "let a = '// 1'; // comment\n", "tfo-test/shim.c": "int a; /* one */\n"}
+
+
+@pytest.mark.parametrize(("name", "text", "same"), [
+    ("tfo.py", f'"""What it does."""\n# A remark.\n{TFO}', True),
+    ("tfo.py", TFO + "A = 2\n", False),
+    ("harness/measure/loads.py", "LIMIT_S = 1    # other words\n", True),
+    ("harness/measure/loads.py", "LIMIT_S = 2\n", False),
+    ("harness/measure/loads.py", "LIMIT_S = 1\n\n\ndef load():\n    return LIMIT_S\n", False),
+    ("harness/system/started.py", "A = 2\n", False),
+    ("harness/show/table.py", "A = 2\n", True),
+    ("harness/measure/page.js", "/* other */ let a =\n  '// 1';\n", True),
+    ("harness/measure/page.js", "let a = '// 2'; // comment\n", False),
+    ("tfo-test/shim.c", "int a; // two\n", True),
+    ("tfo-test/shim.c", "int b; /* one */\n", False),
+    ("docs/results.md", "words", True)])
+def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str,
+                                               same: bool) -> None:
+    monkeypatch.setattr(resume, "ROOT", tmp_path)
+
+    def digest_of(sources: dict[str, str]) -> str:
+        for path, content in sources.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_text(content)
+        resume._digest_of_sources.cache_clear()
+        return resume.program_digest()
+
+    before = digest_of(SOURCES)
+    assert (digest_of({name: text}) == before) == same
+    resume._digest_of_sources.cache_clear()
+
+
+def test_an_experiment_imports_nothing_of_other_rooms() -> None:
+    loaded = "import tfo, sys; print(*{name.split('.')[1] for name in sys.modules if name.startswith('harness.')})"
+    done = ran(sys.executable, "-c", loaded, status=0, cwd=ROOT)
+    assert set(done.stdout.split()) <= {*resume.ROOMS, "bootstrap", "errors"}
