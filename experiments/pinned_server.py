@@ -12,7 +12,7 @@ from experiments import nginx
 from experiments.cores import steer_packets
 from harness.errors import InputError
 from harness.files.pages import PageFiles
-from harness.mirror.small import MadeResource, write_small_recording
+from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.programs import running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.system.namespaces import inside

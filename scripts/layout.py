@@ -19,8 +19,8 @@ use_project_python()
 from harness.errors import printable, run_main
 from harness.files.hosts import CHOICES, RECORDED, format_layout
 from harness.files.pages import BUNDLED, PageFiles
-from harness.mirror.layouts import make_layout
 from harness.mirror.recording import read_recording
+from harness.mirror.servers import make_layout
 from harness.system.options import OptionParser, page_list_name
 from harness.system.privileges import leave_root
 

@@ -72,11 +72,11 @@ class FastOpenSwitch:
     """The kernel's TFO setting of the network namespace this was made in, cheap to read: the file stays open."""
 
     def __init__(self) -> None:
-        self._file = os.open(SYSCTL, os.O_RDONLY)
+        self._file = Path(SYSCTL).open("rb", buffering=0)     # noqa: SIM115 (it stays open for as long as this is there)
 
     def server_enabled(self) -> bool:
         """Say whether servers accept data in a SYN now."""
-        return bool(int(os.pread(self._file, 16, 0)) & SERVER_BIT)
+        return bool(int(os.pread(self._file.fileno(), 16, 0)) & SERVER_BIT)
 
 
 def read_counters(pid: int) -> dict[str, int]:

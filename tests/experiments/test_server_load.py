@@ -67,7 +67,7 @@ def test_each_request_in_the_syn_saves_the_server_a_packet(project: Path, server
     the next: nginx was seen to save 1.7 to 3.7 packets in all on a core that others kept busy.
     """
     command = typed(project, "./experiments/server_load.py", "--server", server, "--rates", str(RATE), "--repeats", "1",
-                    "--seconds", "1.5", "--patience", "0")
+                    "--seconds", "1", "--patience", "0")
     capture = tmp_path / "packets.pcap"
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as experiment, \
             captured_at_user(experiment, capture):
@@ -95,7 +95,7 @@ def test_no_nginx_outlives_a_killed_experiment(open_to_all: Path) -> None:
     assert done.stdout.split()
     deadline_s = time.monotonic() + GONE_S
     while (left := nginx_below(open_to_all)) and time.monotonic() < deadline_s:
-        time.sleep(0.01)
+        time.sleep(0.05)
     assert left == []
 
 
@@ -192,4 +192,4 @@ def test_a_low_rate_is_held_as_well_as_a_high_one(client: Path) -> None:
     assert 1 <= json.loads(said)["seconds"] < PATIENCE_S
     done = ran(sys.executable, ROOT / "experiments" / "server_load.py", "--rates", "1", "--seconds", "0.5")
     assert_refused(done)
-    assert "is not one request in 0.5 s; " in done.stderr
+    assert " 0.5 s" in done.stderr

@@ -208,7 +208,7 @@ def test_a_missing_log_a_link_and_a_fifo_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo.json")
     for name in ("none", "link", "fifo"):
         for read in (read_netlog, read_constants, lambda path: next(read_events(path, []))):
-            with pytest.raises(ExperimentError, match=rf"{name}\.json: no net-log"):
+            with pytest.raises(ExperimentError, match=rf"{name}\.json: "):
                 read(tmp_path / f"{name}.json")
 
 

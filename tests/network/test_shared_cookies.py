@@ -56,5 +56,5 @@ def test_whatever_ends_the_sharing_fails_the_load(star: Star, monkeypatch: pytes
         raise ValueError("no packet")
 
     monkeypatch.setattr(cookies, "read_packet", read_nothing)
-    with pytest.raises(ValueError, match="no packet"):
+    with pytest.raises(ValueError):
         load_with_a_cookie(star, lambda _: all(thread.name != "cookies" for thread in threading.enumerate()))
