@@ -81,9 +81,8 @@ class FastOpenSwitch:
 
 def read_counters(pid: int) -> dict[str, int]:
     """Return the counters of KEPT in the namespace of `pid`; one the kernel does not have is 0."""
-    with inside(pid):
-        values = parse_netstat(Path("/proc/thread-self/net/netstat").read_text())
-        values[OF_UDP] = parse_netstat(Path("/proc/thread-self/net/snmp").read_text(), "Udp:").get("RcvbufErrors", 0)
+    values = parse_netstat(Path(f"/proc/{pid}/net/netstat").read_text())
+    values[OF_UDP] = parse_netstat(Path(f"/proc/{pid}/net/snmp").read_text(), "Udp:").get("RcvbufErrors", 0)
     return {name: values.get(name, 0) for name in KEPT}
 
 

@@ -10,7 +10,6 @@ and int() take them. No file name below asks for the disk: reading options has n
 """
 
 import argparse
-import os
 import re
 import sys
 from dataclasses import dataclass
@@ -147,15 +146,6 @@ def web_address(text: str) -> str:
     if not usable:
         raise argparse.ArgumentTypeError(f"{quoted(text)} is not an address, as http://host/path")
     return text
-
-
-def number_in_environment(variable: str, number: Whole) -> int | None:
-    """Return the number in an environment variable, None where it is not set. Raises ValueError for anything else."""
-    text = os.environ.get(variable)
-    try:
-        return None if not text else number(text)
-    except argparse.ArgumentTypeError as error:
-        raise ValueError(f"{variable}: {error}") from None
 
 
 def plain(value: float) -> str:
