@@ -97,7 +97,7 @@ def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: 
     lock.notes.write_text("pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen 1\n")
     with only_experiment(lock):
         assert lock.sysctl.read_text() == "1\n"
-        assert "tcp_fastopen" not in lock.notes.read_text()
+        assert "\ntcp_fastopen" not in lock.notes.read_text()
     assert capsys.readouterr().err.count("\n") == 1
     lock.sysctl.write_text("3\n")
     with only_experiment(lock):
