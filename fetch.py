@@ -34,7 +34,7 @@ from harness.measure.loopback import Trial, just_recorded, try_pages
 from harness.measure.settings import Settings
 from harness.mirror.importing import import_recording
 from harness.mirror.manifest import read_manifest
-from harness.mirror.rtts import write_rtts
+from harness.mirror.servers import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import (
     RecordingOutcome,
@@ -45,8 +45,7 @@ from harness.record.recorder import (
 )
 from harness.record.sources.brought import Figures
 from harness.record.sources.reader import KINDS
-from harness.record.sources.served import ServedSource
-from harness.record.sources.source import say_left_out, source_file, web_archive
+from harness.record.sources.served import ServedSource, say_left_out, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint
@@ -128,9 +127,6 @@ def make_synthetic(options: argparse.Namespace, figures: Figures) -> int:
     print(f"{printable(options.source.name)} lacks the bodies of its page or of most others: its figures are in "
           f"{shape_file.name}, from which pages are made")
     say_left_out(figures.left_out)
-    if not figures.names_pages:
-        print("it does not say which page a request belongs to: all from its first document on are taken for that "
-              "page's, also where somebody went on to others")
     print(make_pages(options.dir, options.name, DEFAULT_SEED, shape_file))
     if write_rtts(files.rtts, figures.rtts_ms, options.source.name):
         print(f"{files.rtts.name}: how far away {len(figures.rtts_ms)} of its servers were, for --rtt recorded")
@@ -155,7 +151,7 @@ def visit_settings(options: argparse.Namespace, source: ServedSource | None) -> 
     key = trusted_key(options.ca) if options.ca else None
     return VisitSettings(
         url="", browser=program.find_browser(),
-        rules=source.rules if source else resolver_rules(remaps) if remaps else None,
+        rules=resolver_rules(remaps) if remaps else None,
         trusted_key=source.trusted_key if source else key, shim=program.require_shim() if source else None,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
         quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)

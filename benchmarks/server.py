@@ -34,7 +34,7 @@ from experiments.nginx import nginx_program, serving_files
 from harness.errors import ExperimentError, run_main
 from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
-from harness.mirror.small import MadeResource, write_small_recording
+from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.programs import running_servers
 from harness.network.rtt import loopback_star
 from harness.network.star import Host, Star

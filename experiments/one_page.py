@@ -22,7 +22,7 @@ from harness.files.pages import PageFiles
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.series import plan_loads
-from harness.mirror.small import MadeResource, write_small_recording
+from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds

@@ -15,7 +15,7 @@ from pathlib import Path
 from experiments import nginx
 from harness.errors import InputError
 from harness.files.pages import PageFiles
-from harness.mirror.small import MadeResource, write_small_recording
+from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.programs import running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.system.environment import MS_PER_TICK, STAT, STEAL_FIELD

@@ -17,11 +17,11 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.errors import printable, run_main
-from harness.files.hosts import CHOICES, format_layout
+from harness.files.hosts import CHOICES, RECORDED, format_layout
 from harness.files.pages import PageFiles
-from harness.measure.settings import RECORDED, add_options, settings_of
-from harness.mirror.layouts import make_layout
+from harness.measure.settings import add_options, settings_of
 from harness.mirror.recording import read_recording
+from harness.mirror.servers import make_layout
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 

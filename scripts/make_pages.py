@@ -10,6 +10,7 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 
+from harness.errors import InputError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.folders import require_writable
 from harness.synthetic.build import DEFAULT_SEED, make_pages
@@ -19,9 +20,9 @@ from harness.system.options import SEED, OptionParser, page_list_name
 from harness.system.privileges import invoking_user, leave_root
 from harness.system.signals import run_interruptible
 
-DEMO = ROOT / "demo" / "demo.shape"
-SMALL = ("Small", "Small-https")
-"""Names of the pages that run.sh makes of it."""
+SHAPES = {name: ROOT / "demo" / shape for name, shape in (
+    ("Small", "demo.shape"), ("Small-https", "demo.shape"), ("tiny", "tiny.shape"))}
+"""What pages of these names are made of."""
 
 
 def main() -> int:
@@ -33,23 +34,24 @@ def main() -> int:
                         help="the same seed gives the same bytes (%(default)s)")
     parser.add_argument("--shape", type=Path, metavar="FILE",
                         help="page-shape file to make them from, such as scripts/shape.py writes (default: the paper's "
-                        "pages; of Small demo/demo.shape); without NAME.pages all its pages. How far its servers were, "
-                        "FILE's .rtts, goes to NAME.rtts")
+                        "pages; of Small and tiny demo/*.shape); without NAME.pages all its pages. How far its servers "
+                        "were, FILE's .rtts, goes to NAME.rtts")
     parser.add_argument("--https", action="store_true", help="all of it over TLS; without NAME.pages all of FILE's "
                         "pages")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
     options = parser.parse_args()
     leave_root()
     files = PageFiles(options.directory, options.name)
-    shape = options.shape or (DEMO if options.name in SMALL else SHAPE_FILE)
+    shape = options.shape or SHAPES.get(options.name, SHAPE_FILE)
     try:
         print(make_pages(options.directory, options.name, options.seed, shape, https=options.https))
         distances = shape.with_suffix(".rtts")
         if distances.is_file() and not files.rtts.exists():
             write_atomically(files.rtts, distances.read_bytes())
-    except PermissionError:
+    except PermissionError as error:
         require_writable(options.directory, invoking_user())    # such as a clone that sudo made
-        raise
+        raise InputError(f"{error.filename}:1: cannot be read or written ({error.strerror}); choose another "
+                         "--directory") from None
     return 0
 
 

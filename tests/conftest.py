@@ -14,12 +14,10 @@ from hypothesis.internal.conjecture import providers
 
 from harness.browser.program import BINARIES
 from harness.errors import InputError
+from harness.mirror.store import Store
 from harness.system.lock import only_experiment
 from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
-from tests.support.made_store import store  # noqa: F401  # a fixture
-from tests.support.own_machine import enter_own_machine
-from tests.support.shared import SHARED
-from tests.support.stays import give_what_stays
+from tests.support.session import SHARED, enter_own_machine, give_what_stays
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRATCH = pytest.StashKey[Path]()
@@ -105,6 +103,15 @@ def open_to_all() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Give the store of a recording `demo` that is being made."""
+    made = Store(tmp_path, "demo")
+    made.make()
+    yield made
+    made.clean_up()
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -36,7 +36,7 @@ from harness.files.load_mark import LoadMark
 from harness.files.server_log import directory_name
 from harness.measure.settings import Settings, add_options, read_settings, settings_of
 from harness.mirror.recording import Recording, read_recording
-from harness.mirror.rtts import read_rtts
+from harness.mirror.servers import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
 from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
 from harness.replay.site import Site, Sites

@@ -23,9 +23,9 @@ PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
 """What a page is made of: without one of these it is another page."""
 FETCHED = "empty"
 """Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
-PASSED_ON = ("navigate", "no-cors")
-"""Sec-Fetch-Mode of what a service worker asks for in a page's place, with the Accept that Chrome gave it: documents,
-pictures, style sheets. No script can fetch a document in the first of these modes, nor set Accept in the second."""
+OF_SCRIPTS_ALONE = (FETCHED, "worker", "sharedworker", "serviceworker")
+"""Sec-Fetch-Dest of that, and of workers' scripts, which over http Chrome does not say: no load event waits for them
+(HTML, section 10.2)."""
 OF_SCRIPTS = "x-requested-with"
 """A header that only scripts send (jQuery and others, with what they fetch from their own site)."""
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
@@ -75,8 +75,7 @@ def kind_of(exchange: Exchange) -> str:
     """
     asked = exchange.request
     accept, dest = asked.header("accept"), asked.header("sec-fetch-dest")
-    is_passed_on = asked.header("sec-fetch-mode") in PASSED_ON and accept not in ("", "*/*")
-    if (dest == FETCHED and not is_passed_on) or asked.header(OF_SCRIPTS):
+    if dest in OF_SCRIPTS_ALONE or asked.header(OF_SCRIPTS):
         return DATA         # whatever its type and its Accept are: no load event waits for what a script reads
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
         if accept.startswith(prefix):

@@ -11,7 +11,7 @@ load without a warm-up) the Referer names the document, style sheet or script.
    scripts, style sheets and data asked for on its behalf, the cause is what ended last before the request. An
    image or a font rarely is one: it counts as PASSIVE_MS older. Nothing on the page hears of a beacon's answer.
 4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began, unless what may
-   be a cause ended with it. It was not busy, but stood still, while it waited for a synchronous request.
+   be a cause ended with it.
 
 The net-log says the rest: which connection a request was sent on, and when others had left it.
 
@@ -114,7 +114,7 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     documents, scripts and style sheets, however late the images had come.
     """
     awaited = Ends(request for request in timeline.requests if holds_up_the_load_event(request)
-                   or (request.redirect_to and not request.unread and not request.of_worker))
+                   or (request.redirect_to and not request.unread))
     at, parsed_ms = timeline.plt_ms, timeline.parsed_ms
     if parsed_ms is not None and at - IDLE_MS <= parsed_ms <= at and not awaited.between(parsed_ms + CLOCK_MS, at):
         at, awaited = parsed_ms, Ends(each for each in timeline.requests if holds_up_the_load_event(each) and (
@@ -125,11 +125,8 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
 
 
 def holds_up_the_load_event(request: TimedRequest) -> bool:
-    """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it.
-
-    What a worker is made of, or waits for, does not either.
-    """
-    return not request.of_worker and ((request.kind != DATA and not request.unread) or request.synchronous)
+    """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it."""
+    return (request.kind != DATA and not request.unread) or request.synchronous
 
 
 def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], causes: Ends) -> float:
@@ -147,7 +144,7 @@ def busy_since(at: float, long_tasks: Sequence[tuple[float, float]], causes: End
 
 def askers(requests: Sequence[TimedRequest]) -> list[Asker]:
     """Return who asked for each request, as Chrome says, or else the Referer; without either it was the page."""
-    known: dict[str, TimedRequest] = {}         # documents, style sheets and scripts, and documents by their origin
+    known: dict[str, TimedRequest] = {}         # documents, style sheets and scripts
     redirects: dict[str, list[str]] = defaultdict(list)
     found: list[Asker] = []
     page: TimedRequest | None = None
@@ -162,7 +159,6 @@ def askers(requests: Sequence[TimedRequest]) -> list[Asker]:
             for name in (url, *redirects.pop(url, ())):         # Chrome names a script by what redirected to it
                 known[name] = request
             if request.kind == DOCUMENT:
-                known.setdefault("/".join(url.split("/", 3)[:3]) + "/", request)   # Referrer Policy's default
                 page = page or request
     return found
 

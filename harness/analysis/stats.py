@@ -30,7 +30,7 @@ between the smallest and the largest of n values (harness.analysis.stats.median_
 
 How often a "95%" interval really held the true improvement, in 2000 simulated experiments for each n and kind of noise:
 2% normal, 2% log-normal with a long tail, and Student's t with 3 degrees of freedom for outliers (pytest
-tests/analysis/test_intervals.py -k coverage repeats it):
+tests/analysis/test_stats.py -k coverage repeats it):
 
     n           2       3       4       5       6       7       8      10      20
     percentile  49%     76%     88%    93-94%  94-95%  93-95%  94-95%  95-96%  96-97%

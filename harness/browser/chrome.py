@@ -4,7 +4,8 @@ import contextlib
 import os
 import re
 import shlex
-import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,15 +14,14 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.remote.webdriver import WebDriver as RemoteDriver
 
 from harness.bootstrap import ROOT
 from harness.browser.binary import ConnectionLimit
 from harness.browser.devtools import LOG, PROBLEMS, WorkerInjector
-from harness.browser.page import ERRORS, first_line, limit_commands
+from harness.browser.page import first_line, wait_until
 from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
 from harness.files.transport import Transport
-from harness.system.processes import bound_to_us, die_with_parent
+from harness.system.processes import bound_to_us, die_with_parent, is_running
 
 DETERMINISTIC_SCRIPTS = [ROOT / "harness" / "browser" / name for name in ("deterministic.js", "chance.js", "keys.js")]
 """In this order, each knows the names of those before it."""
@@ -63,6 +63,8 @@ NOT_RECORDABLE = "CompressionDictionaryTransport,CompressionDictionaryTransportB
 NETWORK_PROCESS_ENDED = b"Network service crashed"
 """What Chrome writes into its log when it has to start another network process."""
 LONGEST_OUTPUT_BYTES = 1 << 16
+DRIVER_READY_S, LOOK_S = 1.0, 0.002
+"""How long chromedriver may take to be ready before Selenium looks whether it runs at all; and between two looks."""
 LAST_WORDS = re.compile(r"FATAL:[^]\n]*\] (.*)|(No usable sandbox!.*|failed to execvp:\n.*|error while loading .*)")
 """Of a Chrome that could not start (zygote_host_impl_linux.cc, other fatal errors; chromedriver's launch_posix.cc)."""
 LONGEST_WORDS = 300
@@ -122,7 +124,7 @@ def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
     options = _options(_bound_to_driver(browser.binary, settings.work_dir), settings)
     _ask_no_proxy_for_the_driver()
     with settings.driver_output.open("wb") as output:
-        service = Service(browser.driver, env=_environment(settings), log_output=output,
+        service = _Driver(browser.driver, env=_environment(settings), log_output=output,
                           service_args=["--enable-chrome-logs"], popen_kw={"preexec_fn": die_with_parent})
         try:
             driver = webdriver.Chrome(options=options, service=service)
@@ -136,25 +138,37 @@ def start(browser: Browser, settings: ChromeSettings) -> webdriver.Chrome:
     return driver
 
 
-def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
-    """End Chrome, which finishes its net-log, and chromedriver, whatever state they are in. Raises nothing.
+class _Driver(Service):
+    """chromedriver, which is ready about 20 ms after its start: Selenium looks after 10 ms, then after 60 more."""
 
-    Selenium's own quit() asks chromedriver once a second whether it has ended, and waits for a minute when it hangs.
+    def is_connectable(self) -> bool:
+        """Tell whether it answers; wait for that for a while."""
+        return wait_until(super().is_connectable, time.monotonic() + DRIVER_READY_S, LOOK_S)
+
+
+def ending(driver: webdriver.Chrome, patience_s: float = 10.0) -> Callable[[], bool]:
+    """Tell Chrome to end, which finishes its net-log. Return what tells whether it has, or should have by now.
+
+    Told past chromedriver, which looks every 50 ms only whether it has ended. Raises nothing.
     """
-    injector = getattr(driver, "worker_injector", None)
-    if injector is not None:
-        injector.close()
-    limit_commands(driver, patience_s)
-    with contextlib.suppress(*ERRORS):
-        RemoteDriver.quit(driver)
-    process = driver.service.process
-    if process is not None:
-        process.terminate()
-        try:
-            process.wait(1.0)
-        except subprocess.TimeoutExpired:
-            process.kill()                      # and with it Chrome
-            process.wait()
+    deadline_s, pid = time.monotonic() + patience_s, driver.capabilities["goog:processID"]
+    with contextlib.suppress(*PROBLEMS):
+        driver.worker_injector.end_browser()  # type: ignore[attr-defined]
+    return lambda: not is_running(pid) or time.monotonic() > deadline_s
+
+
+def kill(driver: webdriver.Chrome) -> None:
+    """End chromedriver, and with it Chrome, whatever state they are in. Raises nothing."""
+    driver.worker_injector.close()  # type: ignore[attr-defined]
+    if driver.service.process is not None:
+        driver.service.process.kill()
+        driver.service.process.wait()
+
+
+def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
+    """End Chrome, which finishes its net-log, and chromedriver, whatever state they are in. Raises nothing."""
+    wait_until(ending(driver, patience_s), time.monotonic() + 2 * patience_s, LOOK_S)
+    kill(driver)
 
 
 def replaced_network_process(settings: ChromeSettings) -> bool:

@@ -48,6 +48,10 @@ class WorkerInjector:
         if not self._ready.wait(TIMEOUT_S):
             raise TimeoutError("Chrome did not answer on its debugging port")
 
+    def end_browser(self) -> None:
+        """Have Chrome end. Raises one of PROBLEMS when it has already."""
+        self._send("Browser.close")
+
     def close(self) -> None:
         """End the connection; Chrome goes on."""
         with contextlib.suppress(*PROBLEMS):

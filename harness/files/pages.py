@@ -77,7 +77,7 @@ class PageFiles:
 
     @property
     def rtts(self) -> Path:
-        """Round-trip times to the recorded servers, where somebody wrote them down: see harness.mirror.rtts."""
+        """Round-trip times to the recorded servers, where somebody wrote them down: see harness.mirror.servers."""
         return self.base / f"{self.name}.rtts"
 
 

@@ -11,7 +11,7 @@ from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.exchange import ABORTED, UNFINISHED, Fate
 from harness.files.load_record import load_event_of
 from harness.files.text_log import format_log
-from harness.netlog.load import NetLog, read_netlog
+from harness.netlog.load import NetLog
 from harness.netlog.page import (
     cut_off,
     exchanges,
@@ -31,13 +31,12 @@ REPORT = "load.json"
 """What load_page.py says of a load, in its directory."""
 
 
-def write_client_log(directory: Path, page: str, netlog_file: Path, report: dict[str, Any]) -> dict[str, Any]:
+def write_client_log(directory: Path, page: str, netlog: NetLog, report: dict[str, Any]) -> dict[str, Any]:
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
     Returns the load's figures (times in ms from the start of the navigation; None for what is not known), and
     "moved_on_to" (see harness.netlog.page).
     """
-    netlog = read_netlog(netlog_file)
     if warm_ms := report.get("warm_ms"):
         leave_out_before(netlog, netlog.tick(warm_ms))
     timing = report.get("timing") or {} if shows_a_page(report) else {}

@@ -31,18 +31,16 @@ from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.settings import Settings
+from harness.netlog.load import read_netlog
 from harness.system.atomic import write_atomically
 from harness.system.privileges import User, become
 from harness.system.processes import terminate_as_interrupt
 
-LOOK_S = 0.02
+LOOK_S = 0.005
 """How often it is looked whether the network is silent. A look takes less than 0.1 ms, and 5 ms at the end, when the
 kernel is asked what is under way."""
 COMMAND_S = 15.0
 """Longest time that Chrome may take to answer a question; a page whose scripts never rest cannot answer."""
-
-HASTE_S = 0.5
-"""How long Chrome may take to end when the load is interrupted. chromedriver ends nothing while it waits for a page."""
 
 NAVIGATION_SCRIPT = f"""{page.BROWSERS_OWN}
 const entry = performance.getEntriesByType('navigation')[0];
@@ -101,19 +99,25 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
         report["errors"].append(f"Chrome did not start: {page.first_line(error)}")
         return report
     try:
-        report["versions"] = page.versions(driver)
-        report["argv"] = page.argv(driver)
-        if not wanted.settings.warm_pairs or _first_visit(driver, wanted, report):
-            _visit(driver, wanted, report)
-    except page.ERRORS as error:
-        report["errors"].append(f"Chrome: {page.first_line(error)}")
-    except KeyboardInterrupt:
-        chrome.end(driver, HASTE_S)             # nobody wants its net-log any more
-        raise
-    chrome.end(driver)
-    if chrome.replaced_network_process(wanted.chrome):
-        report["errors"].append("Chrome: its network process ended, and it started another")
-    return report
+        try:
+            report["versions"] = page.versions(driver)
+            report["argv"] = page.argv(driver)
+            if not wanted.settings.warm_pairs or _first_visit(driver, wanted, report):
+                _visit(driver, wanted, report)
+        except page.ERRORS as error:
+            report["errors"].append(f"Chrome: {page.first_line(error)}")
+        if chrome.replaced_network_process(wanted.chrome):
+            report["errors"].append("Chrome: its network process ended, and it started another")
+        # Read while Chrome still ends: its net-log is complete before it has.
+        netlog = read_netlog(wanted.chrome.net_log, is_over=chrome.ending(driver))
+    except ExperimentError as error:
+        report["errors"].append(str(error))
+        return report
+    finally:
+        chrome.kill(driver)
+    if shows_error_page(report):
+        report["errors"].append("Chrome shows an error page")
+    return {**report, **write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), netlog, report)}
 
 
 def _first_visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> bool:
@@ -164,18 +168,6 @@ def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -
         report["timing"]["loadEventEnd"] = None    # a page that is told to stop has a load event too
 
 
-def _evaluate(wanted: PageLoad, report: dict[str, Any]) -> None:
-    """Write the client log and the HAR, and add the load's figures to `report`; nothing when Chrome never started."""
-    if "argv" not in report:
-        return
-    if shows_error_page(report):
-        report["errors"].append("Chrome shows an error page")
-    try:
-        report.update(write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), wanted.chrome.net_log, report))
-    except ExperimentError as error:
-        report["errors"].append(str(error))
-
-
 def load_page(wanted: PageLoad) -> int:
     """Load a page and write load.json; return 1 when the load failed, else 0. Whoever calls this ends soon after."""
     terminate_as_interrupt()                 # Chrome is quit on the way out
@@ -184,7 +176,6 @@ def load_page(wanted: PageLoad) -> int:
     become(wanted.user)
     try:
         report = _load(wanted)
-        _evaluate(wanted, report)
     except KeyboardInterrupt:
         return 1
     write_atomically(wanted.chrome.work_dir / REPORT, json.dumps(report, indent=1))

@@ -17,10 +17,10 @@ from harness.files.hosts import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.measure.settings import Settings
 from harness.mirror.answers import Recorded
-from harness.mirror.bodies import damage
 from harness.mirror.importing import import_recording
-from harness.mirror.layouts import make_layout
+from harness.mirror.manifest import damage
 from harness.mirror.recording import Recording, read_recording
+from harness.mirror.servers import make_layout
 from harness.replay.authority import AUTHORITY, open_authority
 
 ROOM_MB = 100
@@ -85,7 +85,7 @@ def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit |
 
 
 def check_layout(choice: str, page_set: PageSet) -> Layout:
-    """Return the layout that `choice` asks for (harness.mirror.layouts). Raises InputError.
+    """Return the layout that `choice` asks for (harness.mirror.servers). Raises InputError.
 
     When it is a file with lines about hosts that are not in the recording, these lines are printed.
     """

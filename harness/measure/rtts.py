@@ -13,7 +13,7 @@ from harness.errors import InputError
 from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
-from harness.mirror.rtts import recorded_rtts, scaled
+from harness.mirror.servers import recorded_rtts, scaled
 from harness.network.rtt import AT_ONCE, AT_ONCE_UP, Nominal, RttError, check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.system.environment import wait_for_quiet

@@ -172,10 +172,11 @@ def late_answers(quiet: Iterable[Silence], answered: Sequence[Answered], allowed
     """
     found = []
     for silence in quiet:
-        own_ms = max((answer.own_ms for answer in answered if answer.server == silence.server
-                      and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
-        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server] - own_ms
-        found.append((silence.server, silence.start_ms, late_ms, silence.end_ms - late_ms))
+        late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server]
+        if late_ms > 0:     # few are: who answered need not be looked for in the others
+            late_ms -= max((answer.own_ms for answer in answered if answer.server == silence.server
+                            and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
+            found.append((silence.server, silence.start_ms, late_ms, silence.end_ms - late_ms))
     return _latest_first(found, path, layout)
 
 

@@ -6,11 +6,16 @@
   several formats, and an image in several sizes and formats. Today's Chrome asks for the newest (.woff2, .webp), an
   older browser asked for what it knew. So a recording holds one form, and a load asks for another.
 - Targets: the path and query of a URL, the parameters in it, and how much two of them share.
+- JSONP: a script that calls the function which its URL names (``?callback=jQuery17_1363``). jQuery and others make a
+  new name for each load. A stand-in is the answer to another load's URL, so it would call what is not there, and the
+  page would lack what it was to be given: it is sent with the name that is asked for.
 """
 
 import re
 from os.path import commonprefix
 from urllib.parse import urlsplit
+
+from harness.files.encoding import decode, encode
 
 MASK = "*"
 UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
@@ -136,3 +141,40 @@ def in_common(target: str, other: str) -> tuple[int, ...]:
 def alike_path(target: str) -> str:
     """Return the path as `best-match` compares it: without volatile values, and an image's without its size."""
     return without_size(mask_target(parameters(target)[0]))
+
+
+LARGEST_SCRIPT = 4_000_000
+"""Bytes of a body that is looked at; data in JSONP is far smaller."""
+CALLBACK = re.compile(r"[A-Za-z_$][\w$.\[\]'\"]{1,199}")
+
+
+def new_names(recorded: str, asked: str) -> list[tuple[bytes, bytes]]:
+    """Return the parameters of two targets (path and query) that differ and may name a function: old and new value."""
+    old, new = _values(recorded), _values(asked)
+    return [(old[name].encode(), new[name].encode()) for name in old.keys() & new.keys()
+            if old[name] != new[name] and CALLBACK.fullmatch(old[name]) and CALLBACK.fullmatch(new[name])]
+
+
+def renamed(body: bytes, coding: str, names: list[tuple[bytes, bytes]]) -> bytes | None:
+    """Return the body as it calls the new name, encoded as `coding` says; None when it begins with no old name."""
+    if not names or len(body) > LARGEST_SCRIPT:
+        return None
+    script, known = decode(body, coding)
+    for old, new in names if known else ():
+        call = re.match(_call(old), script, re.DOTALL)
+        if call:
+            return encode(call[0].replace(old, new) + script[call.end():], coding, -1)[0]     # quickly: a load waits
+    return None
+
+
+def _call(name: bytes) -> bytes:
+    """Return the pattern of a script that begins with a call, bare or as Express and Facebook write it.
+
+    No two parts of it take the same characters one after the other: white space without end is looked at once.
+    """
+    this = re.escape(name)
+    return rb"[\s;]*(?:/\*.*?\*/[\s;]*)?(?:typeof\s+%b\s*===?\s*['\"]function['\"]\s*&&\s*)?%b\s*\(" % (this, this)
+
+
+def _values(target: str) -> dict[str, str]:
+    return dict(pair.split("=", 1) for pair in parameters(target)[1] if "=" in pair)

@@ -18,12 +18,17 @@ Dates are those of another day. What follows from them is sent instead, so that 
   Where it was not a minute later, Date is left out.
 
 Content-Security-Policy is sent unchanged: it does not hold for scripts that Chrome injects for its driver.
+
+Where no headers were recorded, a body's Content-Type is the one that its log has, else that of the file's extension,
+else none: Chrome looks into it then (WHATWG MIME Sniffing standard, section 7).
 """
 
+import mimetypes
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
+from posixpath import splitext
 from urllib.parse import quote
 
 from harness.files.har import STRIPPED
@@ -48,6 +53,9 @@ WITH_HEURISTIC_LIFE = (200, 203, 206)
 """Statuses of which Chrome guesses how long an answer lasts (Chromium's net/http/http_response_headers.cc)."""
 STRONG_AFTER_S = 60
 URL_CHARACTERS = "".join(map(chr, range(0x21, 0x7F)))
+MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+", re.ASCII)
+CHARSET = re.compile(r"[\w.:+-]+", re.ASCII)
+_extensions = mimetypes.MimeTypes(filenames=())    # the same on every machine: /etc/mime.types is not read
 
 
 def replayed(headers: Iterable[tuple[str, str]], recorded: datetime | None = None, *, body: bool = True,
@@ -132,3 +140,21 @@ def _date(text: str) -> datetime | None:
             continue
         return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
     return None
+
+
+def content_type(told: str, name: str) -> str:
+    """Return the Content-Type value of a body that stands in the file `name`, "" where nobody knows it.
+
+    `told` is the recorded type, and a charset behind it: either may be missing, or nonsense.
+    """
+    mime, _, charset = map(str.strip, told.partition("; charset="))
+    if not MIME_TYPE.fullmatch(mime):
+        mime = _by_extension(name) or ""
+    if mime and CHARSET.fullmatch(charset) and charset not in ("nil", "none", "None"):
+        return f"{mime}; charset={charset}"
+    return mime
+
+
+def _by_extension(name: str) -> str | None:
+    path = name.partition("?")[0].partition("#")[0]
+    return _extensions.types_map[True].get(splitext(path)[1].lower())

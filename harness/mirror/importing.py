@@ -11,13 +11,14 @@ the body of ``online.wsj.com/home-page``. So
 - if a redirect leads to a URL that was not recorded, the file of the first URL is the answer to the first URL.
 
 A page that has no HAR yet is read from its text log. Each HAR is written in one step: where it is broken off, the
-others are written the next time.
+others are written the next time. What a program makes itself is written likewise.
 """
 
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urljoin
@@ -29,9 +30,8 @@ from harness.files.exchange import H2, Answer, Body, Exchange, Fate, Place, Requ
 from harness.files.har import CHARSET, har_log, read_har_log, to_har
 from harness.files.har_entry import NO_ENTRY, from_har
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
-from harness.files.pages import PageFiles
-from harness.files.text_log import Response, read_log
-from harness.mirror.bodies import bodies_of, list_bodies
+from harness.files.pages import PageFiles, sanitise
+from harness.files.text_log import PageLog, Response, Transaction, format_log, read_log
 from harness.mirror.exchanges import (
     Files,
     PageExchanges,
@@ -42,8 +42,8 @@ from harness.mirror.exchanges import (
     read_page,
     replayed_place,
 )
-from harness.mirror.manifest import MANIFEST, read_manifest, written_manifest
-from harness.mirror.paths import find_file
+from harness.mirror.manifest import MANIFEST, bodies_of, list_bodies, read_manifest, written_manifest
+from harness.mirror.paths import find_file, write_file
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError
 
@@ -210,3 +210,27 @@ def complete(fetchlog: Path, mirror: Path, source: str, more: Mapping[str, objec
 def _with_hash(exchange: Exchange, bodies: Mapping[str, Body]) -> Exchange:
     body = exchange.answer.body
     return replace(exchange, answer=replace(exchange.answer, body=bodies.get(body.file, body))) if body else exchange
+
+
+@dataclass(frozen=True)
+class MadeResource:
+    """What a URL answers: a MIME type, and a body, in UTF-8 if it is text."""
+
+    mime_type: str
+    body: bytes
+
+
+def write_small_recording(files: PageFiles, resources: Mapping[str, MadeResource], note: str = "") -> None:
+    """Write list, mirror and fetchlog of one page: the first URL of `resources`, which are all that it asks for.
+
+    The manifest says that it was made, and `note`.
+    """
+    page = next(iter(resources))
+    for url, resource in resources.items():
+        write_file(files.mirror, url, resource.body)
+    log = PageLog([], [Transaction(0, 1, url) for url in resources],
+                  [Response("OK", resource.mime_type, "utf-8", url, None) for url, resource in resources.items()], True)
+    files.fetchlog.mkdir()
+    (files.fetchlog / sanitise(page)).write_text(format_log(log), encoding="ascii")
+    complete(files.fetchlog, files.mirror, "made", {"note": note})
+    files.pages.write_text(f"{page}\n", encoding="ascii")

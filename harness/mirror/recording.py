@@ -15,11 +15,10 @@ from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
 from harness.files.urls import document_url
 from harness.mirror.answers import FAILED_RATIO, Recorded, is_answered
-from harness.mirror.bodies import bodies_of, damage
 from harness.mirror.exchanges import PageExchanges, files_of
 from harness.mirror.importing import MOST_REDIRECTS, read_pages
 from harness.mirror.live import LiveConnection, read_live
-from harness.mirror.manifest import Manifest, read_manifest
+from harness.mirror.manifest import Manifest, bodies_of, damage, read_manifest
 from harness.mirror.paths import lookups, target_of
 from harness.mirror.transactions import Origin, Sequences, recorded_of, sequences, unnamed
 
@@ -46,7 +45,7 @@ class Recording:
     """The addresses that each host answered from, as far as they were recorded."""
     manifest: Manifest = field(default_factory=Manifest)
     bodies: Mapping[str, Body] = field(default_factory=dict)
-    """The files that have to be in its mirror, ``host/file``: see harness.mirror.bodies."""
+    """The files that have to be in its mirror, ``host/file``: see harness.mirror.manifest."""
     problems: list[str] = field(default_factory=list)
 
     def hosts(self) -> list[str]:

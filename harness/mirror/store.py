@@ -23,9 +23,8 @@ from harness.errors import ExperimentError, InputError
 from harness.files.exchange import Body
 from harness.files.pages import PageFiles
 from harness.files.urls import split_url, without_fragment
-from harness.mirror.bodies import body_in
 from harness.mirror.importing import complete
-from harness.mirror.manifest import MANIFEST, read_manifest
+from harness.mirror.manifest import MANIFEST, body_in, read_manifest
 from harness.mirror.paths import md5_name, mirror_file, write_file
 from harness.mirror.recording import read_whole
 from harness.system.atomic import move

@@ -10,6 +10,7 @@ later) takes 2.4 s and 148 MiB for a recording, which keeps its bodies, and 1.5 
 See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_type_list.h``.
 """
 
+import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +28,10 @@ POINT, BEGIN, END = 0, 1, 2
 """The phases of an event: a point in time, or the begin or end of something that lasts."""
 CHUNK_BYTES = 1 << 18
 """What is read at a time."""
+NETLOG_END = b"]\n}\n"
+"""How a net-log ends that is complete. No line before its last one ends like this: an event's ends in a brace."""
+LOOK_S = 0.002
+"""How often it is looked whether there is more of one that is still written."""
 MOST_OTHER_LINES = 5
 """Of a net-log, beside those of its events: two before them, and what is behind."""
 LARGEST_NETLOG_BYTES = 1_000_000_000
@@ -112,8 +117,31 @@ class NetLogFile:
     problems: list[str] = field(default_factory=list)
 
 
-def read_netlog_file(path: Path, *subscribers: Subscriber[Any]) -> NetLogFile:
+def written() -> bool:
+    """Tell that nobody writes a net-log any more."""
+    return True
+
+
+class _Growing:
+    """A net-log that Chrome may still be writing: to read waits for more until it has its end, or `is_over`."""
+
+    def __init__(self, file: IO[bytes], is_over: Callable[[], bool]) -> None:
+        self._file, self._is_over, self._tail = file, is_over, b""
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes, at most `size`; none at the end. (ijson first asks for 0, to see what it gets.)"""
+        over = not size or self._is_over()      # before it is read: what was written until then is read, too
+        while not (chunk := self._file.read(size)) and not over and self._tail != NETLOG_END:
+            time.sleep(LOOK_S)
+            over = self._is_over()
+        self._tail = (self._tail + chunk)[-len(NETLOG_END):]
+        return chunk
+
+
+def read_netlog_file(path: Path, *subscribers: Subscriber[Any], is_over: Callable[[], bool] = written) -> NetLogFile:
     """Give the events of a net-log to the subscribers, also of one whose end is missing (Chrome was killed).
+
+    It may still grow until `is_over` says that it does not, or it has its end.
 
     Raises ExperimentError when there is no such file; whatever is wrong inside it becomes a line in `problems`.
     """
@@ -127,7 +155,7 @@ def read_netlog_file(path: Path, *subscribers: Subscriber[Any]) -> NetLogFile:
         return log
     readers = _readers_by_number(types, kinds, subscribers)
     bad = 0
-    for number, raw in enumerate(read_events(path, log.problems)):
+    for number, raw in enumerate(read_events(path, log.problems, is_over)):
         tick = _give(raw, number, readers)
         bad += tick is None
         log.end_tick = max(log.end_tick, tick or 0)
@@ -176,7 +204,7 @@ def read_constants(path: Path) -> dict[str, Any]:
     return constants if isinstance(constants, dict) else {}
 
 
-def read_events(path: Path, problems: list[str]) -> Iterator[Any]:
+def read_events(path: Path, problems: list[str], is_over: Callable[[], bool] = written) -> Iterator[Any]:
     """Read a net-log's events one by one, as they stand in it; a missing end becomes a line in `problems`.
 
     Raises ExperimentError without a file, and for one that lacks a part of its middle: Chrome writes on when its disk
@@ -185,7 +213,8 @@ def read_events(path: Path, problems: list[str]) -> Iterator[Any]:
     count = 0
     try:
         with _open(path) as file:
-            for event in ijson.items(file, "events.item", use_float=True, buf_size=CHUNK_BYTES):
+            growing = _Growing(file, is_over)
+            for event in ijson.items(growing, "events.item", use_float=True, buf_size=CHUNK_BYTES):
                 count += 1
                 yield event
     except (ijson.JSONError, ValueError):

@@ -12,7 +12,7 @@ Chrome's monotonic clock.
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from http import HTTPStatus
@@ -24,7 +24,7 @@ from harness.files.exchange import H2, Phases
 from harness.files.headers import header_in
 from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, NameResolution, host_and_port
-from harness.netlog.file import Subscriber, read_netlog_file
+from harness.netlog.file import Subscriber, read_netlog_file, written
 from harness.netlog.requests import Requests
 from harness.netlog.transactions import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, load_flag
 
@@ -58,8 +58,11 @@ class NetLog:
         return tick + self.time_offset_ms
 
 
-def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False) -> NetLog:
+def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
+                is_over: Callable[[], bool] = written) -> NetLog:
     """Read a net-log file, complete or cut off; `others` get their events by the way. Bodies may be large.
+
+    Chrome may still be writing it, until `is_over` says that it is not.
 
     A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure);
     a navigation of the main frame is kept unless the log's own --host-resolver-rules lead its host nowhere, which is
@@ -68,7 +71,7 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False)
     Raises ExperimentError when there is no such file.
     """
     requests, wires = Requests(keep_bodies=keep_bodies), Connections()
-    log = read_netlog_file(path, requests, *wires.subscribers, *others)
+    log = read_netlog_file(path, requests, *wires.subscribers, *others, is_over=is_over)
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
                     browser_version=str(client.get("version", "")), problems=log.problems)

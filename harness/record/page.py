@@ -261,18 +261,14 @@ def _tls_host(seen: Seen) -> str:
 def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> Seen:
     seen, answer, body = Seen(transaction, exchange), exchange.answer, transaction.body
     if not answer.status:
-        seen.has(partial=True, note=exchange.error if seen.over else "no answer when the recording ended")
+        seen.has(partial=True, note=exchange.error)
         return seen
     if transaction.redirect_url is None and answer.status not in BODILESS and transaction.method != "HEAD":
-        kept = f"{len(body.wire)} bytes are kept"
         length = length_in(answer.headers or ())
         all_came = seen.over and (not transaction.error if length is None else length == len(body.wire))
         whole = all_came and _is_all(answer)
         seen.is_part = all_came and not whole
-        seen.has(content=body.wire, partial=not whole, note=(
-            f"still arriving when the recording ended; {kept}" if not seen.over else
-            f"{transaction.error or 'incomplete'}; {kept}" if not whole else
-            f"{transaction.error} after its last byte" if transaction.error else ""))
+        seen.has(content=body.wire, partial=not whole, note="" if whole else exchange.error or "incomplete")
         if transaction.is_stream(over=seen.over):
             head_tick = transaction.start + transaction.phases.until_head
             seen.is_stream = bool(body.arrivals)

@@ -102,10 +102,12 @@ def to_append(directory: Path, name: str, pages: list[Page]) -> list[Page]:
 
 def _record_page(settings: VisitSettings, page: Page, store: Store, source: ServedSource | None
                  ) -> tuple[Verdict, Visit]:
-    if source is not None:
-        source.begin_page(page.name)
     with _work_dir() as (work_dir, user):
-        visit = _visit(settings, work_dir, user)
+        if source is None:
+            visit = _visit(settings, work_dir, user)
+        else:
+            with source.listening(page.name) as rules:
+                visit = _visit(replace(settings, rules=rules), work_dir, user, source.answer)
         _require_room(work_dir)
         try:
             # The file has to be the user's own: root, who reads it, follows no link of theirs.
@@ -148,8 +150,8 @@ def _require_room(work_dir: Path) -> None:
         raise
 
 
-def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
-    """Have a process of its own make the visit, and end it if it does not end.
+def _visit(settings: VisitSettings, work_dir: Path, user: User, begun: Callable[[], None] = lambda: None) -> Visit:
+    """Have a process of its own make the visit, and end it if it does not end; call `begun` when it is there.
 
     What it says goes through a file without a name, since `work_dir` is `user`'s, who could put a link in a file's
     place; the shim lies above it.
@@ -159,7 +161,7 @@ def _visit(settings: VisitSettings, work_dir: Path, user: User) -> Visit:
     with tempfile.TemporaryFile() as output:
         try:
             call = partial(make_visit, settings, work_dir, user)
-            status = call_forked(call, "visit", output, settings.hard_limit_s())
+            status = call_forked(call, "visit", output, settings.hard_limit_s(), begun=begun)
             return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
         except subprocess.TimeoutExpired:
             return Visit(errors=[f"it did not end within {settings.hard_limit_s():.0f} s"])

@@ -1,24 +1,31 @@
-"""What came of recording a page, in words: is it fit for the experiment, and what could not be recorded?"""
+"""What came of recording a page, in words: is it fit for the experiment, and what could not be recorded?
+
+It is not fit where it is incomplete, another one than was asked for, or empty when replayed.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http import client
-from itertools import pairwise
+from http import HTTPStatus, client
 from urllib.parse import urlsplit
 
 from harness.errors import first_few, many
 from harness.files.exchange import Fate
-from harness.files.hosts import PORTS
-from harness.mirror.answers import DOCUMENT_IS_GOOD
+from harness.files.headers import EVENT_STREAM
+from harness.files.urls import document_url
+from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
+from harness.mirror.live import left_out
 from harness.netlog.page import led_on_in_words, moved_on_to
-from harness.record import truth
 from harness.record.page import PageRecording, Seen
-from harness.record.sources.brought import Brought
-from harness.record.truth import counted, size
+from harness.record.sources.brought import Brought, mask
 
 MOST_RELOADS = 3
-TOO_MANY_REDIRECTS = "ERR_TOO_MANY_REDIRECTS"
+LEAST_AGAIN = 0.5
+"""A page that others recorded asks for at least this share of the URLs again, or it is not that page."""
+FEWEST_RECORDED = 10
+"""Of fewer URLs a share says little: an image in another size can be half of it."""
+ENDLESS = "answer without an end"
+NOT_COUNTED = (Fate.AFTER_LOAD, Fate.CANCELLED, Fate.BROWSERS_OWN)
 
 
 @dataclass
@@ -73,15 +80,13 @@ def judge(recording: PageRecording) -> Verdict:
         sum(not seen.exchange.from_cache for seen in recording.requests), hosts,
         sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),
         reasons=reasons or ([led_on_in_words(other)] if other else
-                            [*filter(None, (truth.taken_over(recording), truth.incompleteness(recording),
-                                            truth.went_elsewhere(recording)))]),
+                            [*filter(None, (taken_over(recording), incompleteness(recording),
+                                            went_elsewhere(recording)))]),
         remarks=[*_failures(recording, failed), *_remarks(recording, hosts)], moved_on=bool(other))
 
 
 def _no_page(recording: PageRecording) -> list[str]:
     """Say why what was asked for gave no page; nothing where it did."""
-    if circle := _circle(recording):
-        return [circle]
     documents = recording.documents()
     bad = [seen for seen in documents if seen.status and seen.status not in DOCUMENT_IS_GOOD]
     if bad:
@@ -105,16 +110,6 @@ def _no_page(recording: PageRecording) -> list[str]:
     return reasons
 
 
-def _circle(recording: PageRecording) -> str:
-    """Return in words that the page redirects without an end, "" when it does not."""
-    if not any(TOO_MANY_REDIRECTS in error for error in recording.visit.errors):
-        return ""
-    hops = [seen.url for seen in recording.requests if seen.transaction.main_frame]
-    urls = list(dict.fromkeys(hops))
-    how = "in a circle" if len(urls) < len(hops) else f"more than {len(hops) - 1} times"
-    return f"it redirects {how}: {first_few(urls)}"
-
-
 def _failures(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]:
     """Count by error the requests that failed, and those that were answered with one."""
     if failed:
@@ -131,7 +126,7 @@ def _failures(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]
 
 def _not_recordable(recording: PageRecording) -> dict[str, int]:
     """Count by what stood in the way what no replay has."""
-    lost, _ = truth.live_connections(recording)
+    lost, _ = live_connections(recording)
     found = lost + Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
     for seen in recording.requests:
         if seen.stays_open or seen.endless:
@@ -144,32 +139,20 @@ def _not_recordable(recording: PageRecording) -> dict[str, int]:
 
 
 def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
-    visit, (lost, replayed) = recording.visit, truth.live_connections(recording)
+    visit, (lost, replayed) = recording.visit, live_connections(recording)
     if lost:
         yield (f"live connections are not replayed ({counted(lost)}): what comes over them is missing, and the page "
                "may be empty without it")
     if replayed:
         late = ("; most of it came after the load event and is not replayed: a replay shows less than the page"
-                if truth.is_mostly_late(recording) else "")
+                if is_mostly_late(recording) else "")
         yield (f"live connections ({counted(replayed)}): what came over them is replayed, with its times up to the "
                f"load event{late}")
     if any(seen.exchange.before_document for seen in recording.requests):
         yield ("another document came before the one that is shown (a question for consent, say): its loads are timed "
                "from there, and some connections stand by then")
-    if paused := [seen for seen in recording.requests if seen.exchange.answer.arrivals and not seen.is_stream]:
-        longest_ms = max(later - earlier for seen in paused
-                         for (earlier, _), (later, _) in pairwise(seen.exchange.answer.arrivals))
-        named = first_few([seen.url for seen in paused])
-        yield (f"the server sent {many(len(paused), 'answer')} in pieces, with pauses of up to {longest_ms:.0f} ms, "
-               f"which are replayed: {named}")
     if recording.brought:
         yield from _of_source(recording, recording.brought, hosts)
-    ports = {urlsplit(seen.url).netloc for seen in recording.requests
-             if urlsplit(seen.url).port not in (None, *PORTS.values())}
-    if ports:
-        yield f"on a port of their own, which is not replayed: {', '.join(sorted(ports))}"
-    if visit.popups:
-        yield f"{visit.popups} popups closed"
     if visit.loaded and not visit.quiet:
         yield "it never stopped loading things; what came until the limit is recorded"
 
@@ -185,12 +168,93 @@ def _of_source(recording: PageRecording, brought: Brought, hosts: int) -> Iterat
     told = f", but for how far away {len(far)} of {hosts} hosts were (--rtt recorded)" if far else ""
     yield f"brought from {brought.name}{when}; its times are unknown{told}"
     yield from brought.remarks
-    if lost := truth.missing_code(recording):
-        yield (f"scripts and style sheets that the archive lacks, without which the page may look and load otherwise: "
-               f"{len(lost)} ({first_few(lost)})")
     if notes := Counter(answer.note for answer in answers if answer.note):
         yield f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}"
     if stand_ins := sum(seen.stands_in for seen in recording.requests):
         yield f"{stand_ins} answered by what was recorded for a similar URL"
-    if unknown := sum(answer.request.url.startswith("https:") and not answer.answer.protocol for answer in answers):
-        yield f"over which HTTP {unknown} of its answers came nobody wrote down: they are replayed over HTTP/1.1"
+
+
+def incompleteness(recording: PageRecording) -> str:
+    """Return in words that too many requests up to the load event failed, or too many bytes are missing, "" when not.
+
+    They will fail in every load of the replay, too, and a page without its parts is a fast page.
+    """
+    asked = [seen for seen in recording.requests if seen.over and _counts(seen)]
+    failed = [seen for seen in asked if not seen.status]
+    if len(failed) <= FAILED_RATIO * len(asked):
+        return _lost(asked, failed)
+    errors = Counter(seen.exchange.error.removeprefix("net::") for seen in failed)
+    hosts = [host for host, _ in Counter(urlsplit(seen.url).hostname or "" for seen in failed).most_common()]
+    said = ", ".join(f"{count} x {error}" for error, count in errors.most_common())
+    return f"{len(failed)} of {len(asked)} requests failed: {said} ({first_few(hosts)})"
+
+
+def _lost(asked: Sequence[Seen], failed: Sequence[Seen]) -> str:
+    """Return in words that too much of a page's bytes is missing where it comes from, "" when not."""
+    lost = sorted(((seen.lost.bytes, seen.url) for seen in failed if seen.lost and seen.lost.bytes), reverse=True)
+    missing = sum(bytes_ for bytes_, _ in lost)
+    total = missing + sum(seen.body_bytes for seen in asked)
+    if missing <= FAILED_RATIO * total:
+        return ""
+    named = first_few(list(dict.fromkeys(url for _, url in lost)))
+    return f"{size(missing)} of its {size(total)} are missing where it comes from ({named})"
+
+
+def went_elsewhere(recording: PageRecording) -> str:
+    """Return in words that a page of others' asked for little of what it asked for when they recorded it, "" if not.
+
+    A page whose first script does not work any more fails no request: it makes none.
+    """
+    recorded = set(recording.brought.asked_for.get(document_url(recording.url), ()) if recording.brought else ())
+    got = {mask(seen.url) for seen in recording.requests if seen.status}
+    again = len(recorded & got)
+    if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):
+        return ""
+    return f"it asked for {again} of the {len(recorded)} URLs that it got when it was recorded"
+
+
+def taken_over(recording: PageRecording) -> str:
+    """Return in words that no server was asked for the document that is shown, "" if one was, by Chrome or a worker."""
+    if any(document.transaction.start >= recording.navigated_tick for document in recording.documents()):
+        return ""
+    return "it loads itself anew, and no server is asked for its URL then: its service worker, or a script, answers"
+
+
+def live_connections(recording: PageRecording) -> tuple[Counter[str], Counter[str]]:
+    """Return what a page keeps open for what the site sends later, by kind: what no replay can send again, and what
+    every replay does.
+    """
+    asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
+    lost, replayed = Counter({"WebSocket": asked - len(recording.websockets)}), Counter[str]()
+    for websocket in recording.websockets:
+        if websocket.answer.partial:
+            lost["WebSocket"] += 1
+        else:
+            replayed["WebSocket"] += websocket.answer.status == HTTPStatus.SWITCHING_PROTOCOLS
+    for seen in recording.requests:
+        is_events = seen.exchange.answer.mime_type.lower().startswith(EVENT_STREAM)
+        if is_events or seen.endless or seen.stays_open:
+            (replayed if seen.stays_open else lost)["EventSource" if is_events else ENDLESS] += 1
+    return +lost, +replayed
+
+
+def is_mostly_late(recording: PageRecording) -> bool:
+    """Tell whether most of what came over the replayed connections came after the load event: no replay has it."""
+    event = recording.load_event
+    exchanges = [*(seen.exchange for seen in recording.requests), *recording.websockets]
+    return event is not None and left_out(exchanges, recording.moment(event.end_ms).timestamp()) is not None
+
+
+def _counts(seen: Seen) -> bool:
+    """Say whether a load is judged by a request: not by what came late, was cancelled, or is Chrome's own."""
+    return seen.exchange.fate not in NOT_COUNTED and not seen.exchange.before_document
+
+
+def size(count: int) -> str:
+    """Return a number of bytes: ``1.2 MB``."""
+    return f"{count / 1e6:.1f} MB" if count >= 1_000_000 else f"{count / 1e3:.1f} KB"
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Return ``2 x this, 1 x that``."""
+    return ", ".join(f"{count} x {what}" for what, count in counts.items())

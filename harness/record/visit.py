@@ -83,7 +83,6 @@ class Visit:
     timing: dict[str, Any] = field(default_factory=dict)
     quiet: bool = False
     loaded: bool = False
-    popups: int = 0
     errors: list[str] = field(default_factory=list)
 
 
@@ -225,7 +224,6 @@ class _Visitor:
                 self.driver.switch_to.window(window)
                 self.driver.close()
                 self.driver.switch_to.window(self.window)
-                self.report.popups += 1
         self.windows_seen_s = time.monotonic()
 
 

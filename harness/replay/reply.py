@@ -12,11 +12,9 @@ from harness.browser.program import date_now
 from harness.errors import printable
 from harness.files.headers import WITHOUT_BODY
 from harness.files.server_log import STAND_INS, FoundAs
-from harness.mirror.alike import path_and_query
+from harness.mirror.alike import LARGEST_SCRIPT, new_names, path_and_query, renamed
 from harness.mirror.answers import Recorded
-from harness.mirror.callbacks import LARGEST, new_names, renamed
-from harness.mirror.content_type import content_type
-from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, location
+from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, content_type, location
 from harness.mirror.live import Arrivals
 from harness.replay.body import Bodies, Body, OnDisk, wanted_span
 from harness.replay.match import Request, is_known
@@ -99,7 +97,7 @@ def _add_body(reply: Reply, answer: Recorded, request: Request) -> None:
 def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Request) -> None:
     """Have a stand-in that calls the function its own URL names call the one that is asked for."""
     names = new_names(path_and_query(answer.url), path_and_query(request.target))
-    if not names or reply.status != HTTPStatus.OK or body.left > LARGEST:
+    if not names or reply.status != HTTPStatus.OK or body.left > LARGEST_SCRIPT:
         return
     script = renamed(body.peek(body.left), dict(reply.headers).get("content-encoding", ""), names)
     if script is not None:

@@ -52,14 +52,11 @@ def format_comparison(side_a: Selection, side_b: Selection) -> tuple[str, bool]:
 
     The text: the two folders, their set-ups, the table, what its columns mean, what is on one side only.
     """
-    differences = [difference for difference in compare(side_a, side_b)
-                   if difference.a is not None or difference.b is not None]
-    only = [*_listed("Only in A", _only_in(side_a, side_b)), *_listed("Only in B", _only_in(side_b, side_a)),
-            *_listed("Measured in one only", [
-                f"{difference.row.page} at {_rtt_name(difference.row, side_b)} ms, {difference.what}"
-                for difference in differences if (difference.a is None) != (difference.b is None)])]
+    differences = compare(side_a, side_b)
+    only = [*_listed("Only in A", _only_in(side_a, side_b)), *_listed("Only in B", _only_in(side_b, side_a))]
+    is_whole = not only and not any((difference.a is None) != (difference.b is None) for difference in differences)
     table = Table("", columns(*OF_TWO), [
-        (page, [_cells(difference, side_b) for difference in of_page])
+        (page, [*map(_cells, of_page)])
         for page, of_page in groupby(differences, key=lambda difference: difference.row.page)])
     lines = [
         f"A: {side_a.results.clientdir}", f"B: {side_b.results.clientdir}",
@@ -70,19 +67,14 @@ def format_comparison(side_a: Selection, side_b: Selection) -> tuple[str, bool]:
         *_legend(differences),
         *_listed("Rows of A to be careful with", doubt_lines(side_a.rows)),
         *_listed("Rows of B to be careful with", doubt_lines(side_b.rows)), *only]
-    return "".join("\t".join(map(printable, line.split("\t"))) + "\n" for line in lines), not only
+    return "".join("\t".join(map(printable, line.split("\t"))) + "\n" for line in lines), is_whole
 
 
 def _only_in(there: Selection, not_there: Selection) -> list[str]:
     return [row.title for place, row in there.by_place.items() if place not in not_there.by_place]
 
 
-def _rtt_name(row: Row, other: Selection) -> str:
-    """Return what an RTT is called, in ms; both names if the folders have different ones."""
-    return " | ".join(dict.fromkeys([row.rtt_name, other.by_place[row.page, row.rtt_ms].rtt_name]))
-
-
-def _cells(difference: Difference, side_b: Selection) -> list[str]:
+def _cells(difference: Difference) -> list[str]:
     scale, digits, unit = (1, 2, "%") if difference.what == IMPROVEMENT else (1000, 3, "")
 
     def text(value: float | None, form: str) -> str:
@@ -91,7 +83,7 @@ def _cells(difference: Difference, side_b: Selection) -> list[str]:
     values = [text(value, "") + (unit if value is not None else "") for value in (difference.a, difference.b)]
     verdict = [NOT_KNOWN, NOT_KNOWN] if difference.p is None else [
         "<0.001" if difference.p < 0.001 else f"{difference.p:.3f}", "yes" if difference.is_sure else "no"]
-    return [_rtt_name(difference.row, side_b), difference.what, str(difference.n_a), str(difference.n_b), *values,
+    return [difference.row.rtt_name, difference.what, str(difference.n_a), str(difference.n_b), *values,
             text(difference.b_minus_a, "+"), text(difference.half_width, ""), *verdict]
 
 

@@ -18,11 +18,10 @@ from harness.errors import ExitStatus, InputError
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import as_browsers_ask
 from harness.measure.resume import recording_digest
-from harness.mirror.bodies import damage
-from harness.mirror.manifest import MANIFEST, keep_bodies, read_manifest
+from harness.mirror.manifest import MANIFEST, damage, keep_bodies, read_manifest
 from harness.mirror.paths import list_files
 from harness.mirror.recording import Recording, read_recording
-from harness.mirror.rtts import read_rtts, write_rtts
+from harness.mirror.servers import read_rtts, write_rtts
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import PARTS, SITE, Contents, last_line, read_files
 from harness.sweep.plan import Unit, Versions

@@ -8,12 +8,10 @@ caused by the same resource:
     shape      reads the figures
     measured   makes a page's shape of two loads of it, as Chrome says what its requests stand in
     from_har   makes one of a HAR without bodies
-    plan       says how each resource is loaded, by whom and when (the rules are in its docstring)
-    urls       URLs of the given lengths
-    text       HTML, CSS, script and prose padded to the given number of bytes
-    loading    the code and tags by which one resource requests another
+    page_plan  says how each resource is loaded, by whom and when (the rules are in its docstring)
+    page_code  the code and tags by which one resource requests another
     content    the bytes of each resource
-    images     PNG, JPEG and GIF of the given number of bytes
+    padding    texts and images of the given number of bytes
     build      writes all of it and the log that a recording would have left, and puts it in place when it is complete
 
 The contents depend on the figures and the seed only; nothing in the pages depends on time or randomness.

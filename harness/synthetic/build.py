@@ -16,9 +16,8 @@ from harness.errors import InputError, many
 from harness.files.hosts import PORTS
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.text_log import PageLog, Resolve, Response, Transaction, format_log
-from harness.mirror.bodies import damage
 from harness.mirror.importing import complete
-from harness.mirror.manifest import MANIFEST
+from harness.mirror.manifest import MANIFEST, damage
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
 from harness.mirror.store import Store

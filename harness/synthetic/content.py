@@ -16,8 +16,6 @@ from harness.synthetic.page_code import LATE, PUT, SEEN, WORK, Loading, backgrou
 from harness.synthetic.page_plan import Node, NodeKind, PagePlan
 from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
 
-SMALLEST_HTML = 80
-"""Bytes; smaller HTML is just text."""
 SMALLEST_IMAGE = 35
 """Bytes of the smallest GIF that Chrome shows."""
 FULL_FRAME = 1500
@@ -82,9 +80,6 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
         return make_image(mime, size, rng)
     if node.kind in CODE:
         return padding.filler(rng, CODE[node.kind], size).encode("ascii")
-    if mime == "text/html" and size >= SMALLEST_HTML:
-        with contextlib.suppress(DoesNotFitError):      # of a page whose URL, which stands in it, is longer
-            return _html(contents, Node(node.hops, NodeKind.FRAME, size, False))
     return padding.prose(rng, size).encode("ascii")
 
 
@@ -93,10 +88,7 @@ def _script(contents: Contents, node: Node) -> bytes:
     calls = contents.put_calls(node.children)
     if len(calls) > node.size_bytes:
         raise DoesNotFitError
-    start = f"/* Synthetic script of {node.size_bytes} bytes. */\n"
-    start = start if len(start) + len(calls) <= node.size_bytes else ""
-    room = node.size_bytes - len(start) - len(calls)
-    return (start + padding.filler(rng, "script", room) + calls).encode("ascii")
+    return (padding.filler(rng, "script", node.size_bytes - len(calls)) + calls).encode("ascii")
 
 
 def _style(contents: Contents, node: Node) -> bytes:

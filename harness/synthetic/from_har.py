@@ -24,8 +24,6 @@ from harness.synthetic.shape import TAG, UNKNOWN_MONTH, PageShape, Resource, fol
 
 UNKNOWN_TYPES = ("", "x-unknown", "text/plain")
 """What HARs say of a document whose type nobody wrote down; x-unknown is Chrome's word."""
-SMALLEST_PICTURE = 1000
-"""Bytes; a smaller image is made as a GIF, since a JPEG or PNG cannot be made as small."""
 
 
 def shapes_of_har(entries: Sequence[Exchange], pages: Mapping[str, str]) -> list[PageShape]:
@@ -127,10 +125,7 @@ def _resource(index: int, entry: Exchange, parent: int | None, redirect_to: int 
     start = max(0, round((entry.started - first).total_seconds() * 1000)) if entry.started and first else 0
     found = resource_of(entry.request.url, entry.answer.mime_type, index=index, size_bytes=size, parent=parent,
                         redirect_to=redirect_to, start_ms=start, end_ms=start + round(entry.time_ms or 0.0), kind=DATA)
-    mime_type = found.mime or ""
-    is_pixel = mime_type.startswith("image/") and size < SMALLEST_PICTURE
-    return replace(found, mime="image/gif" if is_pixel else found.mime,
-                   kind=DOCUMENT if index == 0 else _kind(mime_type))
+    return replace(found, kind=DOCUMENT if index == 0 else _kind(found.mime or ""))
 
 
 def _kind(mime_type: str) -> str:

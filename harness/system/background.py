@@ -102,12 +102,13 @@ PR_SET_NAME = 15
 
 
 def call_forked(function: Callable[[], int], name: str, errors: IO[bytes], patience_s: float,
-                namespace_pid: int | None = None) -> int:
+                namespace_pid: int | None = None, *, begun: Callable[[], None] = lambda: None) -> int:
     """Run `function` as the main function of a process called `name`; return its exit status, as Popen.returncode.
 
     The process is root's if we can be root, lives in the network namespace of `namespace_pid` if one is given, has none
     of our open files, and writes its errors to `errors`. Raises subprocess.TimeoutExpired after `patience_s` seconds,
-    when it has been ended (SIGTERM, then SIGKILL).
+    when it has been ended (SIGTERM, then SIGKILL). `begun` is called when the process is there: threads that are made
+    then are none that a fork could harm.
     """
     with inside(namespace_pid or os.getpid()):
         fork = os.fork if why_none() else fork_into_namespace
@@ -116,6 +117,7 @@ def call_forked(function: Callable[[], int], name: str, errors: IO[bytes], patie
             _be_called(function, name, errors.fileno())
     process = os.pidfd_open(pid)        # ours to reap, so it is still this one
     try:
+        begun()
         in_time = _has_ended(process, patience_s)
     finally:
         _end(process)

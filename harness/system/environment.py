@@ -69,21 +69,13 @@ def _processor() -> str:
 def git_state(checkout: Path = ROOT) -> str:
     """Return the commit this program is, with ``-dirty`` when files differ; "" outside a checkout."""
     # No optional locks: else root would rewrite the user's index (as git-describe --dirty does regardless).
-    git = [*_as_owner(checkout), "git", "--no-optional-locks", "-c", f"safe.directory={checkout}", "-C", str(checkout)]
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={checkout}", "-C", str(checkout)]
     try:
         commit = run([*git, "rev-parse", "--short", "HEAD"], "naming the commit").strip()
         changes = run([*git, "status", "--porcelain", "--untracked-files=no"], "looking for changes").strip()
     except ExperimentError:
         return ""
     return f"{commit}-dirty" if changes else commit
-
-
-def _as_owner(checkout: Path) -> list[str]:
-    """Return what has root run a command as the owner of `checkout`: git starts programs that its settings name."""
-    owner = checkout.stat()
-    if os.geteuid() != 0 or owner.st_uid == 0:
-        return []
-    return ["setpriv", f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "--"]
 
 
 def load_average() -> float:

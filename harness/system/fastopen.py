@@ -72,18 +72,17 @@ class FastOpenSwitch:
     """The kernel's TFO setting of the network namespace this was made in, cheap to read: the file stays open."""
 
     def __init__(self) -> None:
-        self._file = os.open(SYSCTL, os.O_RDONLY)
+        self._file = Path(SYSCTL).open("rb", buffering=0)     # noqa: SIM115 (it stays open for as long as this is there)
 
     def server_enabled(self) -> bool:
         """Say whether servers accept data in a SYN now."""
-        return bool(int(os.pread(self._file, 16, 0)) & SERVER_BIT)
+        return bool(int(os.pread(self._file.fileno(), 16, 0)) & SERVER_BIT)
 
 
 def read_counters(pid: int) -> dict[str, int]:
     """Return the counters of KEPT in the namespace of `pid`; one the kernel does not have is 0."""
-    with inside(pid):
-        values = parse_netstat(Path("/proc/thread-self/net/netstat").read_text())
-        values[OF_UDP] = parse_netstat(Path("/proc/thread-self/net/snmp").read_text(), "Udp:").get("RcvbufErrors", 0)
+    values = parse_netstat(Path(f"/proc/{pid}/net/netstat").read_text())
+    values[OF_UDP] = parse_netstat(Path(f"/proc/{pid}/net/snmp").read_text(), "Udp:").get("RcvbufErrors", 0)
     return {name: values.get(name, 0) for name in KEPT}
 
 

@@ -163,15 +163,6 @@ def web_address(text: str) -> str:
     return text
 
 
-def number_in_environment(variable: str, number: Whole) -> int | None:
-    """Return the number in an environment variable, None where it is not set. Raises ValueError for anything else."""
-    text = os.environ.get(variable)
-    try:
-        return None if not text else number(text)
-    except argparse.ArgumentTypeError as error:
-        raise ValueError(f"{variable}: {error}") from None
-
-
 def plain(value: float) -> str:
     """Return a number without an exponent."""
     return f"{value:.10f}".rstrip("0").rstrip(".")

@@ -4,6 +4,7 @@ A program that was started by sudo acts as who called it (`act_as`), also among 
 there: root's rights are taken for a few statements (`as_root`). What it starts outside of these is the user's for good.
 """
 
+import argparse
 import inspect
 import os
 import pwd
@@ -17,7 +18,7 @@ from types import CodeType
 
 from harness.errors import InputError
 from harness.system.libc import call
-from harness.system.options import Whole, number_in_environment
+from harness.system.options import Whole
 
 UNPRIVILEGED_ACCOUNT = "nobody"
 AT_EMPTY_PATH = 0x1000
@@ -47,24 +48,21 @@ def require_root(command: str) -> None:
 def invoking_user() -> User:
     """Return who called sudo to be root, or who this process is: root of itself, or anybody else.
 
-    Raises InputError when sudo's variables hold no number. Whoever is not root has nothing to hand over, whoever made
-    this user of them (sudo -u student, say).
+    Whoever is not root has nothing to hand over, whoever made this user of them (sudo -u student, say). Raises
+    InputError when sudo's variables hold no number.
     """
-    uid, gid = _number_of_sudo("SUDO_UID"), _number_of_sudo("SUDO_GID")
-    if uid is None or os.geteuid() != 0:
-        uid, gid = os.geteuid(), os.getegid()
+    ours = os.geteuid(), os.getegid()
+    try:
+        read = Whole(0, 2**32 - 2)      # the last one means "no user" (chown(2))
+        uid, gid = (read(os.environ.get(name) or str(our)) if ours[0] == 0 else our
+                    for name, our in zip(("SUDO_UID", "SUDO_GID"), ours, strict=True))
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"SUDO_UID, SUDO_GID: {error}; unset them, or run: sudo ./run.sh") from None
     try:
         account = pwd.getpwuid(uid)
     except KeyError:  # a container may know the number only
-        return User(f"uid {uid}", uid, os.getegid() if gid is None else gid)
+        return User(f"uid {uid}", uid, gid)
     return User(account.pw_name, account.pw_uid, account.pw_gid)
-
-
-def _number_of_sudo(variable: str) -> int | None:
-    try:
-        return number_in_environment(variable, Whole(0, 2**32 - 2))     # the last one means "no user" (chown(2))
-    except ValueError as error:
-        raise InputError(f"{error}; unset it, or run: sudo ./run.sh") from None
 
 
 def browsing_user() -> User:

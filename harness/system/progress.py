@@ -43,14 +43,11 @@ def run_log(path: Path) -> Iterator[None]:
     with _opened(path) as log:
         print(f"# {time.strftime('%Y-%m-%d %H:%M:%S')} {' '.join(sys.argv)}", file=log)
         usual = sys.stdout, sys.stderr
-        terminals = [stream for stream in usual if stream.isatty()]
         sys.stdout, sys.stderr = Copied(sys.stdout, log), Copied(sys.stderr, log)
         try:
             yield
         except BaseException as error:
-            closed = any(not stream.isatty() for stream in terminals)
-            print("ended, since its terminal was closed" if closed and isinstance(error, OSError) else
-                  printable(f"ended by {type(error).__name__}: {error}"), file=log)
+            print(printable(f"ended by {type(error).__name__}: {error}"), file=log)
             raise
         finally:
             sys.stdout, sys.stderr = usual

@@ -28,6 +28,8 @@ MOST_DIGITS = 18
 """Of a whole number: what 64 bits hold. Times in ns since 1970 have 19, so none of our formats has such."""
 NO_FILE = "it is no regular file"
 SURROGATES = re.compile("[\ud800-\udfff]")
+SURROGATES_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+"""How they stand in JSON: decoded text has none."""
 
 
 class UnreadableFileError(InputError):
@@ -113,7 +115,9 @@ def parse_json(text: str | bytes) -> Any:
         found = json.loads(text, parse_int=_whole_number, parse_float=_finite_number, parse_constant=_finite_number)
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
-    return _checked(found, DEEPEST)
+    _check_depth(found)
+    escaped = SURROGATES_ESCAPED.search(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+    return _encodable(found) if escaped else found
 
 
 def _open(path: Path) -> int:
@@ -158,14 +162,20 @@ def _finite_number(digits: str) -> float:
     return value
 
 
-def _checked(value: Any, levels: int) -> Any:
-    """Return `value` with each text made encodable. Recursive, but never deeper than `levels`."""
+def _check_depth(found: Any) -> None:
+    """Raise ValueError when lists and objects are nested deeper than DEEPEST."""
+    level = [found] if isinstance(found, dict | list) else []
+    for _ in range(DEEPEST):
+        level = [item for each in level for item in (each.values() if isinstance(each, dict) else each)
+                 if isinstance(item, dict | list)]
+    if level:
+        raise ValueError(TOO_DEEP)
+
+
+def _encodable(value: Any) -> Any:
+    """Return `value`, which is not nested deep, with U+FFFD in the place of each half of a surrogate pair."""
     if isinstance(value, str):
         return SURROGATES.sub("\ufffd", value)
-    if not isinstance(value, dict | list):
-        return value
-    if levels == 0:
-        raise ValueError(TOO_DEEP)
     if isinstance(value, list):
-        return [_checked(item, levels - 1) for item in value]
-    return {_checked(key, levels): _checked(item, levels - 1) for key, item in value.items()}
+        return [*map(_encodable, value)]
+    return {_encodable(key): _encodable(item) for key, item in value.items()} if isinstance(value, dict) else value

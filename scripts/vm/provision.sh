@@ -108,7 +108,7 @@ set_up_project() {
     # shellcheck disable=SC2086  # empty, or one word an argument
     SUDO_UID=$uid SUDO_GID=$gid TMPDIR=/tmp "$PROJECT/scripts/setup.sh" $SETUP_ARGUMENTS
     setpriv --reuid "$uid" --regid "$gid" --init-groups -- env HOME=/home/mininet bash -c "
-        cd $PROJECT && ./scripts/make_pages.py --name Paper && ./scripts/make_tiny.py"
+        cd $PROJECT && ./scripts/make_pages.py --name Paper && ./scripts/make_pages.py --name tiny"
 }
 
 # grub-install wants a device; the same is done here by hand, and update-grub works once the VM runs.

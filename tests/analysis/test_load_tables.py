@@ -73,7 +73,7 @@ def test_golden(tmp_path: Path, name: str) -> None:
 def test_a_folder_that_cannot_hold_them(tmp_path: Path) -> None:
     make_folder(tmp_path)
     (tmp_path / "loads.csv").mkdir()
-    with pytest.raises(InputError, match="1: no table can be written there"):
+    with pytest.raises(InputError, match=":1: "):
         write_load_tables(tmp_path)
 
 

@@ -179,7 +179,7 @@ def test_certificates_are_checked_without_a_context_of_the_callers(hosts: Names,
 
 @pytest.mark.parametrize("get", [get_by_urllib3, get_by_requests])
 def test_a_name_that_cannot_be_one_is_urllib3s_error(trust: Path, get: Get) -> None:
-    with pytest.raises(urllib3.exceptions.LocationParseError, match="label empty or too long"):
+    with pytest.raises(urllib3.exceptions.LocationParseError):
         get(f"http://{'x' * 64}.test/", trust)
 
 

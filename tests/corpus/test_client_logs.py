@@ -16,6 +16,7 @@ from harness.files.exchange import UNFINISHED
 from harness.files.har_entry import from_har
 from harness.files.text_log import read_log
 from harness.measure.client_log import write_client_log
+from harness.netlog.load import read_netlog
 from tests.support.noted import cases
 
 NETLOGS = Path(__file__).parent / "netlogs"
@@ -44,7 +45,7 @@ def written(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
     else:
         netlog.write_bytes((NETLOGS / "made" / f"{name}.json").read_bytes())
         report = case["report"]
-    figures = write_client_log(folder, PAGE, netlog, report)
+    figures = write_client_log(folder, PAGE, read_netlog(netlog), report)
     return {key: round(value, 3) if isinstance(value := figures[key], float) else value for key in KEPT}
 
 

@@ -51,8 +51,7 @@ def test_each_setting_is_measured_once_and_all_stand_in_one_table(project: Path)
     assert said.splitlines()[-1] == f"table of {' '.join(f'footnotes/{setting}' for setting in SETTINGS)}"
     assert (project / "footnotes" / "tls-h2" / "output-figures" / "report.html").exists()
     assert run_all(project, "")[::2] == (0, [])
-    status, said, _ = run_all(project, "", "--delays", "10")
-    assert (status, "was measured with other options" in said) == (2, True)
+    assert run_all(project, "", "--delays", "10")[0] == 2
 
 
 def test_wrong_options_end_it_at_once(project: Path) -> None:

@@ -25,11 +25,11 @@ from harness.files.results import Results, read_results
 from harness.system.fastopen import ON
 from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
-from tests.support.project_copy import ANY_TIME
+from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
 
 PROGRAM = ROOT / "experiments" / "localhost.py"
-RTT_MS = 200
+RTT_MS = 100
 TOLERANCE_RTTS = 0.5
 """Loads differ by some 20 ms of the processor's, beside others by more; a whole handshake is what is counted."""
 REAL = pytest.mark.skipif(
@@ -59,17 +59,15 @@ def run(base: Path, *options: str) -> Ran:
     make_pages(base, CHAIN)
     for path in (base, *base.rglob("*")):
         os.chown(path, ORDINARY.uid, ORDINARY.gid)
-    done = ran(*AS_ORDINARY, *ANY_TIME, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2, "--quick",
-               "--quiet", "0.2", "--patience", "0", *options, status=0)
+    done = ran(*AS_ORDINARY, *LATE_PYTHON, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2,
+               "--quick", "--quiet", "0.2", "--patience", "0", *options, status=0)
     results = read_results(base / "localhost" / "client")
     return Ran(done.stdout, results, select(results, "load"))
 
 
 @pytest.mark.parametrize(("option", "complaint"), [
-    (("--delays", "0"), "without a delay there is nothing to hold back"),
-    (("--port", "9000", "--tls-port", "9000"), "one port cannot speak both"),
-    (("--quiet", "20"), "longer than --quiet-limit waits for it"),
-    (("--delays", "5 x"), "'x' is not a number")])
+    (("--delays", "0"), "--delays"), (("--port", "9000", "--tls-port", "9000"), "--tls-port"),
+    (("--quiet", "20"), "--quiet-limit"), (("--delays", "5 x"), "'x'")])
 def test_what_makes_no_experiment_is_told_in_a_line(option: tuple[str, ...], complaint: str) -> None:
     done = ran(sys.executable, PROGRAM, *option, status=2)
     assert complaint in done.stderr.splitlines()[-1]
@@ -131,7 +129,7 @@ def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Pa
     assert ran.record(0).counters == {}, "those of the machine tell of others, too"
     table, simulated = ran.said.split("Simulated, not measured")
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t-\t-$", table, re.MULTILINE), "no number in the place of a measured one"
-    assert f"this machine's net.ipv4.tcp_fastopen is {value}, which only root can make 3" in table
+    assert f"net.ipv4.tcp_fastopen is {value}" in table
     [row] = re.findall(rf"^\t{RTT_MS}\t(\S+)\t{CHAIN_HOSTS}\t(\S+)\t-\t-$", simulated, re.MULTILINE)
     saved_ms = (float(row[0]) - float(row[1])) * 1000
     assert saved_ms / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=0.1)

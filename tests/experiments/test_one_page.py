@@ -8,7 +8,7 @@ import pytest
 from experiments.one_page import saved
 from harness.bootstrap import ROOT
 from tests.support.ordinary import SUDO
-from tests.support.project_copy import ANY_TIME
+from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
 
 PROGRAM = ROOT / "experiments" / "one_page.py"
@@ -23,11 +23,11 @@ def test_what_was_saved_in_words() -> None:
 @pytest.mark.root
 @pytest.mark.chrome
 def test_each_connection_of_a_return_visit_carries_its_request() -> None:
-    """What that saves of a page with so many handshakes is measured in tests/programs/test_prediction_chrome.py.
+    """What that saves of a page with so many handshakes is measured in tests/programs/test_savings.py.
 
     sudo keeps a umask that is stricter than its own: the servers could not read the page.
     """
-    done = ran(*ANY_TIME, PROGRAM, "--rtt", RTT_MS, "--runs", "1", status=0, env={**os.environ, **SUDO},
+    done = ran(*LATE_PYTHON, PROGRAM, "--rtt", RTT_MS, "--runs", "1", status=0, env={**os.environ, **SUDO},
                umask=0o077)
     loads = re.findall(r"^TFO (\d), run (\d): \d+ ms, (\d) of (\d) connections", done.stdout, re.MULTILINE)
     off = [(int(in_syn), int(all_of_it)) for tfo, _, in_syn, all_of_it in loads if tfo == "0"]

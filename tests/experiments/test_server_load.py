@@ -69,7 +69,7 @@ def test_no_nginx_outlives_a_killed_experiment(open_to_all: Path) -> None:
     assert done.stdout.split()
     deadline_s = time.monotonic() + GONE_S
     while (left := nginx_below(open_to_all)) and time.monotonic() < deadline_s:
-        time.sleep(0.01)
+        time.sleep(0.05)
     assert left == []
 
 
@@ -120,4 +120,4 @@ def test_a_low_rate_is_held_as_well_as_a_high_one(client: Path) -> None:
     assert 1 <= json.loads(said)["seconds"] < PATIENCE_S
     done = ran(sys.executable, ROOT / "experiments" / "server_load.py", "--rates", "1", "--seconds", "0.5")
     assert_refused(done)
-    assert "is not one request in 0.5 s; " in done.stderr
+    assert " 0.5 s" in done.stderr

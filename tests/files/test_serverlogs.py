@@ -62,22 +62,22 @@ def test_of_a_log_that_has_grown_large_the_new_part_is_read(tmp_path: Path) -> N
     with path.open("a") as log:
         log.write(format_request(REQUEST))
     assert read_server_logs(tmp_path, since=since) == [REQUEST]
-    with pytest.raises(UnreadableFileError, match="bytes, more than the"):
+    with pytest.raises(UnreadableFileError):
         read_server_logs(tmp_path)
 
 
 def test_what_is_no_file_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(OSError, match="fifo"):
+    with pytest.raises(OSError, match=r"/fifo\b"):
         RequestLog(tmp_path / "fifo")
     reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     try:
-        with pytest.raises(OSError, match="fifo"):
+        with pytest.raises(OSError, match=r"/fifo\b"):
             RequestLog(tmp_path / "fifo")
     finally:
         os.close(reader)
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match="link"):
+    with pytest.raises(OSError, match=r"/link\b"):
         RequestLog(tmp_path / "link")
     assert not (tmp_path / "elsewhere").exists()
 

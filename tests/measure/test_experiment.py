@@ -83,7 +83,7 @@ def test_a_load_that_another_ones_new_try_has_shown_to_be_good_counts(
 
 def test_a_companion_that_died_ends_the_experiment(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.ends_after = 5
-    with pytest.raises(ExperimentError, match=r"the delay line ended \(killed by SIGKILL\): out of memory"):
+    with pytest.raises(ExperimentError, match=r"SIGKILL.*: out of memory"):
         bench.run(monkeypatch)
     assert len(bench.done) == 5
     results = read_results(bench.client_dir)

@@ -79,7 +79,7 @@ def test_an_authority_that_cannot_be_used_is_said_at_once(files: PageFiles, tmp_
     spoil(authority)
     check_authority(check_pages(files), authority)          # nobody needs one
     record(files, (FIRST, "https://two.test/path?x=1"), ("https://two.test/path?x=1", None), (SECOND, None))
-    with pytest.raises(InputError, match=rf"^{authority}[^\n]*; remove {authority} to have a new authority made$"):
+    with pytest.raises(InputError, match=rf"^{authority}"):
         check_authority(check_pages(files), authority)
 
 
@@ -89,7 +89,7 @@ def test_a_good_recording(files: PageFiles) -> None:
     assert page_set.document_bytes == dict(
         zip(page_set.pages, ([len(body)] for body in BODIES.values()), strict=True))
     assert page_set.page("two.test").url == SECOND
-    with pytest.raises(InputError, match=f"no page with 'three' in its URL; it has {re.escape(FIRST)}, "):
+    with pytest.raises(InputError, match=f"'three'.* {re.escape(FIRST)}, "):
         page_set.page("three")
 
 
@@ -142,12 +142,12 @@ def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.Monkey
     there = PROGRAMS.keys() - {"tc", "ip", "brctl"}
     monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in there else None)
     monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: True)
-    with pytest.raises(InputError, match=r"^not installed: bridge-utils, iproute2; run: sudo \./scripts/setup\.sh$"):
+    with pytest.raises(InputError, match="bridge-utils, iproute2;"):
         check_programs()
     monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in PROGRAMS else None)
     check_programs()
     monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: False)
-    with pytest.raises(InputError, match="this kernel has no TCP Fast Open"):
+    with pytest.raises(InputError, match="TCP Fast Open"):
         check_programs()
 
 
@@ -156,11 +156,11 @@ def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatc
     source.touch()
     monkeypatch.setattr(program, "SHIM", shim)
     monkeypatch.setattr(program, "SHIM_SOURCE", source)
-    with pytest.raises(InputError, match=r"shim\.so: not compiled yet; run: sudo .*/scripts/setup\.sh$"):
+    with pytest.raises(InputError, match=r"/shim\.so: "):
         check_browser()
     shim.touch()
     monkeypatch.setenv("TFO_LAB_CHROME", str(tmp_path / "no-chrome"))
-    with pytest.raises(InputError, match=r"no Chrome .*; on Debian: sudo apt-get install chromium"):
+    with pytest.raises(InputError, match=r"Chrome.* chromium"):
         check_browser()
 
 
@@ -227,7 +227,7 @@ def test_a_driver_of_chromes_version(case: dict[str, Any], monkeypatch: pytest.M
         if case["found"]:
             assert find_browser().driver == str(here / case["found"])
             return
-        with pytest.raises(InputError, match=r"^no chromedriver [^\n]*$") as refused:
+        with pytest.raises(InputError, match="chromedriver") as refused:
             find_browser()
         assert ("chromedriver-binary==156.*" in str(refused.value)) == bool(drivers)
 

@@ -141,7 +141,7 @@ def test_other_settings_are_refused(changed: dict[str, object], tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(tmp_path)
     bench.run(monkeypatch)
-    with pytest.raises(InputError, match=rf"experiment-10\.json:1: --resume: {next(iter(changed))} was .*, and is "):
+    with pytest.raises(InputError, match=rf"experiment-10\.json:1: --resume: {next(iter(changed))} "):
         earlier_of(bench, **changed)
 
 

@@ -65,14 +65,14 @@ def test_a_server_that_hosts_share_is_as_far_away_as_the_nearest_of_them(page_se
 def test_too_far_away(page_set: PageSet) -> None:
     """Of 30, 40 and 180 ms, times 5.55 and 5.56."""
     assert with_recorded_rtts(LinkSpeeds(), 5.55, None, page_set).longest_rtt_ms == 999
-    with pytest.raises(InputError, match=r"an RTT of 1000.8 ms, to host2.test, is 1000 ms or more.*small\.rtts$"):
+    with pytest.raises(InputError, match=r" 1000\.8 ms.* host2\.test.* 1000 ms.*small\.rtts$"):
         with_recorded_rtts(LinkSpeeds(), 5.56, None, page_set)
 
 
 def test_nothing_scales_zero(page_set: PageSet) -> None:
     page_set.files.rtts.write_text(WRITTEN.replace("30", "0").replace("40", "0"))
     assert with_recorded_rtts(LinkSpeeds(), 1, None, page_set).rtt_ms == 0
-    with pytest.raises(InputError, match="is 0 ms, which cannot be scaled"):
+    with pytest.raises(InputError, match=" 0 ms"):
         with_recorded_rtts(LinkSpeeds(), 1, 10, page_set)
 
 
@@ -86,10 +86,10 @@ def test_links_of_a_star_whose_kernel_has_netem() -> None:
 
 def test_servers_whose_thinking_is_not_known(page_set: PageSet) -> None:
     """Text logs tell when an answer was there, not when it began to come."""
-    with pytest.raises(InputError, match=r"small\.fetchlog: --think recorded: this recording does not tell how long"):
+    with pytest.raises(InputError, match=r"small\.fetchlog: --think recorded: "):
         thinking_rtts(page_set)
     page_set.files.rtts.unlink()
-    with pytest.raises(InputError, match=r"small\.rtts:1: --think recorded: this recording does not tell how far away"):
+    with pytest.raises(InputError, match=r"small\.rtts:1: --think recorded: "):
         thinking_rtts(page_set)
 
 
@@ -116,7 +116,7 @@ def test_a_wrong_rtt_is_measured_again_once_the_machine_is_quiet(waits_s: list[f
 
 
 def test_without_patience_it_ends_at_once(waits_s: list[float]) -> None:
-    with pytest.raises(ExperimentError, match=r"^RTT to b\.test is 140\.0 ms, not 100 \+- 3\.0 ms: nothing was measur"):
+    with pytest.raises(ExperimentError, match=r" b\.test .* 140\.0 ms.* 100 \+- 3\.0 ms"):
         proven_rtts_ms(one_after_the_other(WRONG), WANTED_MS, measured_in_words, 0)
     assert waits_s == []
 

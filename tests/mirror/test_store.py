@@ -80,20 +80,20 @@ def old(tmp_path: Path) -> dict[str, dict[str, str]]:
     return {name: {"old": "old"} for name in names}
 
 
-@pytest.mark.parametrize("why", ["not empty", "No space"])
+@pytest.mark.parametrize("why", [errno.ENOTEMPTY, errno.ENOSPC])
 def test_what_cannot_be_replaced_stays_in_its_place(tmp_path: Path, store: Store, old: dict[str, dict[str, str]],
-                                                    monkeypatch: pytest.MonkeyPatch, why: str) -> None:
+                                                    monkeypatch: pytest.MonkeyPatch, why: int) -> None:
     """Somebody was there first; or the disk is full when the new logs follow the new mirror."""
     rename = Path.rename
 
     def full(self: Path, target: Path) -> Path:
-        if why == "No space" and target == tmp_path / "demo.fetchlog" and not self.name.startswith("old-"):
+        if why == errno.ENOSPC and target == tmp_path / "demo.fetchlog" and not self.name.startswith("old-"):
             raise OSError(errno.ENOSPC, "No space left on device")
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(OSError, match=why):
-        store.publish(invoking_user(), keep="demo.previous" if why == "not empty" else "")
+    with pytest.raises(OSError, match=f"Errno {why}"):
+        store.publish(invoking_user(), keep="demo.previous" if why == errno.ENOTEMPTY else "")
     store.clean_up()
     assert {path.name: tree(path) for path in tmp_path.iterdir()} == old
 
@@ -123,10 +123,10 @@ def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, more: 
 
 
 @pytest.mark.parametrize(("spoil", "why"), [
-    (Path.unlink, r"^1 of 2 bodies of demo/ is .*a\.test/x; "),
-    (lambda body: body.write_bytes(b"firsT"), r"^1 of 2 bodies of demo/ is .*a\.test/x; "),
+    (Path.unlink, r"^1 .* 2 .*a\.test/x; "),
+    (lambda body: body.write_bytes(b"firsT"), r"^1 .* 2 .*a\.test/x; "),
     (lambda body: (body.parent.parent / "b.test").symlink_to("/tmp"),
-     r"/demo/b\.test: is a symbolic link, and none is followed there; put")])
+     r"/demo/b\.test: ")])
 def test_nothing_is_added_to_a_recording_that_is_not_all_there(tmp_path: Path, more: Store,
                                                                spoil: Callable[[Path], object], why: str) -> None:
     """Its new list of bodies would hide what is wrong; and nothing is written to where a link leads."""

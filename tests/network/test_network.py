@@ -27,7 +27,6 @@ from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system import fastopen
 from harness.system.namespaces import inside
 from harness.system.privileges import invoking_user
-from tests.support.networks import KERNEL, NO_BOOT
 from tests.support.ran import ran
 from tests.support.small_mirror import SmallMirror
 
@@ -170,10 +169,8 @@ def test_the_clients_own_link_has_its_rates_and_its_buffer() -> None:
 def test_a_link_of_the_client_that_is_not_what_was_asked_for_is_found_out() -> None:
     built = LinkSpeeds(bw_home_mbit=4, buffer_kb=64, bw_net_mbit=1000, delay_net_ms=1)
     with running_network(HOSTS[:1], built) as star:
-        with pytest.raises(ExperimentError, match=r"^user's link: .*rate down is .* Mbit/s, not 5 \+- 5%"):
-            check_home_link(star, replace(built, bw_home_mbit=5))
-        with pytest.raises(ExperimentError, match=r"^user's link: .*buffer down is .* kB, not 96 "):
-            check_home_link(star, replace(built, buffer_kb=96))
+        with pytest.raises(ExperimentError, match=r"^user's link: .* 5 \+- 5%.* 96 "):
+            check_home_link(star, replace(built, bw_home_mbit=5, buffer_kb=96))
 
 
 @pytest.mark.slow
@@ -191,12 +188,10 @@ def test_whole_star_comes_and_goes() -> None:
 def test_netem_does_so_too() -> None:
     """But for what takes long in User-mode Linux, and has to do with the netem in each link no more than the others."""
     boots = [] if kernel_has_netem() else [ROOT / "scripts" / "uml.sh"]
-    if boots and not KERNEL.exists():
+    if boots and not Path("/usr/bin/linux.uml").exists():
         pytest.skip("this kernel has no netem, and there is no user-mode-linux")
-    done = ran(*boots, sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", Path(__file__),
-               cwd=ROOT, env={**os.environ, NETWORK: "netem"})
+    done = ran(*boots, sys.executable, "-m", "pytest", "--noconftest", "-p", "no:cacheprovider", "-m", "not slow",
+               Path(__file__), cwd=ROOT, env={**os.environ, NETWORK: "netem"})
     print(done.stdout)
-    if NO_BOOT in done.stderr:
-        pytest.skip(done.stderr)
     assert done.returncode == 0
     assert " 5 passed" in done.stdout

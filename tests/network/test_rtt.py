@@ -47,6 +47,6 @@ def test_a_silent_server_is_an_error_with_its_name(monkeypatch: pytest.MonkeyPat
     with server, filler:
         port = server.getsockname()[1]
         began_s = time.monotonic()
-        with pytest.raises(ExperimentError, match=rf"^127\.0\.0\.4:{port} did not answer within 0\.3 s; "):
+        with pytest.raises(ExperimentError, match=rf"^127\.0\.0\.4:{port} .* 0\.3 s"):
             connect_times_ms(["127.0.0.5", "127.0.0.4", "127.0.0.6"], port)
         assert time.monotonic() - began_s >= 0.3

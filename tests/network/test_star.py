@@ -43,6 +43,6 @@ def test_loggers_of_others_are_not_mininets() -> None:
 
 
 def test_too_many_hosts_are_refused() -> None:
-    with pytest.raises(InputError, match="one bridge has room"):
+    with pytest.raises(InputError):
         with running_star([str(number) for number in range(BRIDGE_PORTS)], LinkSpeeds(), netem=False):
             pass

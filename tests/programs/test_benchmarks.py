@@ -26,7 +26,7 @@ def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
     client = make_client(tmp_path / "client", [50])
     done = typed(BENCHMARKS / "modern.py", "--dir", tmp_path, "--name", "mine")
     assert_refused(done)
-    assert "results of other pages, which would be deleted" in done.stderr
+    assert f"{client}: " in done.stderr
     assert client.is_dir()
 
 

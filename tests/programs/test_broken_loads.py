@@ -1,17 +1,22 @@
 """Each rule that makes a load valid, broken on purpose: real network, real kernel, real Chrome.
 
-One experiment, in which every measured load but those of one page is spoiled in a way of its own (see
-tests/support/spoiled_experiment.py), and one each for what ends an experiment: a wrong RTT, a full disk.
+One experiment, in which every measured load but those of one page is spoiled in a way of its own
+(tests/support/spoiled_experiment.py), one each for what ends an experiment, and stalls at random moments.
 """
 
+import json
+import os
+import random
 import re
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.stall import MARKS
 from harness.bootstrap import ROOT
 from harness.files.reason_kinds import ReasonKind
 from harness.files.results import read_results
@@ -20,14 +25,14 @@ from harness.replay.body import KEPT_BYTES
 from tests.support.finished import Finished
 from tests.support.har_schema import assert_har
 from tests.support.plotted import plot
-from tests.support.project_copy import TFO
+from tests.support.project_copy import LATE_PYTHON, TFO
 from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 """On a busy machine there would be more reasons than the one that is made on purpose."""
 
-SPOIL = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py")]
+SPOIL = ROOT / "tests" / "support" / "spoiled_experiment.py"
 PIXEL = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
 LARGE = "x" * KEPT_BYTES
 """The servers do not keep so large a document in memory, so that a change of its file shows."""
@@ -64,7 +69,7 @@ def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Spoiled:
                  "requests.test/b.png"):
         mirror.add(f"http://{part}", PIXEL, "image/gif")
     base = mirror.finish(*PAGES.values())
-    done = ran(*SPOIL, "rules", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
+    done = ran(*LATE_PYTHON, SPOIL, "rules", "--dir", base, "--name", "small", "--testruns", "2", "--delaynet", "5",
                "--retries", "0", "--patience", "0", status=1)
     return Spoiled(base, done.stdout, done)
 
@@ -109,7 +114,7 @@ def test_whatever_a_load_leaves_is_whole(spoiled: Spoiled) -> None:
 def test_wrong_rtt(tmp_path: Path) -> None:
     """No load is measured over a network that is not as it was asked for."""
     base = one_document(tmp_path)
-    done = ran(*SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0")
+    done = ran(sys.executable, SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0")
     assert_refused(done, 1)
     said = re.match(r"40 ms: RTT to one\.test is ([\d.]+) ms", done.stderr)
     assert said is not None, done.stderr
@@ -132,3 +137,49 @@ def test_full_disk(tmp_path: Path) -> None:
     assert not list((base / "kept").glob("*/.*"))
     for path in (base / "kept").glob("*/*.har"):
         assert_har(path)
+
+
+DISTURBED = [sys.executable, str(ROOT / "benchmarks" / "disturbed.py")]
+EACH = 1
+"""Stops of each part; tests/faults stops them, too."""
+STEPS = 5
+"""Frames one in the other: each waits for the one before, so that at any moment of the load the page waits."""
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    mirror = SmallMirror(tmp_path_factory.mktemp("disturbed"))
+    for step in range(STEPS):
+        inner = f'<iframe src="/{step + 1}.html"></iframe>' if step + 1 < STEPS else ""
+        mirror.add(f"http://one.test/{f'{step}.html' if step else ''}", f"<!doctype html>{ICON}<p>{step}{inner}")
+    return mirror.finish("http://one.test/")
+
+
+def disturb(base: Path, *options: str) -> list[dict[str, Any]]:
+    """Run the benchmark; return what it wrote about each load."""
+    records = base / "records.jsonl"
+    records.unlink(missing_ok=True)
+    command = [*DISTURBED, "--dir", str(base), "--name", "small", "--page", "one.test", "--delaynet", "50",
+               "--records", str(records), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
+        finally:
+            process.kill()              # nothing happens to one that has ended, and is not reaped yet
+        print(process.communicate()[0])
+    stopped = ended is not None and ended.si_code == os.CLD_STOPPED
+    assert not stopped, "sudo would stand still with it, and its caller's shell too"
+    return [json.loads(line) for line in records.read_text().splitlines()][1:]
+
+
+def test_stalls_are_found_and_undisturbed_loads_are_mostly_accepted(steps: Path) -> None:
+    seed = random.randrange(10_000)
+    print(f"seed {seed}")
+    loads = disturb(steps, "--undisturbed", "2", "--injections", f"{EACH}", "--stall-ms", "300", "--seed", str(seed))
+    alone = [load for load in loads if not load["part"]]
+    plts_ms = sorted(load["plt_ms"] for load in alone)
+    assert len(loads) == 2 + EACH * len(MARKS)
+    for load in loads:
+        slower = load["plt_ms"] is None or load["plt_ms"] > plts_ms[0] + 150
+        assert load["why_not"] or not (load["part"] and slower), (load["part"], load["after_ms"], load["plt_ms"])
+    assert sum(bool(load["why_not"]) for load in loads if load["part"]) >= len(MARKS) // 2, "half of them, however late"

@@ -18,13 +18,9 @@ from harness.files.transport import Transport
 from tests.support.finished import Finished, measured
 from tests.support.https_recording import HttpsRecording
 
-RTTS_MS = (200.0, 20.0)
+RTT_MS = 200.0
 SHARE, SLACK_MS = 0.03, 6.0
 """How far from theory the shortest wait for a document may be."""
-SHORT_RTT_MS = 20.0
-"""Here Chrome's and the servers' own work, 5 to 7 ms a connection, is a third of a round trip: waits are told apart by
-whole round trips.
-"""
 PLT_SHARE = 0.15
 """How far from theory what a transport saves of the page load time may be."""
 DOCUMENTS = tuple(f"https://{host}.test/" for host in ("www.one", "two", "three"))
@@ -41,7 +37,7 @@ IN_A_ROW = len(DOCUMENTS) + 1
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
-Loads = dict[tuple[float, Transport], LoadRecord]
+Loads = dict[Transport, LoadRecord]
 
 
 def record(directory: Path) -> Path:
@@ -60,22 +56,22 @@ def record(directory: Path) -> Path:
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
-    made = measured(record(tmp_path_factory.mktemp("compared")), "--compare-transports", "--delays",
-                    " ".join(f"{rtt_ms / 2:g}" for rtt_ms in RTTS_MS), status=None)
+    made = measured(record(tmp_path_factory.mktemp("compared")), "--compare-transports", "--delaynet",
+                    RTT_MS / 2, status=None)
     assert made.loads, made.said
     return made
 
 
 @pytest.fixture(scope="module")
 def loads(found: Finished) -> Loads:
-    """Return the record of a measured load at each RTT over each transport."""
-    return {(load.rtt_ms, load.transport): load for load in found.loads if load.run}
+    """Return the record of the measured load over each transport."""
+    return {load.transport: load for load in found.loads if load.run}
 
 
 def test_both_ends_prove_what_each_connection_did(loads: Loads) -> None:
-    assert set(loads) == {(rtt_ms, over) for rtt_ms in RTTS_MS for over in Transport}
-    for (rtt_ms, over), load in loads.items():
-        where, counts = (rtt_ms, over, load.why_not), load.early_data
+    assert set(loads) == set(Transport)
+    for over, load in loads.items():
+        where, counts = (over, load.why_not), load.early_data
         assert counts is not None
         assert (counts.possible, counts.accepted, counts.over_tcp) == (HOSTS, HOSTS * over.early, 0), where
         assert counts.resumed >= HOSTS - (not over.early) * OUTRUN, where
@@ -95,27 +91,24 @@ def test_documents_wait_for_as_many_round_trips_as_theory_says(found: Finished) 
 
     The shortest of three counts: a busy machine makes waits longer, and never shorter.
     """
-    waits_ms: dict[tuple[float, Transport], float] = {}
+    waits_ms: dict[Transport, float] = {}
     for load in (load for load in found.results.loads if load.run):
         entries = read_har_log(load.log.with_name(f"{load.page}.har"))["entries"]
         timings = [entry["timings"] for entry in entries if entry["request"]["url"] in DOCUMENTS]
-        waits_ms[load.rtt_ms, Transport(load.transport)] = min(
+        waits_ms[Transport(load.transport)] = min(
             timing["connect"] + timing["send"] + timing["wait"] for timing in timings)
     off = {}
-    for (rtt_ms, over), wait_ms in waits_ms.items():
-        round_trip_ms = waits_ms[rtt_ms, Transport.TCP] / Transport.TCP.round_trips
-        theory_ms = over.round_trips * round_trip_ms
-        may_be_off_ms = round_trip_ms / 2 if rtt_ms == SHORT_RTT_MS else SHARE * theory_ms + SLACK_MS
-        if abs(wait_ms - theory_ms) > may_be_off_ms:
-            off[rtt_ms, over.words] = wait_ms, theory_ms
+    for over, wait_ms in waits_ms.items():
+        theory_ms = over.round_trips * waits_ms[Transport.TCP] / Transport.TCP.round_trips
+        if abs(wait_ms - theory_ms) > SHARE * theory_ms + SLACK_MS:
+            off[over.words] = wait_ms, theory_ms
     assert not off
 
 
 def test_page_load_time_is_saved_as_theory_says(loads: Loads) -> None:
-    rtt_ms, off = RTTS_MS[0], {}
-    plts_ms = {over: loads[rtt_ms, over].plt_ms or 0.0 for over in Transport}
+    off, plts_ms = {}, {over: loads[over].plt_ms or 0.0 for over in Transport}
     for over, plt_ms in plts_ms.items():
-        saved_ms, theory_ms = plts_ms[Transport.TCP] - plt_ms, IN_A_ROW * rtt_ms * (3 - over.round_trips)
+        saved_ms, theory_ms = plts_ms[Transport.TCP] - plt_ms, IN_A_ROW * RTT_MS * (3 - over.round_trips)
         if abs(saved_ms - theory_ms) > PLT_SHARE * theory_ms:
             off[over.words] = saved_ms, theory_ms
     assert not off

@@ -14,6 +14,7 @@ import pytest
 from PIL import Image
 
 from harness.measure.resume import program_digest
+from tests.support.explained_pages import TWO_SITES, chain_of
 from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
@@ -47,7 +48,7 @@ class TestExperiment:
     """What its files say, and what its captures do."""
 
     def test_each_load_counts_by_the_kernels_counters(self, found: Finished) -> None:
-        """What TFO saves of such a chain is measured in test_prediction_chrome."""
+        """What TFO saves of such a chain is measured in test_savings.py."""
         for load in found.loads:
             assert (load.why_not, load.requests, load.connections_with_request) == ((), CONNECTIONS, CONNECTIONS)
             passive, in_syn = load.counters["servers"]["TCPFastOpenPassive"], load.syn_data_connections
@@ -106,6 +107,27 @@ class TestExperiment:
             assert len(read) == load.capture.packets > CONNECTIONS * 7, "SYN, SYN-ACK, request, answer, FIN, FIN, ACK"
             assert sum(fin in ("1", "True") for fin, *_ in read) == 2 * CONNECTIONS
             assert not [lost for _, *lost in read if any(lost)]
+
+
+@pytest.mark.root
+@pytest.mark.chrome
+@pytest.mark.parametrize(("mode", "gave", "in_syn"), [
+    ("cold", 4, 1), pytest.param("domain", 2, 3, marks=pytest.mark.timing)])
+def test_first_visits_have_the_cookies_that_servers_gave_before(mode: str, gave: int, in_syn: int,
+                                                                tmp_path: Path) -> None:
+    """A chain of five connections to four servers of two sites: each server gives one, or one of each site.
+
+    Data are in the SYN of the second connection to a.one.test, or of all but the first to each site, for which cookies
+    are copied within a round trip. By the packets, by the servers' logs and by the kernel's counters.
+    """
+    record = measured(chain_of(tmp_path, *TWO_SITES), "--delaynet", "50", "--tfo", "1", "--cookies", mode).load(tfo=1)
+    assert record.cookies is not None
+    assert (record.cookies.mode, record.cookies.first) == (mode, gave)
+    assert record.cookies.given >= gave
+    assert record.connections_with_request == len(TWO_SITES)
+    assert record.syn_data_connections == in_syn
+    assert record.counters["servers"]["TCPFastOpenPassive"] >= in_syn
+    assert record.counters["servers"]["TCPFastOpenCookieReqd"] >= gave
 
 
 @pytest.mark.root

@@ -6,6 +6,9 @@ import sys
 
 import harness
 from harness.bootstrap import ROOT
+from tests.support.late_machine.sitecustomize import LATE
+from tests.support.project_copy import LATE_PYTHON
+from tests.support.ran import ran
 
 LONGEST_README_BYTES = 6_000
 LONGEST_TFO_LINES = 120
@@ -60,6 +63,13 @@ def test_root_is_taken_at_few_places() -> None:
     assert sum(count for name, count in taken.items() if not name.startswith("sweep/")) <= MOST_PLACES_OF_ROOT
     named = (ROOT / "docs" / "security.md").read_text()
     assert [name for name in taken if name.rpartition("/")[2] not in named] == []
+
+
+def test_a_late_machine_finds_what_judges_times() -> None:
+    code = f"import importlib; print([*map(importlib.import_module, {[*LATE]})])"
+    assert ran(*LATE_PYTHON, "-c", code, status=0, cwd=ROOT).stdout.count("<module") == len(LATE)
+    code = "from harness.measure.rule import Limit; print(Limit(ms=1).of(1, 1))"
+    assert ran(*LATE_PYTHON, "-c", code, status=0, cwd=ROOT).stdout == "inf\n"
 
 
 def test_the_first_texts_are_short() -> None:

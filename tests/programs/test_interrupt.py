@@ -172,7 +172,7 @@ def test_a_killed_run_ends_its_experiment_which_puts_the_switch_back(project: Pa
         read_until(process, "[  1/")
         process.kill()
         output, _ = process.communicate()        # at the end of all who write to this pipe
-        assert "stopped by SIGTERM; everything is cleaned up" in output
+        assert "SIGTERM" in output
         assert ROOT_FASTOPEN.read_text() == fastopen_before
     finally:
         process.kill()

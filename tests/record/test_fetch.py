@@ -191,7 +191,7 @@ def test_the_rude_page(recorded: Recorded) -> None:
     assert expired[-1]["_error"].startswith("net::ERR_CERT_")
     assert not any("popup" in entry["request"]["url"] for entry in recorded.entries())
     log = (recorded.directory / f"{NAME}.fetchlog" / sanitise(RUDE)).read_text()
-    assert f"note: GET https://{API}/hanging: no answer" in log
+    assert f"note: GET https://{API}/hanging: unfinished" in log
 
 
 def test_logs_and_manifest_are_what_the_other_programs_read(recorded: Recorded) -> None:

@@ -11,7 +11,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.pages import PageFiles
 from harness.mirror.recording import Recording, read_recording
-from harness.mirror.rtts import recorded_rtts
+from harness.mirror.servers import recorded_rtts
 from tests.support.project_copy import TFO
 from tests.support.thinking_servers import FAR, KIND_OF, LEAST_MS, NEAR, PAGE, ROUNDS, Kind, record_thinking_servers
 

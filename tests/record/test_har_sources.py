@@ -12,7 +12,7 @@ from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import as_sent
 from harness.record.sources.har import HarSource
-from harness.record.sources.source import list_pages
+from harness.record.sources.served import list_pages
 from tests.support.foreign_hars import PAGE, entry, har
 from tests.support.read_source import read_source
 

@@ -1,8 +1,9 @@
-"""Sources that somebody made to fill memory, to never end, or to confuse their reader: one line for each."""
+"""What fetch.py refuses in a line: sources that were made to fill memory, to never end, or to confuse their reader."""
 
 import gzip
 import logging
 import os
+import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,12 +13,14 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 import zstandard
 
+from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files import encoding, packed
 from harness.files.encoding import decode
-from harness.record.sources import reader, wacz, warc
+from harness.record.sources import reader, warc
 from harness.record.sources.reader import bring
 from tests.support.made_warc import zipped
+from tests.support.ran import ran
 from tests.support.read_source import read_source
 
 HTTP, END = b"HTTP/1.1 200 OK\r\n\r\n", b"\r\n\r\n"
@@ -86,7 +89,7 @@ def test_all_bodies_of_a_source_have_one_limit_together(tmp_path: Path, monkeypa
     monkeypatch.setattr(warc, "MOST_BYTES", 5000)
     refusal(path)
     monkeypatch.undo()
-    monkeypatch.setattr(wacz, "LARGEST_FILE", 20)
+    monkeypatch.setattr(warc, "LARGEST_FILE", 20)
     refusal(path)
 
 
@@ -104,7 +107,7 @@ def test_what_warcio_says_of_broken_records_is_not_printed(tmp_path: Path, capsy
     (tmp_path / "space.warc").write_bytes(record(length=len(HTTP) + 2) + record(url="http://a.test/a b"))
     broken = gzip.compress(record(b"z" * 999))[:60] + bytes(99)
     (tmp_path / "broken.warc.gz").write_bytes(gzip.compress(record()) + broken)
-    assert entries(tmp_path / "space.warc") == ["http://a.test/a%20b"], "what is longer than it says is missing"
+    assert entries(tmp_path / "space.warc") == [], "it ends where a record is longer than it says"
     assert entries(tmp_path / "broken.warc.gz") == ["http://a.test/"]
     assert capsys.readouterr() == ("", "")
 
@@ -141,3 +144,10 @@ def test_whatever_is_damaged_is_read_or_refused_in_one_line(tmp_path: Path, name
         except InputError as error:
             said = str(error)
         assert "\n" not in said
+
+
+@pytest.mark.parametrize("options", [("--from", ROOT / "demo/demo.har"), ("--to", "x.har"), ("--append",)])
+def test_a_folder_that_is_not_there(options: tuple[object, ...], tmp_path: Path) -> None:
+    nowhere = tmp_path / "nowhere"
+    done = ran(sys.executable, ROOT / "fetch.py", *options, "--dir", nowhere, status=2)
+    assert (done.stdout, done.stderr) == ("", f"{nowhere}: no such folder; make it, or give another --dir\n")

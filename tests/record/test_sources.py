@@ -1,14 +1,19 @@
 """What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
 
 import gzip
+import threading
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import brotli  # type: ignore[import-untyped]
 import pytest
+import requests
 
 from harness.errors import InputError
 from harness.files.looks import Role
 from harness.record.sources.body import Body, as_sent, over_http
+from harness.record.sources.served import ServedSource
+from harness.system.background import call_forked
 from tests.support.made_warc import Record, write_warc, zipped
 from tests.support.read_source import NAVIGATES, read_source
 
@@ -26,6 +31,28 @@ def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
         source.begin_page(url)
         assert [source.answer_body(count) for _ in answers] == answers
         assert source.answer_body(f"{PAGE}shared") == b"both"
+
+
+def test_no_thread_answers_before_it_is_told_to_nor_afterwards(tmp_path: Path) -> None:
+    """Chrome's visit is forked in between: a fork beside threads can take a lock along that nobody opens."""
+    source = read_source(write_warc(tmp_path / "x.warc", ("response", PAGE, OK, [], b"page")))
+
+    def answer() -> int:
+        served = ServedSource(source.brought, source.directory)
+        for page in "xy":
+            with served.listening(page) as rules:
+                assert threading.active_count() == 1
+                served.answer()
+                address = rules.split(",")[0].rpartition(" ")[2]
+                got = requests.get(f"http://{address}/", headers={"Host": "a.test", "Connection": "close"}, timeout=600)
+                assert got.content == b"page"
+            assert threading.active_count() == 1
+        return 0
+
+    with TemporaryFile() as errors:
+        status = call_forked(answer, "answers", errors, 600)
+        errors.seek(0)
+        assert (status, errors.read()) == (0, b"")
 
 
 @pytest.mark.parametrize(("headers", "found"), [
@@ -69,7 +96,7 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "link.har").symlink_to(tmp_path / "y.har")
     for name in (*nonsense, "empty", "missing.har", "link.har", "two.zip", "none.zip", "bad.zip"):
-        with pytest.raises(InputError, match=r":1: .*give ") as error:
+        with pytest.raises(InputError, match=":1: ") as error:
             read_source(tmp_path / name)
         assert "\n" not in str(error.value)
 
@@ -99,7 +126,6 @@ def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes) -
     """Also where its end is missing: browsers show what is there. Others are in tests/corpus/sources/codings."""
     found = as_sent([body], coding, Role.TEXT, -1)
     assert (found.coding if found else None) == coding
-
 
 
 @pytest.mark.parametrize(("url", "coding", "body", "taken"), [

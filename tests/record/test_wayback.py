@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from datetime import date
 from email.message import Message
-from threading import Event, Thread
-from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -56,25 +54,13 @@ def test_what_breaks_off_is_asked_for_again(asked: WebArchive, monkeypatch: pyte
     assert "(ProtocolError)" in trouble or "(IncompleteRead)" in trouble
 
 
-def test_what_an_earlier_page_asked_for_is_no_trouble_of_this_one(asked: WebArchive, monkeypatch: pytest.MonkeyPatch
-                                                                 ) -> None:
+def test_when_the_page_is_over_nobody_is_asked_any_more(asked: WebArchive) -> None:
     """Chrome had been closed; the request was tried again all the same, and its failure made the next page unfit."""
-    waits, page_is_over = Event(), Event()
-
-    def sleep(_seconds: float) -> None:
-        waits.set()
-        page_is_over.wait()
-
-    monkeypatch.setattr(wayback, "time", SimpleNamespace(sleep=sleep))
-    Busy.answers = [503] * 4
-    asked.begin_page()
-    request = Thread(target=asked.find, args=("GET", f"{PAGE}slow"))
-    request.start()
-    assert waits.wait()
-    asked.begin_page()
-    page_is_over.set()
-    request.join()
-    assert (asked.complaints(), Busy.answers) == ([], [])
+    Busy.answers = [503]
+    with asked.asked_by_a_page():
+        pass
+    assert asked.find("GET", PAGE) is None
+    assert (asked.complaints(), Busy.answers) == ([], [503])
 
 
 def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:

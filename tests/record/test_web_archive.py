@@ -1,23 +1,19 @@
-"""Recordings in a real web archive (pywb), and what is found in one."""
+"""Recordings in a real web archive (pywb)."""
 
-import gzip
 import shutil
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 
 import pytest
 import requests
 
 from harness.record.export.write import export
-from harness.record.sources.wayback import WebArchive
 from harness.system.processes import stop
 from tests.support.made_recording import TYPED, URL, make_recording
-from tests.support.made_warc import PAGE, SCRIPT, picture, site_records, write_warc
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("wayback") is None,
                                                    reason="no pywb on the PATH; see requirements/pywb.txt")]
@@ -66,18 +62,3 @@ def test_pywb_gives_every_answer_byte_for_byte(tmp_path: Path) -> None:
             moved = requests.get(f"{address}/{collection}/20260301000000id_/{URL}old", allow_redirects=False,
                                  timeout=300)
             assert (moved.status_code, moved.headers["Location"].endswith("/style.css")) == (301, True)
-
-
-def test_captures_of_pywb(tmp_path: Path) -> None:
-    """What fetch.py makes of such is in test_as_of.py."""
-    with archive(tmp_path / "archive", write_warc(tmp_path / "site.warc.gz", *site_records())) as address:
-        asked = WebArchive(date(2013, 3, 12), f"{address}/c0")
-        found = {url: asked.find("GET", url) for url in (
-            f"{PAGE}moved.png", "https://cdn.old.test/x.js", "http://cdn.old.test/here.png", "http://gone.test/")}
-        assert not asked.troubles
-    moved, script, image, gone = found.values()
-    assert moved is not None
-    assert script is not None
-    assert image is not None
-    assert (moved.answer.status, moved.answer.header("location")) == (301, "http://cdn.old.test/here.png")
-    assert (gzip.decompress(script.answer.content or b""), image.answer.content, gone) == (SCRIPT, picture(), None)

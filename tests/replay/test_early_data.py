@@ -97,7 +97,7 @@ def test_who_says_nothing_or_nonsense_is_an_oserror(context: EarlyContext,
         context.wrap_socket(theirs, server_side=True)
     ours.sendall(b"GET / HTTP/1.1\r\n\r\n")
     theirs.settimeout(60)
-    with pytest.raises(OSError, match="TLS"):
+    with pytest.raises(OSError):
         context.wrap_socket(theirs, server_side=True)
 
 

@@ -72,7 +72,7 @@ def test_noise_is_refused_as_hpack_refuses_it(blocks: list[bytes]) -> None:
 def test_a_head_that_grows_too_large_is_refused() -> None:
     decoder = HeadDecoder()
     decoder.decode(Encoder().encode([(b"x", b"y" * 1000)]))
-    with pytest.raises(ValueError, match="fields"):
+    with pytest.raises(ValueError):
         decoder.decode(b"\xbe" * (MOST_FIELDS + 1))
 
 

@@ -10,16 +10,18 @@ import pytest
 
 from harness.analysis.compare import read_sides
 from harness.analysis.row import METRICS
+from harness.analysis.stats import improvement_percent
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, read_results
 from harness.show.columns import export, median_deviation_ms
 from harness.show.comparison import format_comparison
-from harness.show.console import MOST_LINES, RUN_LOG, main_table, summary_lines
+from harness.show.console import MOST_LINES, RUN_LOG, TABLE_1, main_table, paper_lines, summary_lines
 from harness.show.improvement import improvement_section
 from harness.show.labels import is_simulated, share_of
 from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from harness.show.waterfall import draw_requests
+from tests.support.beside import cases
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.made_har import PAGE, chain
 from tests.support.plotted import plot
@@ -173,7 +175,7 @@ def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) 
     assert NAME in figure.get_suptitle().replace("\n", " ")
     other = make_client(tmp_path / "other", delays_ms=[10, 20], urls=[NEWS])
     compared, _ = format_comparison(*read_sides([client, other], "load"))
-    assert f"\t{NAME} | 40\t" in compared
+    assert f"\t{NAME}\t" in compared
 
 
 @pytest.mark.parametrize(("experiment", "simulated"), [
@@ -194,3 +196,21 @@ def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path, option: 
     places = [said.index(row) for row in ("\t100\t0.624\t-\t-\n", "\t100\t0.624\t3\t0.324\t-\t-\n")]
     assert places == sorted(places)
     assert "\t0.324" not in said[:places[1] - 1]
+
+
+@pytest.mark.parametrize("case", cases(__file__, "paper.jsonl"), ids=lambda case: case.pop("what"))
+def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> None:
+    """paper.jsonl: how a folder is made, and the lines that are given; null for any."""
+    wanted = case.pop("lines")
+    found = [*paper_lines(selected(make_client(tmp_path, **case)))]
+    assert len(found) == len(wanted) + 2 * bool(wanted)
+    assert [line for line, known in zip(found[2:], wanted, strict=True) if known] == [*filter(None, wanted)]
+
+
+def test_the_papers_improvements_are_those_that_it_prints() -> None:
+    """Table 1 gives them as whole percentages, which pins down its times."""
+    printed = {"amazon.com": (4, 10, 11), "nytimes.com": (4, 6, 18), "wsj.com": (5, 6, 11),
+               "wikipedia.org": (7, 16, 41)}
+    for site, rows in TABLE_1.items():
+        for (off_s, on_s), percent in zip(rows.values(), printed[site], strict=True):
+            assert improvement_percent(off_s, on_s) == pytest.approx(percent, abs=0.6), site

@@ -5,22 +5,19 @@ from pathlib import Path
 from tests.support.small_mirror import ICON, SmallMirror
 
 CHAIN_HOSTS = 5
-CHAIN, SIX, BUSY, BRANCHES = "http://chain1.test/", "http://six.test/", "http://busy.test/", "http://branches.test/"
-HANDSHAKES = {CHAIN: CHAIN_HOSTS, SIX: 2, BUSY: 1, BRANCHES: 5}
+CHAIN, SIX, BUSY = "http://chain1.test/", "http://six.test/", "http://busy.test/"
+HANDSHAKES = {CHAIN: CHAIN_HOSTS, SIX: 2, BUSY: 1}
 """TCP handshakes on the critical path over HTTP/1.0, where every request opens a connection of its own.
 
 BUSY has images, too, but their handshakes hide behind its script. What is left is the document's own, which no page
-can do without. BRANCHES has a chain of 5 beside one large image: without TFO the chain is longer, with TFO the image.
+can do without.
 """
-KEPT = "http://kept.test/"
-"""A chain of three requests after the document on one host: over HTTP/1.1 one connection, one handshake."""
 TWO_SITES = ("http://www.one.test/", "http://a.one.test/1.js", "http://b.one.test/2.js", "http://a.one.test/3.js",
              "http://two.test/4.js")
 """A page and its scripts, each asked for by the one before: over HTTP/1.0 on a connection of its own."""
 BUSY_MS = 1500
 IMAGE_BYTES = 40_000
 """Small beside the chain, large beside noise: 6 of them share the server's link for half a second."""
-LARGE_BYTES = 350_000
 
 
 def make_pages(directory: Path, *pages: str) -> Path:
@@ -31,9 +28,9 @@ def make_pages(directory: Path, *pages: str) -> Path:
     return mirror.finish(*pages)
 
 
-def inserting(url: str, tag: str = "script") -> str:
-    """Return script code that requests `url` when it runs."""
-    return f"var e = document.createElement('{tag}'); e.src = '{url}'; document.body.appendChild(e);"
+def inserting(url: str) -> str:
+    """Return script code that requests the script `url` when it runs."""
+    return f"var e = document.createElement('script'); e.src = '{url}'; document.body.appendChild(e);"
 
 
 def document(body: str) -> str:
@@ -78,18 +75,4 @@ def _busy(mirror: SmallMirror) -> None:
         mirror.add(f"http://aside{host}.test/i.gif", b"GIF89a", "image/gif")
 
 
-def _branches(mirror: SmallMirror) -> None:
-    urls = [f"http://branch{host}.test/next.js" for host in range(4)]
-    mirror.add(BRANCHES, document(f"<img src={BRANCHES}large.gif><script src={urls[0]}></script>"))
-    mirror.add(f"{BRANCHES}large.gif", b"GIF89a" + bytes(LARGE_BYTES), "image/gif")
-    _scripts(mirror, *urls)
-
-
-def _kept(mirror: SmallMirror) -> None:
-    mirror.add(KEPT, document(f"<script src={KEPT}a.js></script>"))
-    mirror.add(f"{KEPT}a.js", inserting(f"{KEPT}b.js"), "text/javascript")
-    mirror.add(f"{KEPT}b.js", inserting(f"{KEPT}c.gif", "img"), "text/javascript")
-    mirror.add(f"{KEPT}c.gif", b"GIF89a" + bytes(IMAGE_BYTES), "image/gif")
-
-
-MAKERS = {CHAIN: _chain, SIX: _six, BUSY: _busy, BRANCHES: _branches, KEPT: _kept}
+MAKERS = {CHAIN: _chain, SIX: _six, BUSY: _busy}

@@ -30,7 +30,7 @@ DISKS = {"client": "20m", "t": "150m"}
 """Folders that are small disks of their own: of results, and of temporary files. They can be filled."""
 LINE = re.compile(r"^\[ *\d+/\d+\] \S+ \S+ ms run (\d+) TFO (?:on|off) ?(?: try \d+)?  (PLT|FAILED)", re.MULTILINE)
 START_S, LOAD_S, END_S = 60.0, 60.0, 90.0
-POLL_S = 0.01
+POLL_S = 0.05
 
 
 @dataclass(frozen=True)

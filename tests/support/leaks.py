@@ -81,7 +81,7 @@ def _leaks_after(before: Snapshot, take: Callable[[], Snapshot], patience_s: flo
     while leaks := _differences(before, take()):
         if time.monotonic() > deadline_s:
             break
-        time.sleep(0.02)
+        time.sleep(0.1)
     return leaks
 
 

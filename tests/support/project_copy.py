@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from tests.support.any_time import judge_no_time_in
 from tests.support.ordinary import GIT_ENVIRONMENT
 from tests.support.ran import ran
 
@@ -18,9 +17,11 @@ from tests.support.ran import ran
 STAND_IN = ('mount --bind "$1/.venv" "$2/.venv" && mount --rbind "$2" "$1" && cd "$1" && shift 2 && '
             'exec "$@"')
 
-
-ANY_TIME = (sys.executable, str(ROOT / "tests" / "support" / "any_time.py"))
-TFO = (*ANY_TIME, str(ROOT / "tfo.py"), "--patience", "0", "--retries", "9")
+LATE_FOLDER = "tests/support/late_machine"
+LATE_MACHINE = ("env", f"PYTHONPATH={ROOT / LATE_FOLDER}")
+"""Before a command: the programs refuse nothing for its times (tests/support/late_machine/sitecustomize.py)."""
+LATE_PYTHON = (*LATE_MACHINE, sys.executable)
+TFO = (*LATE_PYTHON, str(ROOT / "tfo.py"), "--patience", "0", "--retries", "9")
 """tfo.py as tests run it that are not about lateness: other programs are there, and a load may be late, or fail by
 accident (a SYN that is sent again, say) several times."""
 
@@ -31,10 +32,7 @@ def experiment(base: Path, *options: object, status: int | None = 0) -> "subproc
 
 
 def copy_project(target: Path) -> Path:
-    """Copy what git would commit to `target`, with the compiled shim and modules; return `target`.
-
-    The copy refuses nothing for its times: see any_time.py.
-    """
+    """Copy what git would commit to `target`, with the compiled shim and modules; return `target`."""
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"], cwd=ROOT,
                             capture_output=True, check=False, env=GIT_ENVIRONMENT)
     if listed.returncode != 0:
@@ -46,11 +44,13 @@ def copy_project(target: Path) -> Path:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(file, copy)    # with its time, by which Python knows a compiled module for its source's
     shutil.copy2(ROOT / "tfo-test" / "chrome_shim.so", target / "tfo-test")
-    judge_no_time_in(target)
     (target / ".venv").mkdir()
     return target
 
 
 def typed(project: Path, *command: str) -> list[str]:
-    """Return what runs `command` (``./run.sh`` and so on) as if the copy were the project. Needs root (unshare(1))."""
-    return ["unshare", "--mount", "sh", "-c", STAND_IN, "sh", str(ROOT), str(project), *command]
+    """Return what runs `command` (``./run.sh`` and so on) as if the copy were the project, on a late machine.
+
+    Needs root (unshare(1)).
+    """
+    return [*LATE_MACHINE, "unshare", "--mount", "sh", "-c", STAND_IN, "sh", str(ROOT), str(project), *command]

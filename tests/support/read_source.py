@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.files.exchange import Exchange
+from harness.files.load_mark import mark_load
 from harness.files.pages import sanitise
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.live import LiveConnection
@@ -32,7 +33,7 @@ class ReadSource:
 
     def begin_page(self, url: str) -> None:
         """Say that a page is loaded now."""
-        self._served.begin_page(sanitise(url))
+        mark_load(self.directory / "load-mark", sanitise(url))
 
     def body_of(self, exchange: Exchange) -> bytes:
         """Return the body of one of `brought.exchanges` as it crosses the network."""

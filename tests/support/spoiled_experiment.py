@@ -6,7 +6,7 @@ rules      one load after the other is spoiled as SPOILT says, each in another w
 rtt        the network delays more than it is told to
 authority  the browser is told to trust the certificate authority in DIR, not the servers'
 
-But with rtt, nothing is refused for its times: see any_time.py.
+But with rtt, tests start it with LATE_PYTHON (tests/support/project_copy.py), so that nothing is refused for its times.
 """
 
 import ctypes
@@ -40,10 +40,9 @@ from harness.system.namespaces import inside
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
 from harness.system.tcp import QUEUE
-from tests.support.any_time import judge_no_time
 from tests.support.ran import ran
 
-POLL_S = 0.02
+POLL_S = 0.05
 LIMIT_S = 60.0
 HUNG_S = 3.0
 """Time limit of the load event where it never comes."""
@@ -294,9 +293,7 @@ if __name__ == "__main__":
         vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
         change = Delay.change
         setattr(Delay, "change", lambda delay, speeds: change(delay, slower(speeds)))  # noqa: B010
-    else:
-        judge_no_time()
-    if what == "authority":
+    elif what == "authority":
         vars(laboratory)["open_authority"] = lambda _: open_authority(Path(authority))
     elif what == "rules":
         vars(experiment)["record_of"] = spoiled_load

@@ -7,7 +7,8 @@ busy machine anything takes ten times as long now and then, or stands still for 
 import time
 from collections.abc import Callable
 
-POLL_S = 0.01
+POLL_S = 0.05
+"""Looking through /proc takes some ms of a processor, which what is waited for needs itself."""
 
 
 def wait_until(happened: Callable[[], object]) -> None:

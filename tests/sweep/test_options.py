@@ -112,7 +112,7 @@ def test_a_grid_is_all_combinations() -> None:
     assert grid({"http": ["1.0", "1.1"], "predict": [False, True], "seed": 2}, "grid.toml") == [
         ("--http=1.0", "--seed=2"), ("--http=1.0", "--predict", "--seed=2"),
         ("--http=1.1", "--seed=2"), ("--http=1.1", "--predict", "--seed=2")]
-    with pytest.raises(InputError, match=r"grid.toml: http: write a value or a list"):
+    with pytest.raises(InputError, match=r"grid\.toml: http: "):
         grid({"http": {"a": 1}}, "grid.toml")
-    with pytest.raises(InputError, match=r"more than 1000 combinations"):
+    with pytest.raises(InputError, match="1000"):
         grid({"seed": list(range(40)), "retries": list(range(40))}, "grid.toml")

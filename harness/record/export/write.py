@@ -34,7 +34,7 @@ from harness.files.moments import EPOCH
 from harness.files.pages import Page, PageFiles
 from harness.mirror.alike import path_and_query
 from harness.mirror.importing import import_recording
-from harness.record.export.exchanges import RecordedPage, recorded_pages
+from harness.record.export.recorded import RecordedPage, recorded_pages
 from harness.system.atomic import written_beside
 from harness.system.privileges import give, invoking_user
 

@@ -30,19 +30,18 @@ class Missing(msgspec.Struct, frozen=True):
 class Figures(msgspec.Struct, frozen=True):
     """What pages are made of where a HAR lacks most bodies: their shapes, as text, and the RTT to each host in ms.
 
-    `left_out` are pages that cannot be recorded. `names_pages`: it says which page a request belongs to.
+    `left_out` are pages that cannot be recorded.
     """
 
     shapes: str = ""
     rtts_ms: dict[str, float] = {}
     left_out: list[str] = []
-    names_pages: bool = True
 
 
 class Brought(msgspec.Struct):
     """A source, read. `name` is for messages. `pages` are what it says are its pages, `documents` some HTML documents
     in it, `missing` the answers that it lists without their bodies, by URL, `asked_for` what the recorded load of each
-    page got up to its load event, by the page's URL (see `mask`).
+    page got up to its load event, where that is known, by the page's URL (see `mask`).
 
     By the logs of the pages that they belong to, `logs` are the numbers (from 1) of its exchanges, `live` are
     WebSockets, and `load_ends` says when the load events of pages were, in s since the epoch.

@@ -5,14 +5,12 @@ many bytes cross the network as did then, they are compressed again as their Con
 comes nearest to the recorded size.
 """
 
-import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import MAXYEAR, datetime, timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -31,25 +29,15 @@ from harness.files.har_entry import (
     time_ms,
     without_nulls,
 )
-from harness.files.headers import REDIRECTS, header_in
-from harness.files.moments import moment_of
+from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in
+from harness.files.moments import EPOCH, moment_of
 from harness.files.packed import read_har_file
-from harness.files.urls import as_browsers_ask
+from harness.files.urls import as_browsers_ask, document_url, without_fragment
 from harness.record.sources.har_bodies import wire_bytes, with_content
-from harness.record.sources.har_pages import Asked, in_order, page_urls, with_pages
-from harness.system.untrusted import UnreadableFileError
 
-OF_CERTIFICATES = ("application/ocsp-response", "application/pkix-crl", "application/pkix-cert")
-"""What a browser asks of authorities; no page does."""
-OF_FIREFOX = re.compile(r".+\.services\.mozilla\.com|(?:snippets|tracking-protection|content-signature(?:-\d)?)"
-                        r"\.cdn\.mozilla\.net|aus5\.mozilla\.org|detectportal\.firefox\.com")
-"""Hosts that Firefox asks for itself, as proxies write down: updates, lists, whether there is a network."""
 INTERIM = (100, 102, 103)
 """Statuses of answers before the answer (RFC 9110, section 15.2; RFC 8297)."""
 NO_FIT = "an entry does not have HAR's form"
-PROTOCOLS = {"http/1.0": "HTTP/1.0", "1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "1.1": "HTTP/1.1"}
-LONGEST_LOAD_MS = 86_400_000.0
-"""A day: what takes longer to its load event is no time of a page load."""
 
 
 class PagePart(Part, frozen=True):
@@ -74,6 +62,25 @@ class Har(Part, frozen=True):
     log: Log
 
 
+class Asked(NamedTuple):
+    """A request of a HAR, without the answer's body, and its entry."""
+
+    exchange: Exchange
+    entry: Entry
+
+    @property
+    def content_type(self) -> str:
+        """The answer's type, with a charset behind it or not; "" where nothing is told."""
+        return self.exchange.answer.header("content-type") or self.exchange.answer.mime_type
+
+    @property
+    def is_document(self) -> bool:
+        """Whether a page can begin with it: a document, or a redirect to one."""
+        request, answer = self.exchange.request, self.exchange.answer
+        return (request.method == "GET" and answer.status not in WITHOUT_BODY
+                and ("html" in self.content_type.lower() or bool(answer.redirect_url)))
+
+
 class HarSource:
     """A HAR: iterate over it for its exchanges, in the order of asking. `pages` are the URLs of its pages by their ids;
     `live` its WebSockets, `load_ends` when each page's load event was.
@@ -82,20 +89,16 @@ class HarSource:
     remarks: Sequence[str] = ()
 
     def __init__(self, path: Path) -> None:
-        """Read all but the bodies. Raises InputError when it is no HAR, or has no request over http or https."""
-        try:
-            text, self._attached = read_har_file(path)
-            log = msgspec.json.decode(text, type=Har, strict=False).log
-        except UnreadableFileError as error:
-            raise InputError(f"{error}; give the HAR of one page") from None
-        except (ValueError, RecursionError, EOFError, OSError, zlib.error) as error:
-            raise InputError(f"{path}:1: not a HAR ({str(error)[:160]}); give one as a browser exports it") from None
+        """Read all but the bodies. Raises InputError when it has no request over http or https, ValueError and others
+        when it is no HAR.
+        """
+        text, self._attached = read_har_file(path)
+        log = msgspec.json.decode(text, type=Har, strict=False).log
         self._wrong: list[str] = []
         pages = log.pages or []
         self.load_ends = {page.id: end for page in pages if (end := load_end(page))}
         self.live: list[Exchange] = []
-        asked = [asked for raw in log.entries for asked in self._asked(raw)]
-        self._asked_for = with_pages(in_order(asked), {page.id: moment_of(page.started) for page in pages})
+        self._asked_for = with_pages(in_order([asked for raw in log.entries for asked in self._asked(raw)]))
         self.pages = page_urls(self._asked_for, {page.id: page.title or page.id for page in pages})
         self._charsets = self._page_charsets()
         if not self._asked_for:
@@ -112,7 +115,7 @@ class HarSource:
             yield Exchange(request=Request("", ""), error=f"{NO_FIT}: {what}")
 
     def _asked(self, raw: msgspec.Raw) -> Iterator[Asked]:
-        """Give an entry, if it is what a page asked for over http or https."""
+        """Give an entry, if it is what was asked for over http or https, and answered for good or not at all."""
         try:
             entry = msgspec.convert(without_nulls(msgspec.json.decode(raw)), Entry, strict=False)
         except (ValueError, RecursionError) as error:
@@ -121,35 +124,31 @@ class HarSource:
         if entry.messages is not None:
             self.live += exchanges_of([msgspec.to_builtins(entry)], entry.pageref)
         request, response = entry.request, entry.response
-        url, is_interim = as_browsers_ask(request.url), response.status in INTERIM
-        if (not url.startswith(("http:", "https:")) or OF_FIREFOX.fullmatch(urlsplit(url).hostname or "")
-                or (is_interim and not response.content.text)):
+        url = as_browsers_ask(request.url)
+        if not url.startswith(("http:", "https:")) or response.status in INTERIM:
             return
         headers = pairs_of(response.headers)
-        status = HTTPStatus.OK if is_interim else response.status
         redirect = response.redirect_url or header_in(headers, "location")
         wait_ms = time_ms(entry.timings.get("wait"))
         answer = Answer(
-            status, "OK" if is_interim else response.reason, protocol_of(entry), headers or None,
+            response.status, response.reason, protocol_of(entry), headers or None,
             response.content.mime_type or header_in(headers, "content-type"),
-            as_browsers_ask(redirect, url) if redirect and status in REDIRECTS else "",
+            as_browsers_ask(redirect, url) if redirect and response.status in REDIRECTS else "",
             content_bytes=int(response.content.size), body_bytes=wire_bytes(response, headers))
-        asked = Asked(Exchange(
+        yield Asked(Exchange(
             page=entry.pageref, answer=answer,
             request=Request(request.method.upper(), url, pairs_of(request.headers), self._sent(request)),
             started=moment_of(entry.started), time_ms=time_ms(entry.time) or 0.0,
             phases=Phases(wait=UNKNOWN if wait_ms is None else wait_ms),
             # Over a connection that was there already it took no time (0).
             handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, response.version) or None), entry)
-        if asked.kind not in OF_CERTIFICATES:
-            yield asked
 
     def _page_charsets(self) -> dict[str, str]:
         """Return the charset that the document of each page names, by the page's id: scripts without one are in it."""
         found: dict[str, str] = {}
         for asked in self._asked_for:
             page = asked.exchange.page
-            if "html" in asked.kind and page not in found:
+            if "html" in asked.content_type.lower() and page not in found:
                 named = charset_of(asked.entry.response.content.text or "", asked.content_type)
                 found |= {page: named} if named else {}
         return found
@@ -162,12 +161,59 @@ class HarSource:
         return there if there is not None else posted_body(request.posted)
 
 
+def in_order(asked: Sequence[Asked]) -> list[Asked]:
+    """Return the requests in the order of asking: Firefox and Safari write them as their tables show them.
+
+    One that does not tell when it asked stays behind the one that it stands behind.
+    """
+    times = [*accumulate((each.exchange.started for each in asked), lambda last, own: own or last, initial=EPOCH)]
+    return [asked[place] for place in sorted(range(len(asked)), key=times[1:].__getitem__)]
+
+
+def with_pages(asked: Sequence[Asked]) -> list[Asked]:
+    """Return the requests, each with a page, if any has one: Chrome names none for what a frame of another site asks
+    for, which is taken for the page's of the request before.
+    """
+    page = next((each.exchange.page for each in asked if each.exchange.page), "")
+    found = []
+    for each in asked:
+        page = each.exchange.page or page
+        found.append(Asked(replace(each.exchange, page=page), each.entry))
+    return found
+
+
+def page_urls(asked: Sequence[Asked], titles: Mapping[str, str]) -> dict[str, str]:
+    """Return the URL of each page of a HAR by the page's id: that of its document. Of several loads of one page (first
+    view, repeat view) the first one counts.
+    """
+    of_pages: dict[str, list[Asked]] = {}
+    for each in asked:
+        of_pages.setdefault(each.exchange.page, []).append(each)
+    found: dict[str, str] = {}
+    for page, entries in of_pages.items():
+        url = _document(entries, titles.get(page, ""))
+        if url and url not in found.values():
+            found[page] = url
+    return found
+
+
+def _document(entries: Sequence[Asked], title: str) -> str:
+    """Return the URL of a page's document: what its title says, if that was asked for, or else the first document that
+    nothing referred to, or that stands first, with most requests after it. A recording that began later has none.
+    """
+    urls = [without_fragment(each.exchange.request.url) for each in entries]
+    if title and document_url(title) in urls:
+        return document_url(title)
+    return next((url for place, (each, url) in enumerate(zip(entries, urls, strict=True)) if 2 * place <= len(urls)
+                 and each.is_document and not (place and each.exchange.request.header("referer"))), "")
+
+
 def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:
     """Say whether most of the answers that have a body have it in the HAR, those of the pages' own URLs among them."""
     answered = [each for each in exchanges if each.answer.status == HTTPStatus.OK and each.answer.content_bytes]
     documents: dict[str, bool] = {}     # the first of each page: scripts may ask for its URL, too
     for each in answered:
-        if each.request.url.partition("#")[0] == pages.get(each.page):
+        if without_fragment(each.request.url) == pages.get(each.page):
             documents.setdefault(each.page, not each.error)
     most = 2 * sum(not each.error for each in answered) > len(answered)
     return bool(answered) and most and (any(documents.values()) or not documents)
@@ -176,17 +222,16 @@ def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:
 def load_end(page: PagePart) -> datetime | None:
     """Return when the load event of a page was, None where that is not known."""
     begin, on_load_ms = moment_of(page.started), time_ms((page.load_times or {}).get("onLoad"))
-    if begin is None or on_load_ms is None or not 0 < on_load_ms < LONGEST_LOAD_MS or begin.year == MAXYEAR:
-        return None
-    return begin + timedelta(milliseconds=on_load_ms)
+    return begin + timedelta(milliseconds=on_load_ms) if begin and on_load_ms else None
 
 
 def protocol_of(entry: Entry) -> str:
-    """Return over which protocol an entry went, "" where nobody knows: WebPageTest says it in `protocol_of` alone."""
+    """Return over which protocol an entry went, "" where nobody knows: WebPageTest says it in `protocol` alone."""
     if any(pair.name.startswith(":") for pair in entry.request.headers):
         return H2
     for said in (entry.response.version or entry.request.version, entry.protocol):
-        name = said.lower()
-        if name in PROTOCOLS or is_over_http2(name) or name.startswith("spdy"):
-            return PROTOCOLS.get(name, H2)
+        if is_over_http2(said.lower()) or said.lower().startswith("spdy"):
+            return H2
+        if said.upper() in ("HTTP/1.0", "HTTP/1.1"):
+            return said.upper()
     return ""

@@ -18,7 +18,7 @@ from tempfile import TemporaryFile
 import msgspec
 from msgspec.structs import replace
 
-from harness.errors import InputError, first_few, many
+from harness.errors import NO_FAULT_OF_OURS, InputError, first_few, many
 from harness.files.exchange import Exchange, Fate
 from harness.files.hosts import is_host_name
 from harness.files.pages import listable, sanitise
@@ -28,13 +28,13 @@ from harness.mirror.headers import OF_NO_RECORDING
 from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH, Body, over_http, with_coding
 from harness.record.sources.brought import BODIES, Brought, Figures, Missing, mask, same_name
 from harness.record.sources.har import HarSource, has_bodies
-from harness.record.sources.warc import WarcSource
+from harness.record.sources.warc import DAMAGED, WarcSource
 from harness.synthetic.from_har import rtts_of_har, shapes_of_har
 from harness.synthetic.shape import check_sizes, format_shapes
 from harness.system.background import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
-WARCS = (".warc", ".warc.gz", ".arc", ".arc.gz")
+WARCS = (".warc", ".warc.gz")
 HARS = (".har", ".har.gz", ".har.json", ".zip")
 READERS: Mapping[tuple[str, ...], type[HarSource] | type[WarcSource]] = {
     HARS: HarSource, (*WARCS, ".wacz"): WarcSource}
@@ -92,7 +92,18 @@ def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     reader = next((each for endings, each in READERS.items() if path.name.lower().endswith(endings)), None)
     if reader is None:
         raise InputError(f"{path}:1: a source of an unknown kind; give {KINDS}")
-    source = reader(path)
+    try:
+        return _brought(path, reader(path), wanted, into)
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; give {KINDS}") from None
+    except (*DAMAGED, RecursionError) as error:
+        if isinstance(error, OSError) and error.errno in NO_FAULT_OF_OURS:     # such as a full disk
+            raise
+        words = " ".join(str(error).split())[:160]
+        raise InputError(f"{path}:1: cannot be read ({words}); give {KINDS}") from None
+
+
+def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] | None, into: Path) -> Brought:
     brought = Brought(path.name, pages=list(source.pages.values()))
     logs = {same_name(url): sanitise(url) for url in (recordable(brought.pages) if wanted is None else wanted)}
     log_of_page = {page: logs[name] for page, url in source.pages.items() if (name := same_name(url)) in logs}
@@ -116,8 +127,8 @@ def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     for live in source.live:
         brought.live.setdefault(log_of_page.get(live.page, log), []).append(live)
     if isinstance(source, HarSource):
-        brought.asked_for = {document_url(url): _asked_for(page, url, seen, source)
-                             for page, url in source.pages.items()}
+        brought.asked_for = {document_url(url): _asked_for(page, seen) for page, url in source.pages.items()
+                             if page in source.load_ends}
         brought.figures = None if has_bodies(seen, source.pages) else _figures(path, seen, source)
     return brought
 
@@ -166,17 +177,10 @@ def _may_be_page(exchange: Exchange) -> bool:
     return exchange.request.method == "GET" and asked.purpose != (False, True)
 
 
-def _asked_for(page: str, url: str, exchanges: Sequence[Exchange], source: HarSource) -> list[str]:
-    """Return which URLs (`mask`) the recorded load of a page got up to its load event.
-
-    Where that event is not known the browser itself may have asked for things, and another page may follow: then it is
-    what the page referred to, if anything is told of that.
-    """
-    got = [each for each in exchanges if each.page == page and each.answer.status and each.fate is not Fate.AFTER_LOAD]
-    if page not in source.load_ends and any(each.request.header("referer") for each in got):
-        site = url[:url.index("/", url.index("//") + 2) + 1]
-        got = [each for each in got if each.request.header("referer") in (url, site)]
-    return sorted({mask(each.request.url) for each in got})
+def _asked_for(page: str, exchanges: Sequence[Exchange]) -> list[str]:
+    """Return which URLs (`mask`) the recorded load of a page got up to its load event."""
+    return sorted({mask(each.request.url) for each in exchanges if each.page == page and each.answer.status
+                   and each.fate is not Fate.AFTER_LOAD})
 
 
 def _figures(path: Path, exchanges: Sequence[Exchange], source: HarSource) -> Figures:
@@ -186,7 +190,7 @@ def _figures(path: Path, exchanges: Sequence[Exchange], source: HarSource) -> Fi
     fitting = [shape for shape in shapes if shape.url in kept]
     check_sizes(fitting, str(path))
     return Figures(format_shapes(fitting) if fitting else "", rtts_of_har(exchanges, fitting),
-                   [shape.url for shape in shapes if shape.url not in kept], any(each.page for each in exchanges))
+                   [shape.url for shape in shapes if shape.url not in kept])
 
 
 def recordable(urls: Sequence[str]) -> list[str]:

@@ -72,10 +72,7 @@ def _lose(seen: Seen, lost: Missing) -> None:
 
 def _restore(seen: Seen, answered: Exchange) -> None:
     sent, answer = seen.exchange.answer, answered.answer
-    headers, length = answer.headers or (), sent.header("content-length")
-    if seen.transaction.method == "HEAD" and length and not header_in(headers, "content-length"):
-        headers += (("Content-Length", length),)    # of the body that a GET got: pages ask how large it is
-    part = sent.header("content-range")
+    headers, part = answer.headers or (), sent.header("content-range")
     if part and part != answer.header("content-range"):     # what was asked for is what the recording has
         headers = (*without(headers, "content-range", "content-length"), ("Content-Range", part))
     seen.has(reason=" ".join(answer.reason.split()), headers=headers,

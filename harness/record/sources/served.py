@@ -1,9 +1,9 @@
 """A source as the Web: the replay servers answer for every host on loopback, while Chrome loads a page of it.
 
-Each answer carries its exchange's number (harness.record.sources.brought.NUMBER), by which `restore` knows afterwards
-what was answered. What a source does not have is answered 404 at once, without a number. Archives file a URL under one
-name for http and https alike, so what one scheme lacks the other answers. An archive on the network is asked for what
-was not asked for yet.
+A source is a file that is read first, or an archive on the network that is asked for what was not asked for yet. Each
+answer carries its exchange's number (harness.record.sources.brought.NUMBER), by which `restore` knows afterwards what
+was answered. What a source does not have is answered 404 at once, without a number. Archives file a URL under one name
+for http and https alike, so what one scheme lacks the other answers.
 """
 
 import os
@@ -11,14 +11,17 @@ import socket
 import ssl
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cached_property
 from pathlib import Path
 
 import trustme
 
+from harness.errors import InputError, first_few, printable
 from harness.files.headers import header_in
 from harness.files.load_mark import LoadMark, make_mark, mark_load
+from harness.files.pages import read_pages
 from harness.files.server_log import FoundAs, RequestLog
 from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
@@ -28,20 +31,76 @@ from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording
 from harness.mirror.transactions import recorded_of
 from harness.record.sources.brought import BODIES, NUMBER, Brought
+from harness.record.sources.reader import bring, recordable
 from harness.record.sources.wayback import WebArchive
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
 from harness.replay.server import Logs, ReplayServer
 from harness.replay.site import MISSING, Site, Sites
+from harness.system.scratch import temporary_directory
 from harness.system.tcp import QUEUE, listen
 
 ADDRESS = "127.0.0.1"
 OTHER = {"http": "https", "https": "http"}
+ENDING_S = 10.0
+"""How long to wait for connections of a Chrome that was ended."""
+
+
+@contextmanager
+def source_file(path: Path, list_file: Path) -> Iterator[tuple[Brought, "ServedSource | None"]]:
+    """Give what a file has and, unless that is only figures, what serves it, while the context lasts.
+
+    The pages to be recorded are those in `list_file`, which is made of those that the file names if there is none.
+    Raises InputError when either cannot be read.
+    """
+    wanted = [page.url for page in read_pages(list_file)] if list_file.exists() else None
+    with temporary_directory() as directory:
+        brought = bring(path, wanted, directory)
+        if wanted is None and brought.figures is None:
+            list_pages(list_file, brought)
+        yield brought, ServedSource(brought, directory) if brought.figures is None else None
+
+
+@contextmanager
+def web_archive(archive: WebArchive) -> Iterator["ServedSource"]:
+    """Give what asks a web archive for whatever Chrome asks for, while the context lasts."""
+    with temporary_directory() as directory:
+        (directory / BODIES).mkdir()
+        yield ServedSource(Brought(archive.name, missing=archive.missing), directory, archive)
+
+
+def list_pages(list_file: Path, source: Brought) -> None:
+    """Write the source's own pages into `list_file`, which is not there, and say so.
+
+    Raises InputError when the source does not say which of its answers are pages, or none of them can be recorded.
+    """
+    pages = [url for url in source.pages if url.startswith(("http://", "https://"))]
+    urls = recordable(pages)
+    if pages and not urls:
+        raise InputError(f"{list_file}:1: no such file, and no page that {source.name} names can be recorded: "
+                         f"{_why_left_out(pages)}; make it with others")
+    if not urls:
+        documents = ", ".join(recordable(source.documents))
+        raise InputError(f"{list_file}:1: no such file, and {source.name} does not say what its pages are; "
+                         f"make it with one URL per line{f', such as {documents}' if documents else ''}")
+    list_file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+    print(f"{list_file.name}: written from the list of pages in {printable(source.name)}: {len(urls)}")
+    say_left_out([url for url in pages if url not in urls])
+
+
+def say_left_out(urls: Sequence[str]) -> None:
+    """Say which pages of a source are in no list."""
+    if urls:
+        print(f"left out: {_why_left_out(urls)}")
+
+
+def _why_left_out(urls: Sequence[str]) -> str:
+    return f"their URLs give no file's name of their own, or name another port than 80 and 443 ({first_few(urls)})"
 
 
 class ServedSource:
-    """A source, and what its servers answer; they run while `serving` lasts.
+    """A source, and what its servers answer, a page at a time.
 
     Bodies are in `directory`, in which the mark of loads is made. `archive` is asked for what was not brought yet.
     """
@@ -54,41 +113,50 @@ class ServedSource:
         self._mark = LoadMark(self._mark_file)
         self._authority = Authority(trustme.CA())
         self.trusted_key = self._authority.fingerprint
-        self.rules = ""
-        """Chrome's host-resolver rules that lead every host here."""
+        self._webs = {scheme: _Web(self, scheme) for scheme in OTHER}
+        self._server: ReplayServer
         self._found: dict[str, Recorded] = {}
         self._lock = threading.Lock()
-
-    def begin_page(self, name: str) -> None:
-        """Say that the page of this name is loaded now: what belongs to it comes first, and nothing was given yet."""
-        mark_load(self._mark_file, name)
-        if self._archive is not None:
-            self._archive.begin_page()
 
     def complaints(self) -> list[str]:
         """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
         return self._archive.complaints() if self._archive is not None else []
 
     @contextmanager
-    def serving(self) -> Iterator["ServedSource"]:
-        """Answer while this lasts."""
+    def listening(self, page: str) -> Iterator[str]:
+        """Listen, while the page of this name is loaded: what belongs to it comes first, and nothing was given yet.
+
+        Give Chrome's host-resolver rules that lead every host here. `answer` begins to answer: whoever forks does so
+        before, and none of the servers' threads is there any more afterwards.
+        """
+        mark_load(self._mark_file, page)
         listeners = [listen(ADDRESS, 0, QUEUE) for _ in OTHER]
         http, https = (listener.getsockname()[1] for listener in listeners)
-        self.rules = f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
-        ports = [ServedPort(listener, _Web(self, scheme), "HTTP/1.1", self._tls() if scheme == "https" else None)
+        ports = [ServedPort(listener, self._webs[scheme], "HTTP/1.1", self._tls() if scheme == "https" else None)
                  for listener, scheme in zip(listeners, OTHER, strict=True)]
-        nowhere = RequestLog(Path(os.devnull))
-        logs: Logs = defaultdict(lambda: nowhere)
         bodies = os.open(self._directory / BODIES, os.O_PATH | os.O_DIRECTORY)
-        server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (logs, logs)}, self._mark)
-        threading.Thread(target=server.serve, daemon=True).start()
+        self._server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (self._logs, self._logs)}, self._mark)
+        others = set(threading.enumerate())
         try:
-            yield self
+            with self._archive.asked_by_a_page() if self._archive is not None else nullcontext():
+                yield f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
         finally:
             for listener in listeners:
                 listener.shutdown(socket.SHUT_RDWR)
                 listener.close()
+            for thread in set(threading.enumerate()) - others:
+                thread.join(ENDING_S)
             os.close(bodies)
+
+    @cached_property
+    def _logs(self) -> Logs:
+        """Logs that nobody reads."""
+        nowhere = RequestLog(Path(os.devnull))
+        return defaultdict(lambda: nowhere)
+
+    def answer(self) -> None:
+        """Begin to answer who connects to where it listens."""
+        threading.Thread(target=self._server.serve, daemon=True).start()
 
     def site(self, scheme: str, host: str) -> "ArchivedSite":
         """Return what a host answers over http or https."""

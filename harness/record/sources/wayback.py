@@ -4,14 +4,15 @@
 
 ``id_`` asks for the body as it was captured. The archive redirects to the capture that is nearest in time. An answer
 that is a capture says when it was made (Memento-Datetime, RFC 7089); any other is the archive's own. The Internet
-Archive sends the captured headers under names that begin with X-Archive-Orig-, and headers of its own beside them
-(X-Archive-Src among these); pywb renames some, and sends the others as they were.
+Archive sends the captured headers under names that begin with X-Archive-Orig-, and headers of its own beside them. Of
+these only the type and where a redirect leads are the captured answer's.
 """
 
 import re
 import threading
-import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from urllib.parse import urljoin
 
@@ -30,9 +31,6 @@ from harness.record.sources.brought import Missing
 INTERNET_ARCHIVE = "https://web.archive.org/web"
 CAPTURE = re.compile(r"/(\d{1,14})id_/(?P<url>https?:/.*)$")
 CAPTURED = "x-archive-orig-"
-INTERNET_ARCHIVES = "x-archive-src"
-ARCHIVES_OWN = frozenset(("memento-datetime", "preference-applied", "vary-memento", "server-timing",
-                          "content-location"))
 AT_ONCE = 4
 """Requests to the archive that may be under way together."""
 MOST_HOPS = 10
@@ -62,7 +60,8 @@ class WebArchive:
         self.missing: dict[str, Missing] = {}
         self.troubles: Counter[str] = Counter()
         """Requests of the page at hand that the archive did not answer, by what it did instead."""
-        self._pages_begun = 0
+        self._over = threading.Event()
+        """Set while no page asks: nobody waits for an answer any more."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
         self._session = requests.Session()
         self._session.headers["Accept-Encoding"] = "gzip, br"
@@ -78,21 +77,23 @@ class WebArchive:
         if method not in ("GET", "HEAD"):
             return None
         if url not in self._known:
-            page = self._pages_begun
             try:
                 with self._places:
                     self._known[url] = self._ask(url)
             except _UnansweredError as trouble:
-                if page == self._pages_begun:
+                if not self._over.is_set():
                     self.troubles[str(trouble)] += 1
         return self._known.get(url)
 
-    def begin_page(self) -> None:
-        """Learn that another page asks. What the one before asked for may still wait for an answer: no trouble of this
-        one.
-        """
-        self._pages_begun += 1
+    @contextmanager
+    def asked_by_a_page(self) -> Iterator[None]:
+        """Answer what a page asks for; what it did not wait for is no trouble, and not tried again."""
+        self._over.clear()
         self.troubles.clear()
+        try:
+            yield
+        finally:
+            self._over.set()
 
     def complaints(self) -> list[str]:
         """Return what the archive did instead of answering since the last call: what was asked for then is unknown."""
@@ -118,18 +119,21 @@ class WebArchive:
         """Return what the archive answers, after another try or more when it is busy. Raises _UnansweredError."""
         trouble = ""
         for attempt in range(TRIES):
+            if self._over.is_set():
+                break
+            pause_s = self._pause_s * 2**attempt
             try:
                 answer = self._session.get(address, allow_redirects=False, stream=True, timeout=ANSWER_S)
             except (requests.RequestException, OSError) as error:
                 trouble = type(error).__name__
-                time.sleep(self._pause_s * 2**attempt)
-                continue
-            if answer.status_code not in BUSY or "memento-datetime" in answer.headers:
-                return answer
-            trouble = f"status {answer.status_code}"
-            after = answer.headers.get("retry-after", "")
-            answer.close()
-            time.sleep(min(LONGEST_WAIT_S, float(after) if after.isdigit() else self._pause_s * 2**attempt))
+            else:
+                if answer.status_code not in BUSY or "memento-datetime" in answer.headers:
+                    return answer
+                trouble = f"status {answer.status_code}"
+                after = answer.headers.get("retry-after", "")
+                answer.close()
+                pause_s = min(LONGEST_WAIT_S, float(after) if after.isdigit() else pause_s)
+            self._over.wait(pause_s)
         raise _UnansweredError(trouble)
 
     def _capture(self, url: str, answer: requests.Response) -> Exchange | None:
@@ -170,14 +174,8 @@ def _captured_headers(answer: requests.Response) -> Headers:
     """Return the headers of the capture, with the encoding that the body has now."""
     pairs = [(str(name), str(value)) for name, value in answer.raw.headers.items()]
     captured = [(name[len(CAPTURED):], value) for name, value in pairs if name.lower().startswith(CAPTURED)]
-    known, names = {name.lower() for name, _ in captured}, {name.lower() for name, _ in pairs}
-    captured += [(name, value) for name, value in pairs if name.lower() not in known and (
-        name.lower() in ("content-type", "location") if INTERNET_ARCHIVES in names
-        else not _is_archives_own(name.lower(), value))]
+    known = {name.lower() for name, _ in captured}
+    captured += [(name, value) for name, value in pairs
+                 if name.lower() in ("content-type", "location") and name.lower() not in known]
     return with_coding(without(tuple(captured), "content-encoding", "content-length"),
                        answer.headers.get("content-encoding", ""))
-
-
-def _is_archives_own(name: str, value: str) -> bool:
-    return (name in ARCHIVES_OWN or name.startswith("x-archive-")
-            or (name == "link" and re.search(r'rel="?[^";]*(memento|timegate|timemap|original)', value) is not None))

@@ -18,7 +18,7 @@ from harness.bootstrap import ROOT
 from tests.support.internet import site, today
 from tests.support.internet.server import serve
 from tests.support.ran import ran
-from tests.support.shared import SHARED
+from tests.support.session import SHARED
 
 NAME = "demo"
 LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "60")

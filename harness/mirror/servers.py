@@ -1,0 +1,149 @@
+"""How far away each recorded server was, its round-trip time (RTT) as TCP sees it, a handshake; and which hosts share a
+server (tfo.py --layout, harness.files.layout).
+
+    recorded_rtts(files, recording).rtts_ms      # {"www.a.test": 12.0, "cdn.test": 180.0}
+
+It is the shortest connect time to that server in the recording's HARs: other delays (a busy machine, a lost SYN) can
+only make a connect time longer. What a file ``NAME.rtts`` says counts more than the HARs: it has a line ``host rtt_ms``
+for each server; empty lines and lines that begin with # are ignored. Logs of 2013 have no connect times.
+
+If neither says it (all requests went over connections that were open already, say), the server gets the median of the
+other servers' RTTs.
+"""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import InputError, printable
+from harness.files.hosts import DOMAIN, HOST, ONE, RECORDED, Layout, joined, read_layout, site_of
+from harness.files.pages import PageFiles
+from harness.mirror.recording import Recording
+from harness.system.atomic import write_atomically
+from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
+
+LARGEST_LIST = 2**20
+"""Bytes of a .rtts file: ten thousand servers."""
+LONGEST_MS = 120_000.0
+"""Twice the longest delay one way (harness.system.options.DELAY_MS)."""
+SHORTEST_MS = 1.0
+"""Less than this is taken as 0: the net-log counts whole milliseconds, and the star alone has a tenth of one."""
+
+
+@dataclass(frozen=True)
+class RecordedRtts:
+    """The RTT to every server of a recording, in ms. `assumed` are the servers whose RTT is not known."""
+
+    rtts_ms: Mapping[str, float]
+    assumed: tuple[str, ...]
+
+    @property
+    def median_ms(self) -> float:
+        """The median over all servers."""
+        return float(statistics.median(self.rtts_ms.values()))
+
+
+def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt recorded") -> RecordedRtts:
+    """Return the RTT to every host of `recording`, which is in `files`; `option` is what error messages name.
+
+    Raises InputError when no RTT is known.
+    """
+    written = read_rtts(files.rtts) if files.rtts.exists() or files.rtts.is_symlink() else {}
+    hosts = recording.hosts()
+    for host, (line, _) in written.items():
+        if host not in hosts:
+            raise InputError(f"{files.rtts}:{line}: {host} is no server of this recording; take this line out")
+    known = {**recording.rtts_ms, **{host: rtt_ms for host, (_, rtt_ms) in written.items()}}
+    known = {host: known[host] for host in hosts if host in known}
+    if not known:
+        raise InputError(f"{files.rtts}:1: {option}: this recording does not tell how far away its servers were; "
+                         "write a line 'host rtt_ms' for each of them into this file (logs of 2013: "
+                         f"./scripts/make_rtts.py --name {files.name}), or leave the option out")
+    median_ms = statistics.median(known.values())
+    return RecordedRtts({host: known.get(host, median_ms) for host in hosts},
+                        tuple(host for host in hosts if host not in known))
+
+
+def read_rtts(path: Path) -> dict[str, tuple[int, float]]:
+    """Return what a .rtts file says: the line and the RTT in ms of each host. Raises InputError."""
+    try:
+        lines = read_untrusted_lines(path, limit=LARGEST_LIST)
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; write lines: host rtt_ms") from None
+    found: dict[str, tuple[int, float]] = {}
+    for number, line in enumerate(lines, start=1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        rtt_ms = _rtt_ms(words[1]) if len(words) == 2 else None
+        if rtt_ms is None:
+            raise InputError(f"{path}:{number}: not an RTT: {line[:120]!r}; write: host rtt_ms, such as "
+                             f"www.example.org 35, up to {LONGEST_MS:g} ms")
+        if words[0] in found:
+            raise InputError(f"{path}:{number}: {words[0]} stands in line {found[words[0]][0]} already; "
+                             "take one of them out")
+        found[words[0]] = number, rtt_ms
+    return found
+
+
+def write_rtts(path: Path, rtts_ms: Mapping[str, float], source: str) -> bool:
+    """Write a .rtts file that says where it comes from, unless there is one already; return whether it was written."""
+    rtts_ms = {host: rtt_ms for host, rtt_ms in rtts_ms.items() if rtt_ms <= LONGEST_MS}
+    if not rtts_ms or path.exists() or path.is_symlink():
+        return False
+    lines = [f"# From {printable(source)}: host, RTT in ms (the shortest TCP handshake to it).\n",
+             *(f"{host} {rtt_ms:.1f}\n" for host, rtt_ms in sorted(rtts_ms.items()))]
+    write_atomically(path, "".join(lines))
+    return True
+
+
+def _rtt_ms(word: str) -> float | None:
+    try:
+        rtt_ms = float(word) if word.isascii() and "_" not in word else math.nan
+    except ValueError:
+        return None
+    return rtt_ms if 0 <= rtt_ms <= LONGEST_MS else None
+
+
+def scaled(rtts_ms: Mapping[str, float], factor: float) -> dict[str, float]:
+    """Return the RTTs times `factor`, to a tenth of a millisecond; what is below SHORTEST_MS is 0."""
+    times = {host: round(rtt_ms * factor, 1) for host, rtt_ms in rtts_ms.items()}
+    return {host: rtt_ms if rtt_ms >= SHORTEST_MS else 0.0 for host, rtt_ms in times.items()}
+
+
+def make_layout(choice: str, recording: Recording) -> tuple[Layout, list[str]]:
+    """Return the layout of a recording's hosts that `choice` asks for, which is a word or a file; and notes for people.
+
+    Raises InputError when the file is not a layout, or when the recording does not say its servers' addresses.
+    """
+    hosts = recording.hosts()
+    if choice == HOST:
+        return Layout(), []
+    if choice == DOMAIN:
+        return Layout(DOMAIN, {host: site_of(host) for host in hosts}), []
+    if choice == ONE:
+        return Layout(ONE, dict.fromkeys(hosts, ONE)), []
+    if choice == RECORDED:
+        return recorded_layout(recording), []
+    return read_layout(Path(choice), hosts)
+
+
+def recorded_layout(recording: Recording) -> Layout:
+    """Return the layout in which hosts share a server that had an address in common when they were recorded.
+
+    A host without an address (nobody answered, or all came from the browser's cache) has a server of its own. Raises
+    InputError when no host has one.
+    """
+    names: dict[str, set[str]] = defaultdict(set)
+    for host, addresses in recording.addresses.items():
+        for address in addresses:
+            names[address].add(host)
+    known = set(recording.hosts())
+    groups = [sorted(group & known) for group in names.values() if group & known]
+    if not groups:
+        raise InputError("this recording does not say its servers' addresses (no serverIPAddress in a HAR, as in those "
+                         f"of 2013); give another --layout than {RECORDED}")
+    return Layout(RECORDED, joined(groups))

@@ -1,0 +1,65 @@
+"""What a request was for, and by whom it was asked for; causes are found in time in proportion to the page.
+
+test_kinds.jsonl: where the answer's type says something else. A request without a `method` is a GET, without an Accept
+it takes anything, and without `by` SITE asked for it.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from harness.analysis.asked_for import initiators_of, kind_of
+from harness.analysis.causes import dependencies
+from harness.analysis.timeline import make_timeline
+from harness.files.exchange import Answer, Exchange, Request
+from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
+from tests.support.beside import cases
+from tests.support.growth import LINEAR, growth
+from tests.support.made_har import PAGE, MadeLoad
+
+TWO, THERE = "http://two.test/s.js", "http://two.test/i.gif"
+
+
+def test_a_request_is_known_again_by_the_answer_that_it_got() -> None:
+    """Its URL has the time in it, and so has that of the script which asked for it."""
+    def record(time: str) -> ReceivedAnswers:
+        return ReceivedAnswers(3, 0, 0, 0, tuple(ReceivedAnswer(url, "exact", identity) for url, identity in (
+            (PAGE, "1"), (f"{TWO}?{time}#part", "2"), (f"{THERE}?{time}", "3"))))
+
+    told = (Initiator(f"{TWO}?1", "parser", PAGE), Initiator(f"{THERE}?1", "script", f"{TWO}?1"))
+    warm_up = replace(MadeLoad(1.0).record(run=0), initiators=told, answers=record("1"))
+    here = replace(MadeLoad(1.0).record(), answers=record("2"))
+    assert [(each.url, each.by) for each in initiators_of(here, warm_up)] == [
+        (f"{TWO}?2", PAGE), (f"{THERE}?2", f"{TWO}?2")]
+    assert initiators_of(warm_up, None) == told
+    assert initiators_of(here, None) == ()
+
+
+def page_of(requests: int) -> MadeLoad:
+    load = MadeLoad(2.0 * requests)
+    load.add(PAGE, 0, "document", referer="", receive=requests)
+    for number in range(requests):
+        load.add(f"http://host{number % 40}.test/{number}", 200 + 2 * number,
+                 ("script", "image", "data", "style")[number % 4], queue=number % 30, wait=50 + number % 70)
+    load.long_tasks = [(300.0 + 200 * number, 80.0) for number in range(requests // 100)]
+    return load
+
+
+def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
+    def work(requests: int) -> None:
+        dependencies(timelines[requests])
+
+    loads = {requests: page_of(requests) for requests in (700, 2800)}
+    timelines = {requests: make_timeline(load.log(), load.record(), load.plt_ms) for requests, load in loads.items()}
+    assert growth(work, 700) < LINEAR
+
+
+SITE = "http://page.test"
+
+
+@pytest.mark.parametrize("asked", cases(__file__, "test_kinds.jsonl"), ids=str)
+def test_a_request_is_what_it_was_made_for(asked: dict[str, Any]) -> None:
+    headers = {"Accept": "*/*", **asked.get("headers", {})}
+    assert kind_of(Exchange(request=Request(asked.get("method", "GET"), asked["url"], tuple(headers.items())),
+                            answer=Answer(mime_type=asked["type"]), initiator=asked.get("by", SITE))) == asked["kind"]

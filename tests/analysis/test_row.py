@@ -1,0 +1,136 @@
+"""A row of the table: medians, notes, explanations and predictions, each computed once, from made loads."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from harness.analysis.compare import compare, read_sides
+from harness.analysis.explanation import Explanation, explain
+from harness.analysis.selection import Selection
+from harness.analysis.what_if import SYN_BYTES
+from harness.files.results import LoadResult
+from harness.show.breakdown import STYLES
+from harness.show.console import format_console
+from harness.show.improvement import OF_LOAD_EVENT, improvement_section, prediction_section
+from harness.show.labels import percent
+from harness.show.report import render
+from harness.show.row_notes import notes_on
+from harness.show.section import section_lines
+from tests.support.client_folder import make_client, selected
+from tests.support.made_har import PAGE, MadeLoad, chain
+
+
+def test_everything_that_prints_it_takes_it_from_one_computation(tmp_path: Path) -> None:
+    client = make_client(tmp_path / "client", delays_ms=[5, 10, 20])
+    selection = selected(client)
+    printed = format_console(selection) + "\n".join(section_lines(improvement_section(selection, chart=False)))
+    html = render(selection)
+    assert len(selection.rows) == 6
+    for row in selection.rows:
+        assert printed.count(percent(row.percent)) >= 2
+        assert percent(row.percent) in html
+    differences = compare(*read_sides([client, client], "load"))
+    assert [each.a for each in differences if each.what == "Improv."] == [row.percent for row in selection.rows]
+
+
+@pytest.mark.parametrize(("hosts", "rtt_ms", "on_ms", "unexplained"), [
+    (4, 100, 431, None), (4, 100, 400, None), (4, 100, 380, (451, 400)), (4, 100, 150, (681, 400)),
+    (4, 100, 900, None), (1, 20, 86, None)])
+def test_what_handshakes_do_not_explain(hosts: int, rtt_ms: float, on_ms: float,
+                                        unexplained: tuple[float, float] | None, tmp_path: Path) -> None:
+    """A chain of four: 831 ms without TFO, 400 of them handshakes. 5% of the PLT more, or 25 ms, are allowed."""
+    chain(hosts, connect=rtt_ms).write(tmp_path, rtt_ms=rtt_ms)
+    on = chain(hosts, connect=0)
+    on.plt_ms = on_ms
+    on.write(tmp_path, rtt_ms=rtt_ms, tfo=1)
+    [row] = selected(tmp_path).rows
+    assert row.unexplained_saving == unexplained
+    assert ("UNEXPLAINED" in {note.kind.name for note in notes_on(row)}) == bool(unexplained)
+
+
+def explained(load: LoadResult) -> Explanation:
+    explain.cache_clear()       # a test may have changed the load's files
+    found = explain(load, load.rtt_ms)
+    assert found is not None
+    return found
+
+
+def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) -> None:
+    """As a long POST and a short one to one address: since the short one fits into a SYN, both were called savable."""
+    load = MadeLoad(0.0)
+    end = load.add(PAGE, 0, "document", referer="")
+    end = load.add(f"{PAGE}graphql", end, "script", request_bytes=SYN_BYTES + 1)
+    load.plt_ms = load.add(f"{PAGE}graphql", end, "script") + 1
+    explanation = explained(load.write(tmp_path))
+    assert explanation.handshakes == 3
+    assert explanation.simple_prediction_ms == explanation.predicted_plt_ms == load.plt_ms - 200
+
+
+def test_a_post_quantum_client_hello_saves_nothing(tmp_path: Path) -> None:
+    load = MadeLoad(0.0)
+    load.plt_ms = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 1
+    written = load.write(tmp_path)
+    assert explained(written).predicted_plt_ms == load.plt_ms - 100
+    experiment = {"format": 1, "pages": [PAGE], "rtt_ms": 100, "post_quantum": True}
+    (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
+    assert explained(written).predicted_plt_ms == load.plt_ms
+    assert explained(written).breakdown_ms["tls"] == 100
+
+
+@pytest.mark.parametrize("har", [None, "", "{", "[]", '{"log": {}}', '{"log": {"pages": [], "entries": []}}',
+                                 '{"log": {"pages": [{"startedDateTime": "yesterday"}], "entries": []}}'])
+def test_without_a_har_that_can_be_read_there_is_no_explanation(har: str | None, tmp_path: Path) -> None:
+    load = chain(1).write(tmp_path)
+    path = load.log.with_name(f"{load.page}.har")
+    path.unlink() if har is None else path.write_text(har)
+    assert explain(load, 100) is None
+
+
+def test_each_server_has_its_own_rtt(tmp_path: Path) -> None:
+    """Handshakes of 100 ms each, to servers 20, 100 and (not told) 60 ms away: TFO saves what a round trip takes."""
+    written = chain(3).write(tmp_path)
+    experiment = {"format": 1, "pages": [PAGE], "rtt_ms": 60, "server_rtts_ms": {"page.test": 20, "host1.test": 100}}
+    (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
+    explain.cache_clear()
+    found = explain(written, 60)
+    assert found is not None
+    assert found.handshakes == 3
+    assert found.predicted_plt_ms == found.simple_prediction_ms == pytest.approx((written.plt_ms or 0) - 180)
+
+
+def measured(clientdir: Path) -> Selection:
+    """Write loads of a chain of 3 hosts: run r without TFO is r ms slower, with TFO r x 2 ms; run 0 is the warm-up."""
+    for run in range(4):
+        for tfo in (0, 1):
+            load = chain(3, connect=0 if tfo else 100)
+            load.plt_ms += run * (1 + tfo) if run else 5000
+            load.write(clientdir, run=run, tfo=tfo)
+    return selected(clientdir)
+
+
+def test_the_table(tmp_path: Path) -> None:
+    """By another metric it says which PLT it means: the other tables then have another one, under the same head."""
+    lines = list(section_lines(prediction_section(measured(tmp_path))))
+    assert lines[1:3] == [PAGE, "\t100\t0.626\t3\t0.326\t0.328\t-0.6%"]
+    assert lines[-1].startswith("Off by 0.6% on average, 0.6% at most, over 1 cells")
+    by_last = list(section_lines(prediction_section(selected(tmp_path, "last"))))
+    assert (OF_LOAD_EVENT in lines, OF_LOAD_EVENT in by_last, by_last[:3]) == (False, True, lines[:3])
+    chain(5).write(tmp_path, run=2)
+    assert "\t3 to 5\t" in list(section_lines(prediction_section(selected(tmp_path))))[2]
+
+
+def test_the_parts_of_a_bar_can_be_told_apart_without_colour() -> None:
+    """Neighbours in a stack differ in lightness by 20 of 100 (CIE L*) or in hatching."""
+    shown = [style for kind, style in STYLES.items() if kind != "queue"]
+    for style, following in pairwise(shown):
+        assert abs(lightness(style.face) - lightness(following.face)) > 20 or style.hatch != following.hatch
+
+
+def lightness(colour: str) -> float:
+    """CIE 1976 L* of an sRGB colour, https://www.w3.org/TR/WCAG22/#dfn-relative-luminance for its luminance."""
+    parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return float(116 * luminance ** (1 / 3) - 16)

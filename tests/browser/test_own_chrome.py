@@ -1,0 +1,79 @@
+"""Chrome's own windows: none of them is filled while a page loads, since that takes a processor from the page.
+
+And what it says of itself to servers, as the same Chrome tells it; and what our scripts ask of it in a page whose names
+hide the browser's own.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from harness.browser.chrome import visitors_user_agent
+from harness.browser.program import find_browser
+from tests.support.own_chrome import answer_of
+from tests.support.small_web import serving
+
+pytestmark = pytest.mark.chrome
+
+STARTED = """
+import time
+from harness.netlog.load import read_netlog
+settings = ChromeSettings(Path(work_dir))
+driver = start(browser, settings)
+try:
+    driver.get("data:text/html,<p>hello")
+    time.sleep(1)       # so long after the page Chrome fills them, were they wanted
+    found = {"targets": driver.execute_cdp_cmd("Target.getTargets", {"filter": [{}]})["targetInfos"],
+             "user_agent": driver.execute_cdp_cmd("Browser.getVersion", {})["userAgent"]}
+finally:
+    end(driver)
+asked_for = [transaction.url for transaction in read_netlog(settings.net_log).transactions]
+print(json.dumps(found | {"asked_for": asked_for}))
+"""
+
+
+@pytest.fixture(scope="module")
+def started() -> Mapping[str, Any]:
+    answer: Mapping[str, Any] = answer_of(STARTED)
+    return answer
+
+
+def test_nothing_is_open_but_the_page(started: Mapping[str, Any]) -> None:
+    assert {target["type"]: target["url"].partition(",")[0] for target in started["targets"]} == dict.fromkeys(
+        ("page", "tab"), "data:text/html")
+
+
+def test_it_asks_for_no_page_of_its_own(started: Mapping[str, Any]) -> None:
+    """Debian's Chromium loaded its home page while it started: a page of strangers beside the one that is measured."""
+    assert started["asked_for"] == []
+
+
+def test_a_visitors_user_agent_is_its_own_but_for_one_word(started: Mapping[str, Any]) -> None:
+    assert started["user_agent"].replace("HeadlessChrome", "Chrome") == visitors_user_agent(find_browser())
+
+
+PAGE = """<!doctype html><link rel=icon href=data:,><form name=title></form>
+<img name=readyState><iframe name=documentURI></iframe><script>function performance() {}
+var Reflect = function () {};           // as Haxe wrote its classes</script>"""
+CHROME = """
+from harness.browser import page
+from harness.record.visit import PAGE_SCRIPT
+driver = start(browser, ChromeSettings(Path(work_dir)))
+try:
+    driver.get(words[0])
+    print(json.dumps([*(page.run_script(driver, script, 0) for script in (page.LOAD_EVENT_SCRIPT, PAGE_SCRIPT)),
+                      driver.execute_async_script("setTimeout(arguments[0], 10, String(new Date()).slice(0, 15))")]))
+finally:
+    end(driver)
+"""
+
+
+def test_names_of_a_page_do_not_hide_the_browsers() -> None:
+    with serving(lambda _: ("text/html", PAGE)) as web:
+        state, seen, told = answer_of(CHROME, f"{web}/")
+    assert state == {"complete": True, "ended": True}
+    assert (seen["document_uri"], seen["ready"]) == (f"{web}/", "complete")
+    assert seen["timing"]["loadEventEnd"] > 0
+    assert seen["time_origin_ms"] > 1_500_000_000_000, "the real one, not that of the page's clock"
+    assert told == "Fri Mar 15 2013", "no timer began, and each Date was a TypeError"

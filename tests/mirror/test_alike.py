@@ -1,0 +1,63 @@
+"""Volatile values of URLs and bodies, and scripts that call the function which their URL names (JSONP)."""
+
+import gzip
+from random import Random
+from string import ascii_letters, ascii_lowercase, digits
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.mirror.alike import mask_body, mask_target, renamed, without_format
+from tests.support.growth import LINEAR, growth
+
+
+@given(st.text("abcdef0123456789.-/?&=_;", max_size=60))
+def test_masking_twice_is_masking_once(target: str) -> None:
+    masked = mask_target(target)
+    assert mask_target(masked) == masked
+
+
+@pytest.mark.parametrize("letters", [ascii_lowercase, ascii_letters])
+@pytest.mark.parametrize(("length", "least"), [(16, 0.9), (21, 0.95), (87, 1.0)])
+def test_ids_in_paths_are_volatile(letters: str, length: int, least: float) -> None:
+    ids = ["".join(Random(seed).choices(letters + digits, k=length)) for seed in range(500)]
+    assert sum(mask_target(f"/s/{drawn}/x") == "/s/*/x" for drawn in ids) >= least * len(ids)
+
+
+@pytest.mark.parametrize("letter", [b"a", b"1", b"z", b"1.", b"ab-", b"&_="])
+def test_long_bodies_take_time_in_proportion(letter: bytes) -> None:
+    """No text makes the expressions look at it again and again."""
+    assert growth(lambda size: mask_body(letter * (size // len(letter))), 16_384) < LINEAR
+    assert growth(lambda size: mask_target("/?" + letter.decode() * (size // len(letter))), 16_384) < LINEAR
+    assert growth(lambda size: mask_target("/" + letter.decode() * (size // len(letter))), 16_384) < LINEAR
+
+
+@pytest.mark.parametrize("word", ["callback", "jsonp", "a.-"])
+def test_a_parameters_name_is_looked_at_once(word: str) -> None:
+    assert growth(lambda size: mask_target("/?" + word * size), 2000) < LINEAR
+
+
+def test_a_path_of_endings_is_looked_at_once() -> None:
+    assert growth(lambda size: without_format("a.test", "/a" + ".jpg" * size + "x"), 2000) < LINEAR
+    assert without_format("a.test", "/photo.jpg.webp") == "/photo (image)"
+
+
+def test_forms() -> None:
+    forms = [b"------WebKitFormBoundary" + name + b"\r\nx" for name in (b"7MA4YWxkTrZu0gWx", b"aaaaBBBBccccDDDD")]
+    assert mask_body(forms[0]) == mask_body(forms[1])
+
+
+NAMES = [(b"jQuery1", b"jQuery2")]
+
+
+def test_compressed_scripts_stay_compressed() -> None:
+    script = b'jQuery1({"text": "jQuery1 is not renamed here"});'
+    wanted = script.replace(b"jQuery1(", b"jQuery2(")
+    assert gzip.decompress(renamed(gzip.compress(script), "gzip", NAMES) or b"") == wanted
+
+
+@pytest.mark.parametrize("piece", [b" ", b";", b"/*", b"/**/", b"/* */ ", b" /*;"])
+def test_a_body_of_anything_is_looked_at_once(piece: bytes) -> None:
+    """20,000 spaces took 8 s, in which the server answered nobody."""
+    assert growth(lambda size: renamed(piece * size + b"x", "", NAMES), 10_000) < LINEAR

@@ -1,0 +1,80 @@
+"""How far away the recorded servers were: by the recording's HARs, and by NAME.rtts, which goes before them.
+
+`rtts.jsonl` has a recording a line: URLs with what is told of their connections, what is `written` in NAME.rtts, the
+RTT to each server, and which of these are `assumed`.
+
+And the layouts that a recording offers: `layouts.jsonl`, one a line. `pages` are what each page got from which address;
+`servers` None: the layout cannot be made.
+"""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.errors import InputError
+from harness.files.pages import PageFiles
+from harness.mirror.recording import read_recording
+from harness.mirror.servers import RecordedRtts, make_layout, read_rtts, recorded_rtts
+from tests.support.https_recording import HttpsRecording
+from tests.support.small_mirror import chain_of_hosts
+
+RECORDINGS, LAYOUTS = ([json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
+                       for name in ("rtts.jsonl", "layouts.jsonl"))
+
+
+@pytest.mark.parametrize("case", RECORDINGS, ids=lambda case: case["what"])
+def test_how_far_away_servers_were(case: dict[str, Any], tmp_path: Path) -> None:
+    recorded = HttpsRecording(tmp_path)
+    for url, known in case["recorded"]:
+        recorded.add(url, None if known.get("status") == 0 else b"x", **known)
+    files = PageFiles(recorded.finish(recorded.urls[0]), recorded.name)
+    if "written" in case:
+        files.rtts.write_text(case["written"])
+    found = recorded_rtts(files, read_recording(files.mirror, files.fetchlog))
+    assert found == RecordedRtts(case["rtts_ms"], tuple(case.get("assumed", ())))
+    assert found.median_ms == case["median_ms"]
+
+
+def test_a_text_log_knows_none(tmp_path: Path) -> None:
+    files = PageFiles(chain_of_hosts(tmp_path, 2), "small")
+    recording = read_recording(files.mirror, files.fetchlog)
+    with pytest.raises(InputError, match=r"small\.rtts:1: --rtt recorded: "):
+        recorded_rtts(files, recording)
+    files.rtts.write_text("www.nytimes.com 35\nhost1.test 80\n")
+    assert recorded_rtts(files, recording).rtts_ms == {"www.nytimes.com": 35, "host1.test": 80}
+    files.rtts.write_text("www.nytimes.com 35\nhosts1.test 80\n")
+    with pytest.raises(InputError, match=r"small\.rtts:2: hosts1\.test "):
+        recorded_rtts(files, recording)
+
+
+@pytest.mark.parametrize("line", [
+    "a.test", "a.test ten", "a.test 1 2", "a.test -1", "a.test nan", "a.test inf", "a.test 1e9", "a.test 1_0",
+    "a.test ٤", "b.test 5"])
+def test_a_line_that_is_none(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "my.rtts"
+    path.write_text(f"b.test 7\n{line}\n")
+    with pytest.raises(InputError, match=r"my\.rtts:2: "):
+        read_rtts(path)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "my.rtts").mkdir()
+    with pytest.raises(InputError, match=r"my\.rtts:1: "):
+        read_rtts(tmp_path / "my.rtts")
+
+
+@pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: case["what"])
+def test_which_hosts_share_a_server(case: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "Web" / "www.one.test").mkdir(parents=True)
+    for page, answers in case["pages"].items():
+        entries = [{"request": {"url": url}, "response": {"status": 200}, "serverIPAddress": address}
+                   for url, address in answers]
+        (tmp_path / f"{page}.har").write_text(json.dumps({"log": {"entries": entries}}))
+        (tmp_path / page).touch()
+    recording = read_recording(tmp_path / "Web", tmp_path)
+    with nullcontext() if case["servers"] else pytest.raises(InputError):
+        layout, _ = make_layout(case["layout"], recording)
+        assert layout.servers(recording.hosts()) == case["servers"]

@@ -1,0 +1,226 @@
+"""Page shapes: measured from two loads, taken from HARs without bodies, written, read, refused; and pages made of them.
+
+What made pages hold: tests/corpus/made_pages.jsonl.
+"""
+
+import gzip
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.bootstrap import ROOT
+from harness.browser.devtools import initiators
+from harness.errors import InputError
+from harness.files.exchange import Exchange
+from harness.files.pages import PageFiles
+from harness.mirror.recording import read_recording
+from harness.mirror.servers import read_rtts, recorded_rtts, write_rtts
+from harness.record.sources.har import HarSource
+from harness.synthetic.build import make_page_set, make_pages
+from harness.synthetic.from_har import shapes_of_har
+from harness.synthetic.measured import LoadDetails, document_texts, make_shape
+from harness.synthetic.page_plan import NodeKind
+from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
+from tests.support.beside import cases
+from tests.support.growth import LINEAR, growth
+from tests.support.https_recording import HttpsRecording
+from tests.support.made_har import PAGE
+from tests.support.made_shapes import LAST_MS, RESOURCE, SAID, SHAPE, TEXT, TIMER_MS, WORK_MS, load
+from tests.support.ran import ran
+
+
+def test_what_caused_what_is_what_both_loads_bear_out() -> None:
+    assert [resource.parent for resource in SHAPE.resources] == [None, 0, 0, 2, 3]
+    assert [(resource.work_ms, resource.idle_ms) for resource in SHAPE.resources[3:]] == [
+        (WORK_MS, 0), (0, TIMER_MS - LAST_MS)]
+    assert [resource.after_load for resource in SHAPE.resources] == [False] * 4 + [True], "the timer outlasts the event"
+    assert SHAPE.work_ms == LAST_MS
+
+
+def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_path: Path) -> None:
+    """Nothing was known of its text, and all of its children stood at its beginning."""
+    recorded = HttpsRecording(tmp_path)
+    recorded.add(PAGE, gzip.compress(TEXT.encode()), (("content-encoding", "gzip"),), version="http/1.1")
+    recorded.finish(PAGE)
+    far = load(100, SAID)
+    texts = document_texts(far, read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog"), tmp_path / "Web")
+    assert texts == {PAGE: TEXT}
+    document = replace(far.requests[0], body_bytes=len(TEXT) // 2)
+    told = make_shape(PAGE, "2026-11", load(0), replace(far, requests=(document, *far.requests[1:])),
+                      LoadDetails(texts, 10_000))
+    offset = TEXT.index("\n") + 1
+    assert [(resource.way, resource.offset) for resource in told.resources[1:4]] == [
+        (way, round((offset + column) * (len(TEXT) // 2) / len(TEXT)))
+        for way, column in (("tag", 30), ("tag", 60), ("inline", 80))]
+
+
+@pytest.mark.parametrize("case", cases(__file__, "initiators.jsonl"), ids=lambda case: case["what"])
+def test_what_chrome_says_of_requests_is_read(case: dict[str, Any]) -> None:
+    """initiators.jsonl: events of DevTools, changes of priority, and what is known of each request from them."""
+    told = zip(initiators(case["sent"], case.get("changed", [])), case["told"], strict=True)
+    assert [{key: each[key] for key in wanted} for each, wanted in told] == case["told"]
+
+
+def test_a_page_that_did_not_answer_has_no_shape() -> None:
+    timeline = load(0)
+    silent = replace(timeline, requests=tuple(replace(request, status=0) for request in timeline.requests))
+    with pytest.raises(ValueError, match="not answered"):
+        make_shape(PAGE, "2026-11", silent, silent)
+
+
+SITE = "https://a.test/"
+
+
+def entry(second: float, url: str, mime_type: str, size: int, referer: str = "", *, status: int = 200,
+          redirect: str = "", page: str = "p1") -> dict[str, Any]:
+    asked = [{"name": "Referer", "value": referer}] if referer else []
+    headers = [{"name": "Content-Length", "value": str(size)}]
+    return {"pageref": page, "startedDateTime": f"2016-01-19T06:46:{second:06.3f}Z", "time": 100,
+            "timings": {"connect": 30 + second if size > 4000 else -1, "ssl": -1},
+            "request": {"method": "GET", "url": url, "headers": asked},
+            "response": {"status": status, "statusText": "", "headers": headers, "redirectURL": redirect,
+                         "content": {"mimeType": mime_type, "size": -1}, "bodySize": -1}}
+
+
+def har(path: Path) -> Path:
+    """Write a page whose address redirects, and its repeat view, of which only a picture was not in the cache."""
+    entries = [
+        entry(0, "http://a.test/", "text/html", 0, status=301, redirect=SITE),
+        entry(0.1, SITE, "text/html; charset=utf-8", 20_000),
+        entry(0.4, "https://b.test/s.css?v=1", "text/css", 3000, SITE),
+        entry(0.5, "https://b.test/font.woff2", "font/woff2", 9000, "https://b.test/s.css?v=1"),
+        entry(0.6, "https://b.test/x.js", "application/javascript", 5000, "https://a.test/unknown"),
+        entry(0.7, "https://b.test/pixel.jpg", "image/jpeg", 61, SITE),
+        entry(0.8, "https://c.test/", "text/html", 0, SITE, status=0),
+        entry(5, "https://b.test/again.png", "image/png", 100, page="p2")]
+    path.write_text(json.dumps({"log": {"version": "1.1", "entries": entries}}))
+    return path
+
+
+def shapes(path: Path) -> list[PageShape]:
+    """Return the shapes of a HAR's pages."""
+    source = HarSource(path)
+    return shapes_of_har(list(source), source.pages)
+
+
+def test_fetch_makes_pages_of_a_har_without_bodies(tmp_path: Path) -> None:
+    har(tmp_path / "x.har")
+    done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "A", "--from", tmp_path / "x.har")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "x.har lacks the bodies" in done.stdout
+    assert "does not say which page" not in done.stdout
+    assert "1 synthetic page of 6 resources" in done.stdout
+    recording = read_recording(tmp_path / "A", tmp_path / "A.fetchlog")
+    assert recording.manifest.synthetic
+    assert (recording.document("http://a.test/") or "").startswith("https://a.test/")
+    assert "A.rtts: how far away 2 of its servers were" in done.stdout
+    found = recorded_rtts(PageFiles(tmp_path, "A"), recording)
+    assert (found.rtts_ms, found.assumed) == ({"a.test": 30.1, "b.test": 30.5}, ())
+
+
+@pytest.mark.parametrize("sizes", [[999_999_999_999], [2**29] * 3])
+def test_figures_that_would_fill_the_memory_are_refused_in_one_line(sizes: list[int], tmp_path: Path) -> None:
+    entries = [entry(0, SITE, "text/html", 2000), *(entry(1, f"{SITE}{size}.js", "text/javascript", size, SITE)
+                                                    for size in sizes)]
+    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
+    done = ran(sys.executable, ROOT / "fetch.py", "--dir", tmp_path, "--name", "A", "--from", tmp_path / "x.har")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r".*/x\.har:1: too large to be made: .* leave out what is so large\n", done.stderr)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.har"]
+
+
+def test_many_requests_are_looked_at_once(tmp_path: Path) -> None:
+    """Each was compared with all before it: 4000 took a minute."""
+    def read(size: int) -> None:
+        entries = [entry(0, SITE, "text/html", 2000), *(
+            entry(1, f"{SITE}{number}", "image/gif", 9, "http://b.test/") for number in range(size))]
+        (tmp_path / f"{size}.har").write_text(json.dumps({"log": {"entries": entries}}))
+        source = HarSource(tmp_path / f"{size}.har")
+        found[size] = (list(source), source.pages)
+
+    found: dict[int, tuple[list[Exchange], dict[str, str]]] = {}
+    read(300)
+    read(1200)
+    assert growth(lambda size: shapes_of_har(*found[size]), 300) < LINEAR
+
+
+def test_distances_that_somebody_wrote_down_stay(tmp_path: Path) -> None:
+    path = tmp_path / "A.rtts"
+    assert write_rtts(path, {"a.test": 30.0, "b.test": 1e9}, "x.har")
+    assert read_rtts(path) == {"a.test": (2, 30.0)}
+    assert not write_rtts(path, {"a.test": 40.0}, "y.har")
+    assert not write_rtts(tmp_path / "B.rtts", {}, "x.har")
+    assert [*tmp_path.iterdir()] == [path]
+
+
+PAGE_LINE = "page\thttp://a.test/\t2026-11\t0"
+ROW = dict(zip(COLUMNS, format_shapes([replace(SHAPE, resources=[RESOURCE])]).splitlines()[-1].split("\t"),
+               strict=True))
+"""The columns of a page's own document."""
+SECOND = {**ROW, "index": "1", "parent": "0", "path_chars": "6", "kind": "image"}
+
+
+def test_a_file_is_read_as_it_was_written() -> None:
+    assert format_shapes(read_shapes()) == SHAPE_FILE.read_text(encoding="ascii")
+
+
+@pytest.mark.parametrize("case", cases(__file__, "refused_shapes.jsonl"), ids=str)
+def test_a_line_that_cannot_be_right_is_refused_by_its_number(case: dict[str, Any], tmp_path: Path) -> None:
+    """`document`, `image`: what is changed in the line of the page's own document, or of an image below it."""
+    lines = case.get("lines") or [PAGE_LINE, *("\t".join({**row, **case.get(kind, {})}.values()) for kind, row in (
+        ("document", ROW), ("image", SECOND))[:1 + ("image" in case)])]
+    path = tmp_path / "page.shape"
+    path.write_text("\n".join([*HEADING.splitlines(), "format\t5", *lines]) + "\n")
+    with pytest.raises(InputError, match=rf"page\.shape:{case['at']}: "):
+        read_shapes(path)
+
+
+WHOLE = "\n".join([PAGE_LINE, "\t".join(ROW.values())])
+
+
+@pytest.mark.parametrize("text", [None, "", f"format\t4\n{WHOLE}", "format\t6\n", WHOLE])
+def test_another_format_and_a_missing_file_are_refused(text: str | None, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "page.shape").write_text(text)
+    with pytest.raises(InputError, match=r"page\.shape:1: "):
+        read_shapes(tmp_path / "page.shape")
+
+
+def test_a_page_that_the_file_does_not_have_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "page.shape").write_text(format_shapes([SHAPE]))
+    (tmp_path / "Set.pages").write_text("http://elsewhere.test/\n")
+    with pytest.raises(InputError, match=r"Set\.pages:1: "):
+        make_pages(tmp_path, "Set", 1, tmp_path / "page.shape")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Set.pages", "page.shape"], "nothing is half made"
+
+
+def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
+    """Types of today, no type, no body, https, short paths that were asked for again, a frame at the site's root."""
+    odd = [("image", "image/webp", 900), ("image", "image/svg+xml", 20), ("font", "font/woff2", 4000),
+           ("data", None, 0), ("script", "text/html", 0), ("media", "video/mp4", 7000), ("style", "text/plain", 30),
+           ("image", "text/html", 9), ("document", "text/html", 40), ("document", "text/html", 4000),
+           ("script", None, 50), ("data", None, 7)]
+    resources = [RESOURCE]
+    for kind, mime, size_bytes in odd:
+        for path_chars in (1, 2, 90):
+            number = len(resources)
+            resources.append(Resource(number, "a.test", "https" if number % 2 else "http", mime, None, size_bytes,
+                                      path_chars, max(0, number - 4), None, number, number + 1, kind, 1, number % 3,
+                                      number % 5 == 0))
+    path = tmp_path / "odd.shape"
+    path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", resources)]))
+    ran(sys.executable, ROOT / "scripts" / "make_pages.py", "--name", "Odd", "--shape", path, "--directory", tmp_path,
+        status=0)
+    assert (tmp_path / "Odd.pages").read_text() == "http://a.test/\n"
+    assert json.loads((tmp_path / "Odd.fetchlog" / "manifest.json").read_text())["note"].count("odd.shape") == 1
+    recording = read_recording(tmp_path / "Odd", tmp_path / "Odd.fetchlog")
+    assert recording.hosts() == ["a.test"]
+    page, = make_page_set(read_shapes(path), seed=1)
+    assert len(set(page.urls)) == len(resources)
+    assert {url.partition(":")[0] for url in page.urls} == {"http", "https"}
+    assert all(page.plan.node_of(resource.index).kind is not NodeKind.DOCUMENT for resource in resources[1:])
