@@ -41,6 +41,8 @@ def main() -> int:
     parser.add_argument("--directory", type=Path, default=ROOT, help="where NAME.pages is (default: the project's)")
     options = parser.parse_args()
     leave_root()
+    if not options.directory.is_dir():
+        raise InputError(f"{options.directory}:1: no such folder; choose another --directory")
     files = PageFiles(options.directory, options.name)
     shape = options.shape or SHAPES.get(options.name, SHAPE_FILE)
     try:

@@ -45,7 +45,7 @@ def test_the_whole_program_uses_netem_where_the_kernel_has_it() -> None:
     done = run_uml("sh", "-c", NETEM)
     assert done.returncode == 0, done
     assert "ms wanted (netem)" in done.stdout
-    assert "One small page." in done.stdout
+    assert "<title>Synthetic page: http://www.tiny.test/</title>" in done.stdout
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)

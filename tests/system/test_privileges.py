@@ -158,5 +158,5 @@ def test_a_program_that_needs_no_root_leaves_it(sudo: dict[str, str], ids: str) 
 @pytest.mark.parametrize("variable", ["SUDO_UID", "SUDO_GID"])
 def test_variables_of_sudo_that_are_no_numbers(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, value)
-    with pytest.raises(InputError, match=f"^{variable}: .* 4294967294"):
+    with pytest.raises(InputError, match="4294967294"):
         invoking_user()
