@@ -212,6 +212,6 @@ def test_the_tiny_page_is_the_users(of_user: Path) -> None:
 def test_the_tiny_page_goes_through_no_link(of_user: Path) -> None:
     (of_user / "tiny.pages").symlink_to(of_user.parent / "of_root" / "pages")
     (of_user / "in_root").symlink_to(of_user.parent / "of_root")
-    for made in (make_tiny(of_user), make_tiny(of_user / "in_root")):
+    for made in (make_tiny(of_user), make_tiny(of_user / "in_root"), make_tiny(of_user / "not_there")):
         assert (made.returncode, made.stdout, len(made.stderr.splitlines())) == (2, "", 1)
     assert list((of_user.parent / "of_root").iterdir()) == []
