@@ -82,7 +82,7 @@ NETWORK: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.SYN_AGAIN, check=rule.syn_again,
          words="SYN retransmitted by {where}: {count}",
          measured="a SYN was sent again that no full buffer of user's narrow link had lost",
-         source="after 1 s, RFC 6298, section 2.1"),
+         source="RFC 6298, section 2.1: after 1 s"),
     Rule(kind=ReasonKind.FULL_QUEUE, check=rule.full_queue,
          words="{name} at {where}: {count}", measured="the queue of a listening socket, or of UDP, was full"),
     Rule(kind=ReasonKind.DROPPED_PACKETS, check=lambda load: some(load.delay_line_drops or 0),
@@ -145,7 +145,7 @@ TIME: tuple[Rule, ...] = (
          words="an answer of {host} was late by {ms:.0f} ms, and the page waited for it: its server or the network "
          "could not run in time", unless=frozenset((ReasonKind.LATE_PACKETS,)),
          measured="an answer on the critical path came late, see below",
-         source="docs/data/time-rules.tsv; of 37 loads at 20 ms five were late by 5 to 60 ms in pages of 1 to 4 s"),
+         source="docs/data/time-rules.tsv: of 37 loads at 20 ms five were late by 5 to 60 ms in pages of 1 to 4 s"),
     of_time(ReasonKind.GAP, Limit(ms=60.0), times=lambda kept: {"": kept.gap_ms},
             words="the machine stood still for {ms:.0f} ms: another program, or its host, kept the processor",
             measured="a thread that sleeps 10 ms, with real-time priority where it may have it, woke late",
@@ -156,14 +156,14 @@ TIME: tuple[Rule, ...] = (
          "programs kept them busy",
          threshold=f"over {WAITED}, if programs that are not of the experiment worked for over {OTHERS_BUSY}",
          measured="the main thread of Chrome's renderers could have run and got no processor (`/proc/PID/schedstat`)",
-         source="on two idle cores Chrome's processes wait for each other for 7% to 30%; with one core kept busy pages "
-         "that waited for 34% took up to 9% longer, for 42% 15%"),
+         source="measured for this rule: on two idle cores Chrome's processes wait for each other for 7% to 30%; with "
+         "one core kept busy pages that waited for 34% took up to 9% longer, for 42% 15%"),
     of_time(ReasonKind.STEAL, Limit(ms=50.0, plt_ratio=0.20),
             times=lambda kept: {"": (kept.steal_ms or 0.0) / (kept.processors or 1)},
             words="the hypervisor gave the processor to others for {ms:.0f} ms of the load",
             measured="the hypervisor took the processors away (steal in `/proc/stat`, mean of all processors)",
-            source="12 loads with 10% to 21% in small pieces took 2% less to 5% more time; with 28% to 51%, 10% to 40% "
-            "more. /proc/stat counts in steps of 10 ms"),
+            source="measured for this rule: 12 loads with 10% to 21% in small pieces took 2% less to 5% more time; with "
+            "28% to 51%, 10% to 40% more. /proc/stat counts in steps of 10 ms"),
 )
 BESIDE_OTHERS: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.EARLY_LOAD_EVENT, compare=sameness.compared, forgives_warm_ups=True,

@@ -3,7 +3,7 @@
 import textwrap
 
 from harness.bootstrap import ROOT
-from harness.measure.rule import Limit, Rule
+from harness.measure.rule import NO_TOLERANCE, Limit, Rule
 from harness.measure.rules import BESIDE_OTHERS, CONTENT, NETWORK, TIME
 
 METHOD = ROOT / "docs" / "method.md"
@@ -19,11 +19,15 @@ def with_rules(text: str) -> str:
 
 
 def _line(rule: Rule) -> str:
-    """Return a rule as an item of a list: its name, whose fault it is, threshold, what breaks it, and the source."""
+    """Return a rule as an item of a list: its name, whose fault it is, what breaks it, the limit, and its source.
+
+    What the source says in particular stands in the code only.
+    """
     limit = f"over {rule.threshold}" if isinstance(rule.threshold, Limit) else rule.threshold
-    return textwrap.fill(f"- **{rule.kind.value}** ({rule.blame.value}): {rule.measured}. *Threshold*: {limit}"
-                         f"{rule.source and f'. *Source*: {rule.source}'}", 118, subsequent_indent="  ",
-                         break_long_words=False, break_on_hyphens=False)
+    source = rule.source.partition(": ")[0]
+    return textwrap.fill(f"- **{rule.kind.value}** ({rule.blame.value}): {rule.measured}"
+                         f"{'' if limit == NO_TOLERANCE else f': {limit}'}{source and f' ({source})'}",
+                         118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 if __name__ == "__main__":
