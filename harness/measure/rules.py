@@ -162,8 +162,8 @@ TIME: tuple[Rule, ...] = (
             times=lambda kept: {"": (kept.steal_ms or 0.0) / (kept.processors or 1)},
             words="the hypervisor gave the processor to others for {ms:.0f} ms of the load",
             measured="the hypervisor took the processors away (steal in `/proc/stat`, mean of all processors)",
-            source="measured for this rule: 12 loads with 10% to 21% in small pieces took 2% less to 5% more time; with "
-            "28% to 51%, 10% to 40% more. /proc/stat counts in steps of 10 ms"),
+            source="measured for this rule: 12 loads with 10% to 21% in small pieces took 2% less to 5% more time; "
+            "with 28% to 51%, 10% to 40% more. /proc/stat counts in steps of 10 ms"),
 )
 BESIDE_OTHERS: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.EARLY_LOAD_EVENT, compare=sameness.compared, forgives_warm_ups=True,
