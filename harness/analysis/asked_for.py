@@ -23,9 +23,6 @@ PARTS = frozenset((DOCUMENT, SCRIPT, STYLE))
 """What a page is made of: without one of these it is another page."""
 FETCHED = "empty"
 """Sec-Fetch-Dest of what is for no element of a page: fetch(), XMLHttpRequest, beacons."""
-OF_SCRIPTS_ALONE = (FETCHED, "worker", "sharedworker", "serviceworker")
-"""Sec-Fetch-Dest of that, and of workers' scripts, which over http Chrome does not say: no load event waits for them
-(HTML, section 10.2)."""
 OF_SCRIPTS = "x-requested-with"
 """A header that only scripts send (jQuery and others, with what they fetch from their own site)."""
 FONT_NAMES = (".woff2", ".woff", ".ttf", ".otf", ".eot")
@@ -75,7 +72,7 @@ def kind_of(exchange: Exchange) -> str:
     """
     asked = exchange.request
     accept, dest = asked.header("accept"), asked.header("sec-fetch-dest")
-    if dest in OF_SCRIPTS_ALONE or asked.header(OF_SCRIPTS):
+    if dest == FETCHED or asked.header(OF_SCRIPTS):
         return DATA         # whatever its type and its Accept are: no load event waits for what a script reads
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
         if accept.startswith(prefix):

@@ -11,7 +11,7 @@ load without a warm-up) the Referer names the document, style sheet or script.
    scripts, style sheets and data asked for on its behalf, the cause is what ended last before the request. An
    image or a font rarely is one: it counts as PASSIVE_MS older. Nothing on the page hears of a beacon's answer.
 4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began, unless what may
-   be a cause ended with it.
+   be a cause ended with it. It was not busy, but stood still, while it waited for a synchronous request.
 
 The net-log says the rest: which connection a request was sent on, and when others had left it.
 
@@ -114,7 +114,7 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
     documents, scripts and style sheets, however late the images had come.
     """
     awaited = Ends(request for request in timeline.requests if holds_up_the_load_event(request)
-                   or (request.redirect_to and not request.unread))
+                   or (request.redirect_to and not request.unread and not request.of_worker))
     at_ms, parsed_ms = timeline.plt_ms, timeline.parsed_ms
     if parsed_ms is not None and at_ms - IDLE_MS <= parsed_ms <= at_ms and not awaited.between(
             parsed_ms + CLOCK_MS, at_ms):
@@ -126,8 +126,11 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
 
 
 def holds_up_the_load_event(request: TimedRequest) -> bool:
-    """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it."""
-    return (request.kind != DATA and not request.unread) or request.synchronous
+    """Tell whether it does: data that scripts fetch does not (HTML, "the end"), unless a page's thread waits for it.
+
+    What a worker is made of, or waits for, does not either.
+    """
+    return not request.of_worker and ((request.kind != DATA and not request.unread) or request.synchronous)
 
 
 def busy_since(at_ms: float, long_tasks: Sequence[tuple[float, float]], causes: Ends) -> float:

@@ -8,7 +8,7 @@ or for none of it. Loads that waited for different answers measure different pag
 from collections.abc import Sequence
 
 from harness.analysis.asked_for import DATA
-from harness.analysis.stats import median
+from harness.analysis.stats import Interval, median
 from harness.files.load_parts import ReceivedAnswer
 from harness.files.results import LoadResult
 
@@ -49,6 +49,21 @@ def waited_ms(load: LoadResult) -> float:
 def loads_that_waited(loads: Sequence[LoadResult]) -> list[LoadResult]:
     """Return the loads whose page waited for more than WAITED_RATIO of its load time."""
     return [load for load in loads if load.plt_ms and waited_ms(load) > WAITED_RATIO * load.plt_ms]
+
+
+def waits_may_explain(off: Sequence[LoadResult], on: Sequence[LoadResult], interval: Interval | None) -> bool:
+    """Say whether a row's improvement, or slow-down, may come of waits for a processor alone.
+
+    A wait makes a load longer by as much as the page waited, at most; waits of processes that ran at once are added up,
+    so no more than half of a load is one. So the side that was slower, by `interval`, gets its median wait taken off:
+    an improvement that is still left is not one of waits.
+    """
+    if interval is None or not interval.excludes_zero:
+        return False                    # which side is slower is not known, and the row says so
+    slower = [load for load in (off if interval.low_percent > 0 else on) if load.plt_ms]
+    wait_ms = median([min(waited_ms(load), (load.plt_ms or 0.0) / 2) for load in slower])
+    least_percent = min(abs(interval.low_percent), abs(interval.high_percent))
+    return wait_ms >= least_percent / 100 * median([load.plt_ms for load in off if load.plt_ms])
 
 
 def awaited_answers(*sides: Sequence[LoadResult]) -> tuple[float, float] | None:

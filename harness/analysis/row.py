@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.analysis.doubts import awaited_answers, doubtful_urls, loads_that_waited
+from harness.analysis.doubts import awaited_answers, doubtful_urls, loads_that_waited, waits_may_explain
 from harness.analysis.explanation import Explanation, Prediction, explain, predict, predicted_over
 from harness.analysis.stats import Interval, improvement_interval, improvement_percent, median_if_any
 from harness.files.load_parts import EarlyCounts
@@ -183,10 +183,15 @@ class Row:
         """Loads whose page waited for a processor for long."""
         return loads_that_waited(self.loads)
 
+    @cached_property
+    def explained_by_waits(self) -> bool:
+        """Whether these waits may be the reason for the improvement."""
+        return bool(self.waited and not self.race) and waits_may_explain(self.off.loads, self.on.loads, self.interval)
+
     @property
     def significant(self) -> bool:
         """Whether 0 lies outside of the interval, and nothing else than TFO is known that may be the reason."""
-        return self.interval is not None and self.interval.excludes_zero and not self.waited
+        return self.interval is not None and self.interval.excludes_zero and not self.explained_by_waits
 
     @property
     def helps(self) -> bool:

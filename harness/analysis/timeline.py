@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from harness.analysis.asked_for import initiators_of, is_unread, kind_of, read_warm_up
+from harness.analysis.asked_for import SCRIPT, initiators_of, is_unread, kind_of, read_warm_up
 from harness.files.exchange import UNFINISHED, Exchange, Phases
 from harness.files.har import LoadLog, read_har, request_head_bytes
 from harness.files.load_parts import Initiator
@@ -23,6 +23,8 @@ from harness.files.results import LoadResult
 from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError
 
+OF_WORKERS = ("worker", "sharedworker", "serviceworker")
+"""Sec-Fetch-Dest of a worker's script, which over http Chrome does not say."""
 SpanMs = tuple[float, float]
 """From when to when, in ms."""
 
@@ -66,6 +68,8 @@ class TimedRequest:
     synchronous: bool = False
     address: str = ""
     """The server's IP address; "" where the HAR does not say it."""
+    of_worker: bool = False
+    """Whether it is a worker's script or what that one imports, for which no load event waits (HTML, section 10.2)."""
     unread: bool = False
     """Whether nothing on the page gets to know its answer, as of a beacon or of what is fetched ahead for later."""
     entry: int = field(default=-1, compare=False)
@@ -95,7 +99,8 @@ class Timeline:
     """A load: its requests by the time they were dispatched, the page's load event, and when its scripts kept it busy.
 
     `parsed_ms` is the end of DOMContentLoaded, None if unknown. `long_tasks` are spans of the main thread's tasks of 50
-    ms and more (W3C Long Tasks), in order; Chrome does not report all of them.
+    ms and more (W3C Long Tasks), in order, without the time in which it waited for a synchronous request; Chrome does
+    not report all of them.
     """
 
     plt_ms: float
@@ -134,9 +139,11 @@ def make_timeline(log: LoadLog, record: LoadRecord, plt_ms: float, initiators: S
                          url_said.pop() if url_said else None)
                 for each in sorted(ended) for url_said in [said[without_fragment(each.exchange.request.url)]]]
     requests.sort(key=lambda request: (request.dispatched_ms, request.start_ms, request.end_ms))
+    requests = _in_order(requests)
     tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
-    return Timeline(plt_ms, record.dom_content_loaded_ms,
-                    tuple(replace(request, order=order) for order, request in enumerate(requests)), tuple(tasks))
+    for request in requests:
+        tasks = _without(tasks, request) if request.synchronous else tasks
+    return Timeline(plt_ms, record.dom_content_loaded_ms, tuple(requests), tuple(tasks))
 
 
 class _Ended(NamedTuple):
@@ -150,6 +157,32 @@ class _Ended(NamedTuple):
     def sent_ms(self) -> float:
         """When it was sent."""
         return self.start_ms + self.exchange.phases.until_asked
+
+
+def _in_order(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
+    """Return the requests with their `order`; what a worker asks for names its script as the Referer, and is its, too.
+
+    Only scripts ask for others: a service worker that fetches the page, to keep it, owns nothing that the page asks
+    for. Where a worker waits (importScripts(), a synchronous XMLHttpRequest), the page's thread does not stand still.
+    """
+    marked: list[TimedRequest] = []
+    workers: set[str] = set()
+    for order, request in enumerate(requests):
+        of_worker = request.of_worker or request.referer in workers
+        marked.append(replace(request, order=order, of_worker=of_worker,
+                              synchronous=request.synchronous and not of_worker))
+        if request.of_worker or (of_worker and request.kind == SCRIPT):
+            workers.add(request.url)
+    return marked
+
+
+def _without(tasks: Sequence[SpanMs], waited: TimedRequest) -> list[SpanMs]:
+    """Return the tasks without the time in which they waited for a request."""
+    parts: list[SpanMs] = []
+    for start, end in tasks:
+        waits = waited.start_ms < end and start < waited.end_ms
+        parts += [(start, waited.start_ms), (waited.end_ms, end)] if waits else [(start, end)]
+    return [(start, end) for start, end in parts if start < end]
 
 
 def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: SpanMs | None, held_ms: float,
@@ -179,7 +212,7 @@ def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: Span
         order=0, url=asked.url, kind=kind_of(exchange), referer=asked.header("referer"),
         redirect_to=answer.redirect_url, connection=connection, first=first, shared=shared,
         start_ms=start, dispatched_ms=dispatched, dns_ms=dns_ms, connect=connect, tls=tls, sent_ms=sent, head_ms=head,
-        end_ms=start + phases.total,
+        end_ms=start + phases.total, of_worker=asked.header("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=request_head_bytes(exchange) + asked.body_bytes if plain else None,
         status=answer.status, mime_type=answer.mime_type, body_bytes=max(0, answer.body_bytes), tcp_ms=tcp_ms,
         synchronous=exchange.synchronous, address=exchange.address, unread=is_unread(asked), entry=place,

@@ -53,8 +53,8 @@ def _words(selection: Selection) -> Iterator[str]:
     yield "off, on: median PLT without and with TFO; n loads each. MAD: median absolute deviation from it, in ms."
     yield f"95% low, high: limits of the improvement, bootstrapped over pairs of loads of the same run ({RESAMPLES} " \
           "resamples, percentiles, seed 1). Where pairs is less than n, those limits know less than the medians do."
-    yield "excludes 0: whether 0, no improvement, lies outside those limits, in a row of which no load waited for a " \
-          "processor. Behind it: how sure that is, if not 95%."
+    yield "excludes 0: whether 0, no improvement, lies outside those limits, and waits for a processor are not " \
+          "all there is of it. Behind it: how sure that is, if not 95%."
     yield from too_few_runs(selection.rows)
     yield from doubt_lines(selection.rows, (NoteKind.LIVE_LEFT_OUT,))
     if worth_a_curve(selection):

@@ -20,7 +20,8 @@ class NoteKind(Enum):
     LEFT_OUT = "some of its loads do not count"
     COLD = "only the first load of 2013's tool, against a warm one that is no fair comparison"
     WIDE_SPREAD = "its loads differ by much"
-    WAITED = "a load's page waited for a processor, so that no improvement is significant"
+    WAITED = "a load's page waited for a processor"
+    ONLY_WAITED = "pages waited for a processor, which may be all of the improvement: it is not significant"
     NOT_SIGNIFICANT = "the improvement's interval contains 0"
     RACE = "the load event waited for more answers without TFO than with it, or for fewer: no improvement is given"
     UNEXPLAINED = "more was saved than handshakes explain"
@@ -29,10 +30,10 @@ class NoteKind(Enum):
     @property
     def on_console(self) -> bool:
         """Whether the console names the row: it need not be what it looks like. The report has all notes."""
-        return self not in (NoteKind.LEFT_OUT, NoteKind.WIDE_SPREAD)
+        return self not in (NoteKind.LEFT_OUT, NoteKind.WIDE_SPREAD, NoteKind.WAITED)
 
 
-DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.RACE, NoteKind.WAITED)
+DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.RACE, NoteKind.ONLY_WAITED)
 """Rows with these are not what they look like."""
 
 
@@ -73,7 +74,8 @@ def _of_the_improvement(row: Row) -> Iterator[tuple[NoteKind, str]]:
     if row.waited:
         worst = max(row.waited, key=lambda load: waited_ms(load) / (load.plt_ms or 1.0))
         which = f"{len(row.waited)} of its loads" if len(row.waited) > 1 else "one of its loads"
-        yield (NoteKind.WAITED, f"not significant: the page waited for a processor in {which} (run {worst.run} "
+        kind, words = (NoteKind.ONLY_WAITED, "not significant: ") if row.explained_by_waits else (NoteKind.WAITED, "")
+        yield (kind, f"{words}the page waited for a processor in {which} (run {worst.run} "
                f"{WORDS[worst.tfo]}: {seconds(waited_ms(worst))} of {seconds(worst.plt_ms)} s), which other "
                "programs or the experiment's own servers had")
     if race := row.race:
