@@ -23,7 +23,7 @@ EDGES = ("#2171b5", "#4d1a03")
 LINES = ("--", "-")
 PAINT_LINES = {"FCP": ":", "LCP": "-."}
 BAR_HEIGHT = 0.84
-MOST_TICKS = 12
+MOST_TICKS = 20
 OF_BOTH = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
           "load did not request, or not get to its end."
 OF_ONE = "Index: order of start."
@@ -80,7 +80,7 @@ def draw_requests(row: Row) -> Figure | None:
     axes.set_xlim(left=0)
     axes.set_ylabel("Request index")
     axes.set_xlabel("Time since the start of the load (ms)")
-    axes.yaxis.set_major_locator(MaxNLocator(MOST_TICKS, integer=True, steps=[1, 5, 10]))
+    axes.yaxis.set_major_locator(MaxNLocator(MOST_TICKS, integer=True, steps=[1, 2, 5, 10]))
     grid(axes, "x")
     legend_above(axes, 4)
     return figure
