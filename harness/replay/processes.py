@@ -136,6 +136,8 @@ def _start(host: ServerHost, services: list[Service], options: ServingOptions, r
     try:
         os.close(read_ready)
         status = _run_child(host, services, options, parent, write_ready)
+    except BrokenPipeError:
+        os._exit(status)            # another child could not listen: the parent has ended, and has said so
     except BaseException:  # noqa: BLE001 (nothing may return into the parent's code, which reports this child's end)
         traceback.print_exc()
     finally:
