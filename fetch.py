@@ -75,6 +75,8 @@ def main() -> int:
         return 0
     if not os.access(options.dir, os.W_OK | os.X_OK):
         raise InputError(f"{options.dir}: cannot be written by you; give a --dir of yours")
+    if options.verdict and (options.verdict.is_dir() or not os.access(options.verdict.parent, os.W_OK | os.X_OK)):
+        raise InputError(f"{options.verdict}: cannot be written by you; give another --verdict")
     older = recording_named(options.dir, str(options.source)) if options.source else None
     if older:
         print(import_recording(older) or f"{older.name} is in today's format already")

@@ -108,7 +108,11 @@ class DnsCache:
                 answers.kept.move_to_end(question)
                 return Lookup(known, known.done())
             answers.kept[question] = future, math.inf
-        threading.Thread(target=self._ask, args=(answers, question, future), name="connie-lookup", daemon=True).start()
+        asking = threading.Thread(target=self._ask, args=(answers, question, future), name="connie-lookup", daemon=True)
+        try:
+            asking.start()
+        except RuntimeError:                                # no more threads: then this one has to wait
+            self._ask(answers, question, future)
         return Lookup(future, cached=False)
 
     def _ask(self, answers: _Answers, question: Question, future: "Future[Addresses]") -> None:

@@ -16,6 +16,8 @@ from connie.race import RaceOptions
 class ConnieAdapter(HTTPAdapter):
     """requests' HTTPAdapter, whose connections to servers and HTTP proxies are raced for. Its arguments, and `race`."""
 
+    _race: RaceOptions | None = None        # also of a copy, which requests makes without __init__
+
     def __init__(self, *arguments: Any, race: RaceOptions | None = None, **keywords: Any) -> None:
         self._race = race                           # first: HTTPAdapter's __init__ calls init_poolmanager
         super().__init__(*arguments, **keywords)

@@ -133,9 +133,14 @@ def _difference(row: Row, what: str, runs: Sequence[Sequence[float]], values: Se
 
 def differing_settings(a: Results, b: Results) -> Iterator[str]:
     """Give a line ``setting: value in A | value in B`` for each setting that differs, in the order of the files."""
+    if a.old or b.old:      # 2013's tool recorded no settings
+        if a.old != b.old:
+            yield " | ".join(("program: the tool of 2013, which recorded no settings" if each.old else "TFO Lab")
+                             for each in (a, b))
+        return
     of_a, of_b = settings(a), settings(b)
     for name in dict.fromkeys([*of_a, *of_b]):
-        value_a, value_b = (" and ".join(of.get(name, [NOT_RECORDED])) for of in (of_a, of_b))
+        value_a, value_b = (" and ".join(sorted(of.get(name, [NOT_RECORDED]))) for of in (of_a, of_b))
         if value_a != value_b:
             yield f"{name}: {value_a} | {value_b}"
 

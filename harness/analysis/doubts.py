@@ -18,7 +18,8 @@ WAITED_RATIO = 0.05
 """Share of the page load time. A page of 642 modules whose servers run on the same two processors waited for 1.0 to
 1.5 s of its 4.1 s, and took 5% longer with TFO, which should have saved as much."""
 READ_BY_SCRIPTS = (DATA, "websocket")
-"""What scripts fetch (harness.measure.received): no load event waits for it."""
+"""What scripts fetch (harness.analysis.asked_for): no load event waits for it. Records of earlier versions have the
+latter."""
 AWAITED_RATIO = 0.1
 """The share by which the answers that the load event waits for may differ without TFO and with it. Two of 139 rows that
 were looked at differ by 15% and 21%, both of a student's recording of chipublib.org: there a script comes before or
@@ -51,19 +52,20 @@ def loads_that_waited(loads: Sequence[LoadResult]) -> list[LoadResult]:
     return [load for load in loads if load.plt_ms and waited_ms(load) > WAITED_RATIO * load.plt_ms]
 
 
-def waits_may_explain(off: Sequence[LoadResult], on: Sequence[LoadResult], interval: Interval | None) -> bool:
+def waits_may_explain(off: Sequence[LoadResult], on: Sequence[LoadResult], interval: Interval | None,
+                      off_ms: float) -> bool:
     """Say whether a row's improvement, or slow-down, may come of waits for a processor alone.
 
     A wait makes a load longer by as much as the page waited, at most; waits of processes that ran at once are added up,
     so no more than half of a load is one. So the side that was slower, by `interval`, gets its median wait taken off:
-    an improvement that is still left is not one of waits.
+    an improvement that is still left is not one of waits. `off_ms`: the median without TFO that it is a share of.
     """
     if interval is None or not interval.excludes_zero:
         return False                    # which side is slower is not known, and the row says so
     slower = [load for load in (off if interval.low_percent > 0 else on) if load.plt_ms]
     wait_ms = median([min(waited_ms(load), (load.plt_ms or 0.0) / 2) for load in slower])
     least_percent = min(abs(interval.low_percent), abs(interval.high_percent))
-    return wait_ms >= least_percent / 100 * median([load.plt_ms for load in off if load.plt_ms])
+    return wait_ms >= least_percent / 100 * off_ms
 
 
 def awaited_answers(*sides: Sequence[LoadResult]) -> tuple[float, float] | None:

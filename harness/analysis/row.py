@@ -29,8 +29,8 @@ TFO_NAMES = ("TFO off", "TFO on")
 BEYOND_RATIO = 0.05
 """The share of the PLT that TFO may save beyond what explains it. In seven of 139 rows that were looked at it saved
 more. Four are of the paper's network, where three loads are too few (1.8 s of 5.1 s saved, 0.4 s explained); one has a
-race (harness.analysis.doubts); in one Chrome had a connection ready only with TFO; and one is a page of 0.7 s. In 131
-of the others it was 2.9% at most."""
+race, and so no improvement today (harness.analysis.doubts); in one Chrome had a connection ready only with TFO; and one
+is a page of 0.7 s. In 131 of the others it was 2.9% at most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
 COUNTED = ("possible", "resumed", "sent", "in_syn", "accepted", "too_late")
@@ -42,7 +42,7 @@ class Cell:
     """Its `loads` that count by `metric`, in order of their runs; none where it was not measured.
 
     `transport` is one of harness.files.transport.Transport: 0 and 1 are TFO off and on.
-    `left_out` are measured loads that do not count, each with its reason; `again` are tries that were made again.
+    `left_out` are measured loads that do not count, each with its reason.
     `rtt_name` is what the RTT is called, in ms: "100", or "recorded 12-180" where each server had its own.
     `cold`: its loads are the first ones of 2013's tool, since there are no others. Two cells are never equal, so that
     what was computed of one can be kept for it.
@@ -55,7 +55,6 @@ class Cell:
     rtt_name: str
     loads: tuple[LoadResult, ...] = ()
     left_out: tuple[tuple[LoadResult, str], ...] = ()
-    again: tuple[LoadResult, ...] = ()
     cold: bool = False
 
     @cached_property
@@ -186,7 +185,8 @@ class Row:
     @cached_property
     def explained_by_waits(self) -> bool:
         """Whether these waits may be the reason for the improvement."""
-        return bool(self.waited and not self.race) and waits_may_explain(self.off.loads, self.on.loads, self.interval)
+        return bool(self.waited and not self.race) and waits_may_explain(
+            self.off.loads, self.on.loads, self.interval, self.off.median_ms or 0.0)
 
     @property
     def significant(self) -> bool:

@@ -84,7 +84,7 @@ def select(results: Results, metric: str) -> Selection:
 
 def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:
     """Give the cells of each row: without TFO, with it, and over other transports that were measured."""
-    loads, again = _by_cell(results.loads), _by_cell(results.again)
+    loads = _by_cell(results.loads)
     for page in results.urls:
         for rtt_ms in results.rtts_ms:
             cells = []
@@ -95,8 +95,7 @@ def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:
                 reasons = [(load, _why_not(load, metric)) for load in (loads[place] if cold else measured)]
                 cells.append(Cell(*place, metric, results.rtt_names.get(rtt_ms, f"{rtt_ms:g}"),
                                   tuple(load for load, reason in reasons if not reason),
-                                  tuple((load, reason) for load, reason in reasons if reason),
-                                  tuple(load for load in again[place] if load.run > 0), cold))
+                                  tuple((load, reason) for load, reason in reasons if reason), cold))
             yield cells
 
 

@@ -43,7 +43,7 @@ of pages and of WebSockets, then for one host, of pages and of WebSockets."""
 
 @dataclass(frozen=True)
 class ConnectionLimit:
-    """So many connections `per_host`; `place` is where Chrome's own limits stand (harness.browser.binary)."""
+    """So many connections `per_host`; `place` is where Chrome's own limits stand in its file."""
 
     per_host: int
     place: int

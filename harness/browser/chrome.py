@@ -1,6 +1,7 @@
 """Chrome: how it is started and ended, and what is injected into its pages."""
 
 import contextlib
+import math
 import os
 import re
 import shlex
@@ -142,7 +143,9 @@ class _Driver(Service):
     """chromedriver, which is ready about 20 ms after its start: Selenium looks after 10 ms, then after 60 more."""
 
     def is_connectable(self) -> bool:
-        """Tell whether it answers; wait for that for a while."""
+        """Tell whether it answers; wait for that for a while, as long as it runs."""
+        if self.process is None or self.process.poll() is not None:
+            return False
         return wait_until(super().is_connectable, time.monotonic() + DRIVER_READY_S, LOOK_S)
 
 
@@ -167,7 +170,7 @@ def kill(driver: webdriver.Chrome) -> None:
 
 def end(driver: webdriver.Chrome, patience_s: float = 10.0) -> None:
     """End Chrome, which finishes its net-log, and chromedriver, whatever state they are in. Raises nothing."""
-    wait_until(ending(driver, patience_s), time.monotonic() + 2 * patience_s, LOOK_S)
+    wait_until(ending(driver, patience_s), math.inf, LOOK_S)
     kill(driver)
 
 

@@ -87,7 +87,7 @@ def run_script(driver: webdriver.Chrome, script: str, deadline: float) -> Any:
 
 
 def wait_until(is_complete: Callable[[], bool], deadline: float, poll_s: float = POLL_S) -> bool:
-    """Ask the rule `is_complete` (harness.browser.page) until it says so; return whether before `deadline`."""
+    """Ask `is_complete`, one of the rules below, until it says so; return whether before `deadline`."""
     while time.monotonic() < deadline:
         if is_complete():
             return True

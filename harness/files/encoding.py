@@ -23,6 +23,8 @@ MOST_CODINGS = 5
 """Of a body, one in the other. Seen are two; a hundred are made to keep somebody busy."""
 SUBSTITUTES = ("br", "gzip")
 """Codings that stand for one that nobody can make again."""
+NOT_MADE = frozenset(("dcb", "dcz", "sdch", "compress", "x-compress", "lzma", "xz", "bzip2"))
+"""Codings that are seen, and that nobody can make again here: some need a dictionary that no recording has."""
 FAST, USUAL, THOROUGH = range(3)
 """Places in a coding's `levels`."""
 SLOW_BYTES = 2**20
@@ -100,15 +102,17 @@ def can_be_made(encoding: str) -> bool:
 def encode(body: bytes, encoding: str, wanted_bytes: int) -> tuple[bytes, str]:
     """Compress `body` again as `encoding` names it, at the level whose size is nearest to `wanted_bytes` (-1: unknown).
 
-    Return it and the encoding it has: where nobody can make the named one, the one of SUBSTITUTES, or none, whose size
-    is nearest. (Servers call plain bodies "utf-8" or "none", too; dcb needs a dictionary that no recording has.)
+    Return it and the encoding it has: where nobody can make the named one, the one of SUBSTITUTES whose size is
+    nearest; "" where none is named. Servers call plain bodies "utf-8" or "none", too: these have all of their bytes.
     """
     names = codings(encoding)
+    if not can_be_made(encoding) and NOT_MADE.isdisjoint(names) and not 0 < wanted_bytes < len(body):
+        names = [name for name in names if name in CODINGS][:MOST_CODINGS]
     if not names or not body:
         return body, ""
-    if can_be_made(encoding):
+    if all(name in CODINGS for name in names):
         return _nearest(body, names, wanted_bytes), ", ".join(names)
-    made = [(body, ""), *((_nearest(body, [name], wanted_bytes), name) for name in SUBSTITUTES)]
+    made = [(_nearest(body, [name], wanted_bytes), name) for name in SUBSTITUTES]
     return min(made, key=lambda candidate: abs(len(candidate[0]) - max(0, wanted_bytes)))
 
 

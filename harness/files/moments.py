@@ -21,14 +21,16 @@ def moment_of(found: Any) -> datetime | None:
     One without a time zone, as WebPageTest's agents and the HTTP Archive write all of theirs, is taken for UTC's: what
     counts is how long after another it is.
     """
-    return _of_text(found) if isinstance(found, str) and not found.isnumeric() else None
+    return _of_text(found[:LONGEST]) if isinstance(found, str) and not found.isnumeric() else None
 
 
 @lru_cache(maxsize=2**14)
 def _of_text(text: str) -> datetime | None:
     try:
-        moment: datetime = parser.parse(text[:LONGEST], default=NO_YEAR,
+        moment: datetime = parser.parse(text, default=NO_YEAR,
                                         tzinfos=lambda _name, offset_s: offset_s)   # CEST: no one zone in the world
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
         return moment.astimezone(timezone.utc) if moment.year > NO_YEAR.year else None
     except (ValueError, OverflowError, TypeError, AttributeError):
         return None

@@ -36,7 +36,7 @@ def check_notes(path: Path) -> None:
 def add_to_notes(path: Path, text: str) -> None:
     """Add `text` to the notes. Raises InputError when that cannot be."""
     try:
-        with path.open("a", encoding="utf-8") as notes:
+        with path.open("a", encoding="utf-8", errors="backslashreplace") as notes:
             notes.write(text)
     except OSError as error:
         raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --append") from None

@@ -45,10 +45,10 @@ class RecordedPage:
     """What a recording holds for a page: the size of each answer's body by its identity.
 
     `of_a_load`: see Coverage. `alike` are the other answers that say the same to the same request: the identity of
-    each, and which one of `sizes` it says again. `urls` are those of `sizes`. `paced` are, by identity, the answers for
-    which their server takes its time, whatever --think says: when each piece of such an answer was sent, in ms from its
-    first; of a long poll there is none. `document_bytes` are the sizes that its document may have as Chrome shows it,
-    `silent` the schemes and hosts that did not answer when it was recorded.
+    each, and which one of `sizes` it says again. `urls` are those of `sizes`. For the answers of `slow` (identities)
+    their server takes its time, whatever --think says; `paced` has when each piece of an answer that came in pieces was
+    sent, by identity, in ms from its first. `document_bytes` are the sizes that its document may have as Chrome shows
+    it, `silent` the schemes and hosts that did not answer when it was recorded.
     """
 
     sizes: Mapping[str, int]
@@ -58,6 +58,7 @@ class RecordedPage:
     paced: Mapping[str, Sequence[float]] = field(default_factory=dict)
     document_bytes: Sequence[int] = ()
     silent: frozenset[tuple[str, str]] = frozenset()
+    slow: frozenset[str] = frozenset()
 
 
 def recorded_page(recording: Recording, mirror: Path, page: str, document_bytes: Sequence[int] = ()) -> RecordedPage:
@@ -82,9 +83,10 @@ def recorded_page(recording: Recording, mirror: Path, page: str, document_bytes:
     of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
     return RecordedPage({identity: _body_bytes(mirror, answer) for identity, answer in held.items()}, of_a_load, alike,
                         {identity: answer.url for identity, answer in held.items()},
-                        {answer.identity: [came_ms for came_ms, _ in (() if answer.slow_ms else answer.arrivals)]
-                         for answer in logged if answer.slow_ms or answer.arrivals},
-                        document_bytes, frozenset(recording.silent.get(page, ())))
+                        {answer.identity: [came_ms for came_ms, _ in answer.arrivals]
+                         for answer in logged if answer.arrivals},
+                        document_bytes, frozenset(recording.silent.get(page, ())),
+                        frozenset(answer.identity for answer in logged if answer.slow_ms))
 
 
 def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:
@@ -212,4 +214,4 @@ def _values(cover: Coverage, got: int, wanted: int, what: str) -> Values:
 def _why(failed: ReceivedAnswer) -> str:
     """Return the host that did not answer, and why."""
     why = "not recorded" if failed.kind == "missing" else failed.error.removeprefix("net::")
-    return f"{urlsplit(failed.url).hostname} ({why})"
+    return f"{urlsplit(failed.url).hostname or failed.url} ({why})"

@@ -198,7 +198,8 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
-    if secure and not settings.post_quantum and place_of_key_shares(settings, browser) is None:
+    key_shares = place_of_key_shares(settings, browser) if secure else None
+    if secure and not settings.post_quantum and key_shares is None:
         print("tfo.py: this Chrome's ClientHello cannot be made to fit into a SYN: TFO will save nothing over https",
               file=sys.stderr)
     ports = {"http": settings.port, "https": settings.https_port}
@@ -208,7 +209,7 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
     chrome = ChromeSettings(
         work_dir, resolver_rules(remaps), _own_shim(work_dir), predict=settings.predict,
         trusted_key=secure.fingerprint if secure else None, quic_origins=origins(remaps, "https"),
-        key_shares=place_of_key_shares(settings, browser) if secure else None,
+        key_shares=key_shares,
         connection_limit=check_connection_limit(browser, settings.connections_per_host), initiators=initiators)
     recording, mirror = web.page_set.recording, web.page_set.files.mirror
     with running_servers(star, mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),

@@ -1,6 +1,4 @@
-"""One page load: of what, and how. tfo-test/load_page.py gets it as JSON, its one argument.
-
-Loads one page in headless Chrome and writes down what happened: tfo-test/load_page.py, without its command line.
+"""One page load: of what, and how (tfo-test/load_page.py gets it as JSON), and the load in headless Chrome itself.
 
 The process that does so gives up root first, so that Chrome runs unprivileged in its own sandbox. In the directory that
 it is given, which is empty, it leaves:
@@ -106,10 +104,10 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
                 _visit(driver, wanted, report)
         except page.ERRORS as error:
             report["errors"].append(f"Chrome: {page.first_line(error)}")
-        if chrome.replaced_network_process(wanted.chrome):
-            report["errors"].append("Chrome: its network process ended, and it started another")
         # Read while Chrome still ends: its net-log is complete before it has.
         netlog = read_netlog(wanted.chrome.net_log, is_over=chrome.ending(driver))
+        if chrome.replaced_network_process(wanted.chrome):
+            report["errors"].append("Chrome: its network process ended, and it started another")
     except ExperimentError as error:
         report["errors"].append(str(error))
         return report
@@ -170,7 +168,7 @@ def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -
 
 def load_page(wanted: PageLoad) -> int:
     """Load a page and write load.json; return 1 when the load failed, else 0. Whoever calls this ends soon after."""
-    terminate_as_interrupt()                 # Chrome is quit on the way out
+    terminate_as_interrupt()                 # Chrome is ended on the way out
     os.nice(wanted.nice)
     chrome.deterministic_script()            # read now: the project may lie in a directory closed to Chrome's user
     become(wanted.user)

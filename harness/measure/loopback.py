@@ -48,7 +48,6 @@ TRIES = 2
 OF_THE_CONTENT = (*CONTENT, *BESIDE_OTHERS)
 
 
-
 class FastOpen(Enum):
     """Who does TCP Fast Open, as the experiment's file says it."""
 

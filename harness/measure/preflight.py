@@ -26,6 +26,8 @@ from harness.replay.authority import AUTHORITY, open_authority
 ROOM_MB = 100
 """For Chrome's profile and net-log: 11 MB on the paper's pages, more on today's. On a full disk Chrome does not start,
 and selenium takes a minute to say so."""
+NOTES_SHOWN = 5
+"""So many lines are said about hosts of a layout that a recording lacks; a layout may be that of a whole course."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,10 @@ def check_layout(choice: str, page_set: PageSet) -> Layout:
     When it is a file with lines about hosts that are not in the recording, these lines are printed.
     """
     layout, notes = make_layout(choice, page_set.recording)
-    for note in notes:
+    for note in notes[:NOTES_SHOWN]:
         print(printable(note), file=sys.stderr)
+    if len(notes) > NOTES_SHOWN:
+        print(f"and {len(notes) - NOTES_SHOWN} more lines about hosts that are not in this recording", file=sys.stderr)
     return layout
 
 

@@ -21,9 +21,7 @@ from harness.files.server_log import Early, FoundAs
 from harness.measure.coverage import coverage
 from harness.measure.evidence import Evidence
 from harness.measure.received import received_answers
-from harness.measure.timekeeping import (
-    timekeeping_of,
-)
+from harness.measure.timekeeping import timekeeping_of
 from harness.netlog.transactions import SAFE
 from harness.network.arrivals import Said
 from harness.network.cookies import DOMAIN, sites_of_servers

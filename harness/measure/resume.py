@@ -22,7 +22,7 @@ from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import Page, PageFiles
 from harness.files.results import has_loads, read_results
 from harness.measure.evidence import Load
-from harness.measure.series import Measured, Series, pages_of, plan_loads
+from harness.measure.series import Measured, Series, draw_flips, pages_of, plan_loads, plan_run
 from harness.measure.settings import Settings
 from harness.mirror.paths import list_files
 from harness.network.star import LinkSpeeds
@@ -93,12 +93,21 @@ def loads_to_do(plan: Sequence[Load], earlier: Earlier, settings: Settings, warm
     """
     done = {measured.load for measured in earlier.valid}
     series = Series(plan, settings, pages_of(plan), earlier.valid)
-    missing = [load for load in plan if load.run > 0 and load not in done] or series.more()
+    begun = _begun_beyond(plan, done, settings.seed) if settings.until_ci is not None else []
+    missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done] or series.more()
     pages = {load.page for load in missing}
     if missing:
         pages |= {measured.load.page for measured in series.judged if measured.why_not}
     warm_ups = [load for load in plan if load.run == 0 and load.page in pages and load.page not in warm]
     return [*warm_ups, *missing]
+
+
+def _begun_beyond(plan: Sequence[Load], done: Collection[Load], seed: int) -> list[Load]:
+    """Return the loads of the runs that a goal had asked for beyond the plan, of pages for which these had begun."""
+    pages, begun = pages_of(plan), {(load.run, load.page) for load in done}
+    flips = draw_flips(pages, seed)
+    return [load for run in sorted({load.run for load in done} - {load.run for load in plan})
+            for load in plan_run(run, pages, (0, 1), flips) if (run, load.page) in begun]
 
 
 def recording_digest(files: PageFiles) -> str:
@@ -198,7 +207,7 @@ class Plan:
         """Return how many loads are left, and how long pages like the paper's take."""
         chosen = self.settings
         more = 0 if chosen.until_ci is None else len(self.pages) * 2 * (chosen.max_runs - chosen.testruns + 1)
-        left = sum(len(stage.to_do) + more for stage in stages)
+        left = sum(len(stage.to_do) + (more if stage.to_do else 0) for stage in stages)
         minutes = math.ceil(left * (PAIR_S if chosen.warm_pairs else LOAD_OF_PAPER_S if chosen.paper else LOAD_S) / 60)
         sides = " and ".join(each.words for each in chosen.transports) if chosen.warm_pairs else f"--tfo {chosen.tfo}"
         return f"{many(len(self.pages), 'page')}, {many(len(stages), 'delay')}, {sides} = " \

@@ -258,10 +258,16 @@ class Settings:
 
     @property
     def unusual(self) -> list[str]:
-        """The options that change the numbers and are not as by default, as they are typed; --http is always named."""
-        implied = {"http", *(name for stands in STAND_FOR if getattr(self, stands) for name in STAND_FOR[stands])}
+        """The options that change what is measured, and are not as by default, as they are typed.
+
+        Those of NAMED_ELSEWHERE stand in the table, or change how sure it is.
+        """
+        implied = {*NAMED_ELSEWHERE,
+                   *(name for stands in STAND_FOR if getattr(self, stands) for name in STAND_FOR[stands])}
         differing = {each.name: value for each in fields(self) if each.metadata and OPTIONS[each.name].numbers
                      and each.name not in implied and (value := getattr(self, each.name)) != each.default}
+        if self.bw_home_up_mbit is not None and "bw_home_mbit" not in implied:
+            differing["bw_home_mbit"] = f"{plain(self.bw_home_mbit)}/{plain(self.bw_home_up_mbit)}"
         return [OPTIONS[name].flag + ("" if value is True else f" {_in_words(value)}")
                 for name, value in differing.items()]
 
@@ -329,6 +335,10 @@ STAND_FOR: dict[str, dict[str, Any]] = {
     "compare_transports": {"http": "h2", "early": None}}
 """What --paper and --compare-transports stand for. In the paper (Radhakrishnan et al., TCP Fast Open, CoNEXT 2011) the
 client's link was the only slow one, connections were kept alive, and Chrome opened some ahead of need."""
+
+
+NAMED_ELSEWHERE = frozenset(("http", "name", "testruns", "until_ci", "max_runs", "min_pairs", "seed", "timeout_s",
+                             "quiet_s", "quiet_limit_s"))
 
 
 def read_settings(text: str) -> Settings:

@@ -129,15 +129,14 @@ def _late(evidence: Evidence, record: LoadRecord, start_s: float, path: Sequence
 
 def _answered(evidence: Evidence, start_s: float) -> Iterator[Answered]:
     """Yield the answers of a load, and the pieces of those that their servers send with pauses."""
-    holds, paced = evidence.conditions, evidence.recorded.paced
+    holds, recorded = evidence.conditions, evidence.recorded
     for request in evidence.requests:
         if request.own_ms is not None:
             server = holds.layout.server_of(request.host)
             begun_ms = (request.time_s - start_s) * 1000 + request.own_ms
-            pieces_ms = paced.get(request.answer)
-            thinks = holds.settings.think is not None or (pieces_ms is not None and not pieces_ms)
+            thinks = holds.settings.think is not None or request.answer in recorded.slow
             yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
-            for before_ms, after_ms in pairwise(pieces_ms or ()):
+            for before_ms, after_ms in pairwise(recorded.paced.get(request.answer or "", ())):
                 yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
 
 

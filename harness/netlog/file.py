@@ -32,6 +32,8 @@ NETLOG_END = b"]\n}\n"
 """How a net-log ends that is complete. No line before its last one ends like this: an event's ends in a brace."""
 LOOK_S = 0.002
 """How often it is looked whether there is more of one that is still written."""
+LAST_WORDS_S = 0.05
+"""How long it may still be written after Chrome's main process has ended."""
 MOST_OTHER_LINES = 5
 """Of a net-log, beside those of its events: two before them, and what is behind."""
 LARGEST_NETLOG_BYTES = 1_000_000_000
@@ -127,15 +129,22 @@ class _Growing:
 
     def __init__(self, file: IO[bytes], is_over: Callable[[], bool]) -> None:
         self._file, self._is_over, self._tail = file, is_over, b""
+        self._over_s: float | None = None
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, at most `size`; none at the end. (ijson first asks for 0, to see what it gets.)"""
-        over = not size or self._is_over()      # before it is read: what was written until then is read, too
+        over = not size or self._has_ended()    # before it is read: what was written until then is read, too
         while not (chunk := self._file.read(size)) and not over and self._tail != NETLOG_END:
             time.sleep(LOOK_S)
-            over = self._is_over()
+            over = self._has_ended()
         self._tail = (self._tail + chunk)[-len(NETLOG_END):]
         return chunk
+
+    def _has_ended(self) -> bool:
+        """Tell that nothing is written any more: Chrome's network process, which writes, may end after Chrome does."""
+        if self._over_s is None and self._is_over():
+            self._over_s = time.monotonic()
+        return self._over_s is not None and time.monotonic() - self._over_s >= LAST_WORDS_S
 
 
 def read_netlog_file(path: Path, *subscribers: Subscriber[Any], is_over: Callable[[], bool] = written) -> NetLogFile:

@@ -2,7 +2,7 @@
 
     netlog = read_netlog(Path("netlog.json"))
     start_tick = netlog.tick(navigation_start_unix_ms)          # the real one (harness.browser.page.TIME_ORIGIN)
-    found = exchanges(netlog, start_tick)                       # what else there is of a load: harness.netlog.page
+    # harness.netlog.page makes of it a load's exchanges, HAR and log.
 
 A transaction is one request and its answer; a request with a redirect is one transaction per hop. Only the page's own
 count: of its frames and workers, over http or https. What Chrome asks for itself (its start page, clock, updates,

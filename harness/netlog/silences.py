@@ -12,8 +12,8 @@ that of a request or a TLS handshake. A long request does not fit into the SYN: 
 is there, and only then the server is asked.
 
 A pause is the server's own work, and not the network on the way: a server that makes a document while it sends it
-(React's Suspense, Remix, SvelteKit) sends a piece, works, and sends the next. Chrome's log
-has for each piece how long Chrome waited for it. Four things make such a wait beside the server:
+(React's Suspense, Remix, SvelteKit) sends a piece, works, and sends the next. Chrome's log has for each piece how long
+Chrome waited for it. Four things make such a wait beside the server:
 
     Chrome       reads late, since the page is busy or has had enough: then it does not wait, which the log tells;
     other bytes  lie before this answer's in a queue, on a slow link or over the same HTTP/2 connection. Then bytes come
@@ -57,7 +57,7 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     """Return the silences of SHORTEST_MS and more between two ticks, in order of their start.
 
     One that lasts beyond `end_tick` is cut there. Requests that had no head of an answer by then are left out: they may
-    have had none when the page was recorded either (a long poll). Whether they did, harness.measure.rule looks at.
+    have had none when the page was recorded either (a long poll). Whether they did, harness.measure.rules looks at.
     """
     # When each server was asked, and when something came of it, by its address and whether that is about connects.
     waits: dict[tuple[str, bool], list[tuple[float, float]]] = defaultdict(list)

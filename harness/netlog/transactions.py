@@ -75,7 +75,7 @@ class HttpTransaction:
 
     It is number `hop` of its source, after so many redirects. `connection` is the id of the socket, None when there was
     none, `error` "" or Chrome's name such as net::ERR_ABORTED: these and `phases` are known once the log was read
-    (harness.netlog.transactions). Of cookies Chrome logs the length only.
+    (harness.netlog.load). Of cookies Chrome logs the length only.
     """
 
     source: int

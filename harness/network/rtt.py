@@ -151,7 +151,7 @@ def loopback_star(host_names: Sequence[str]) -> Star:
 def measure_held_rtts(servers: Mapping[str, ServerAddress]) -> dict[str, float]:
     """Return the RTT that each server simulates, in ms: half of what the first answer on a connection takes.
 
-    Sampled as harness.network.rtt does it. Over TLS that answer is the one to the ClientHello. Raises ExperimentError
+    The shortest of several (`shortest_ms`). Over TLS that answer is the one to the ClientHello. Raises ExperimentError
     when a server does not answer.
     """
     async def once(names: Sequence[str]) -> list[float]:

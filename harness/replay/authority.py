@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import idna
 import trustme
 from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
@@ -160,7 +160,11 @@ def _read(directory: Path) -> Authority:
         if os.fstat(file.fileno()).st_mode & 0o077:
             raise InputError(f"{directory / KEY}: others may read this key; {_advice(directory)}")
         key = file.read(LARGEST_PEM)
-    return Authority(trustme.CA.from_pem(read_untrusted(directory / CERTIFICATE, limit=LARGEST_PEM), key))
+    ca = trustme.CA.from_pem(read_untrusted(directory / CERTIFICATE, limit=LARGEST_PEM), key)
+    certified = x509.load_pem_x509_certificate(ca.cert_pem.bytes()).public_key()
+    if certified != load_pem_private_key(key, None).public_key():
+        raise ValueError("they do not belong together")
+    return Authority(ca)
 
 
 def _advice(directory: Path) -> str:

@@ -25,7 +25,7 @@ from functools import partial
 from aioquic._buffer import Buffer
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.asyncio.server import QuicServer
-from aioquic.h3.connection import H3_ALPN, H3Connection, Setting
+from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection, Setting
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
@@ -85,12 +85,20 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         elif isinstance(event, ConnectionTerminated):
             self._end()
         if self._http is not None:
-            for each in self._http.handle_event(event):
-                self._take(each)
+            try:
+                for each in self._http.handle_event(event):
+                    self._take(each)
+            except ValueError:              # an upload that is too large
+                self._coming.clear()
+                self._quic.close(error_code=ErrorCode.H3_EXCESSIVE_LOAD)
 
     def transmit(self) -> None:
-        """Decide what goes next, and send it."""
-        self._fill()
+        """Decide what goes next, and send it. A body that is cut on the disk ends the connection."""
+        try:
+            self._fill()
+        except OSError:
+            self._end()
+            self._quic.close(error_code=ErrorCode.H3_INTERNAL_ERROR)
         if self._waker is not None:
             self._waker.cancel()
         next_s = self._next_timed_s()

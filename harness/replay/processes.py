@@ -136,8 +136,6 @@ def _start(host: ServerHost, services: list[Service], options: ServingOptions, r
     try:
         os.close(read_ready)
         status = _run_child(host, services, options, parent, write_ready)
-    except BrokenPipeError:
-        os._exit(status)            # another child could not listen: the parent has ended, and has said so
     except BaseException:  # noqa: BLE001 (nothing may return into the parent's code, which reports this child's end)
         traceback.print_exc()
     finally:
@@ -151,10 +149,14 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
     try:
         server = _make_server(host, services, options)
     except InputError as error:
-        os.write(write_ready, f"{error}\n".encode())
+        with suppress(BrokenPipeError):
+            os.write(write_ready, f"{error}\n".encode())
         os._exit(error.status)      # with its sockets open: nobody is to hear of that beside the error
     die_with_parent(parent)     # after become(): the kernel forgets it when the user changes (prctl(2))
-    os.write(write_ready, b"\n")
+    try:
+        os.write(write_ready, b"\n")
+    except BrokenPipeError:
+        return 1            # another child could not listen: the parent has ended, and has said so
     os.close(write_ready)
     server.serve()
     return 0

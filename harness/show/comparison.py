@@ -52,9 +52,11 @@ def format_comparison(side_a: Selection, side_b: Selection) -> tuple[str, bool]:
 
     The text: the two folders, their set-ups, the table, what its columns mean, what is on one side only.
     """
-    differences = compare(side_a, side_b)
-    only = [*_listed("Only in A", _only_in(side_a, side_b)), *_listed("Only in B", _only_in(side_b, side_a))]
-    is_whole = not only and not any((difference.a is None) != (difference.b is None) for difference in differences)
+    differences = [difference for difference in compare(side_a, side_b)
+                   if difference.a is not None or difference.b is not None]
+    only = [*_listed("Only in A", _only_in(side_a, side_b)), *_listed("Only in B", _only_in(side_b, side_a)),
+            *_listed("Measured in one only", (f"{difference.row.title}, {difference.what}" for difference in differences
+                                              if difference.a is None or difference.b is None))]
     table = Table("", columns(*OF_TWO), [
         (page, [*map(_cells, of_page)])
         for page, of_page in groupby(differences, key=lambda difference: difference.row.page)])
@@ -67,7 +69,7 @@ def format_comparison(side_a: Selection, side_b: Selection) -> tuple[str, bool]:
         *_legend(differences),
         *_listed("Rows of A to be careful with", doubt_lines(side_a.rows)),
         *_listed("Rows of B to be careful with", doubt_lines(side_b.rows)), *only]
-    return "".join("\t".join(map(printable, line.split("\t"))) + "\n" for line in lines), is_whole
+    return "".join("\t".join(map(printable, line.split("\t"))) + "\n" for line in lines), not only
 
 
 def _only_in(there: Selection, not_there: Selection) -> list[str]:

@@ -37,6 +37,8 @@ RESULTS = (CLIENT, SERVER_LOGS)
 """What tfo.py makes in its folder."""
 LARGEST = 2**29
 """Bytes of a recording, or of a unit's results."""
+LONGEST_S = 24 * 3600.0
+"""How long one site may take. tfo.py bounds every load itself, so this is for what nobody thought of."""
 BUSY_S = 10.0
 """How often it is tried again while another experiment runs on the machine."""
 ENDING_S = 20.0
@@ -122,7 +124,9 @@ def _run(command: list[str], console: Path) -> int:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT,
                                        env={**os.environ, "PYTHONUNBUFFERED": "1"})
         try:
-            return process.wait()       # tfo.py bounds every load itself
+            return process.wait(LONGEST_S)
+        except subprocess.TimeoutExpired as error:
+            raise ExperimentError(f"tfo.py did not end within {error.timeout:g} s") from None
         finally:
             stop(process, ENDING_S)
 

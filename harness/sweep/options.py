@@ -21,6 +21,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 
 DELAYS = ("--delays", "10 50 100")
 """As run.sh's; said, because with --rtt recorded alone each site would have RTTs of its own."""
+OWN_DELAYS = ("--delays", "--delaynet", "--sweep-rtt")
 LATEST = False
 """--status and --stop without a name mean the sweep that was begun last."""
 _HOST = re.compile(r"(?!-)[A-Za-z0-9@._-]+", re.ASCII)
@@ -142,9 +143,15 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     except argparse.ArgumentTypeError as error:
         raise InputError(f"{options.pages}: {error}; give a --name") from None
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
-    different = dict.fromkeys(check_options([*DELAYS, *options.passed_on, *combination])
+    different = dict.fromkeys(check_options(with_delays([*options.passed_on, *combination]))
                               for combination in combinations)      # a grid's "1.1" and 1.1 are one
     return SweepSettings(options.pages.resolve(), tuple(different), own, **later), SweepFolder(options.dir, name)
+
+
+def with_delays(words: Sequence[str]) -> list[str]:
+    """Put DELAYS in front of options that choose none."""
+    chosen = any(word.partition("=")[0] in OWN_DELAYS for word in words)
+    return [*words] if chosen else [*DELAYS, *words]
 
 
 def _toml(path: Path) -> dict[str, Any]:

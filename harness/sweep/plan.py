@@ -69,6 +69,9 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
     no site fails of it later.
     """
     parser = OptionParser(prog="sweep.py")
+    for word in words:
+        if word.partition("=")[0] in ("--help", "--version"):
+            parser.error(f"{word}: a sweep measures nothing by that; leave it out")
     add_options(parser, [name for name, option in OPTIONS.items() if option.swept])
     settings = settings_of(parser, parser.parse_args(words))
     if settings.layout not in LAYOUTS:

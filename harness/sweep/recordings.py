@@ -28,6 +28,8 @@ from harness.sweep.plan import Unit, Versions
 from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json, read_untrusted_text
 
+FETCH_S = 900.0
+"""How long the recording of one page may take; fetch.py bounds its own steps."""
 FAILED = "failed.json"
 """Stands in the folder of a page that has no recording, with the reason."""
 
@@ -163,7 +165,9 @@ def fetch(folder: Path) -> str:
     with log_path.open("w", encoding="utf-8") as log:
         process = subprocess.Popen(bound_to_us(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=ROOT)
         try:
-            status = process.wait()     # fetch.py bounds its own steps
+            status = process.wait(FETCH_S)
+        except subprocess.TimeoutExpired:
+            return f"cannot be recorded: fetch.py did not end within {FETCH_S:g} s"
         finally:
             stop(process)
     if status == ExitStatus.DONE:

@@ -16,8 +16,6 @@ from harness.synthetic.page_code import LATE, PUT, SEEN, WORK, Loading, backgrou
 from harness.synthetic.page_plan import Node, NodeKind, PagePlan
 from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
 
-SMALLEST_IMAGE = 35
-"""Bytes of the smallest GIF that Chrome shows."""
 FULL_FRAME = 1500
 """Bytes; smaller frames have only the shortest of texts."""
 STYLE = ("body{margin:0 auto;max-width:960px;font:14px/1.5 sans-serif;color:#222;background:#fff}"
@@ -75,7 +73,7 @@ def _childless_body(contents: Contents, node: Node) -> bytes:
     rng, size = contents.rng(node.final), node.size_bytes
     mime = contents.plan.resources[node.final].mime or "image/gif"
     if node.kind in (NodeKind.IMAGE, NodeKind.BEACON):
-        if size < SMALLEST_IMAGE:
+        if size < len(padding.SMALLEST_GIF):
             return padding.prose(rng, size).encode("ascii")        # what it was asked for as an image, and was none
         return make_image(mime, size, rng)
     if node.kind in CODE:

@@ -65,7 +65,7 @@ class DelayQueue:
     """Packets under way, the one due first on top; of equal ones, the one that came first."""
 
     def __init__(self, lateness: "memoryview[float] | None" = None) -> None:
-        """Note how late packets are let go in `lateness` (harness.system.delay_queue)."""
+        """Note how late packets are let go in `lateness`, pairs of numbers (`note_lateness`)."""
         self._lateness = lateness
         self._held: list[tuple[float, int, float, Packet]] = []
         self._count = 0

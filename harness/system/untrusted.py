@@ -105,7 +105,7 @@ def read_untrusted_json(path: Path, *, limit: int = LARGEST_FILE, owner: int | N
         raise UnreadableFileError(path, str(error)) from None
 
 
-def parse_json(text: str | bytes) -> Any:
+def parse_json(text: str) -> Any:
     """Return what the JSON in `text` holds; ValueError for anything else.
 
     Stricter than json.loads: no NaN and no infinity (1e999), no whole number beyond 64 bits, at most DEEPEST levels.
@@ -116,8 +116,7 @@ def parse_json(text: str | bytes) -> Any:
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     _check_depth(found)
-    escaped = SURROGATES_ESCAPED.search(text if isinstance(text, str) else text.decode("utf-8", "replace"))
-    return _encodable(found) if escaped else found
+    return _encodable(found) if SURROGATES_ESCAPED.search(text) else found
 
 
 def _open(path: Path) -> int:

@@ -73,7 +73,7 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
                      bw_net_mbit=20, chrome="157.0", order=[1], measured_rtt_ms={"a": 20.3}, layout="one: 9 hosts")
     noisy_client(b, 1000, 900, 1, delaynet_ms=50, http="1.0", chrome="157.0", layout="one: 9 hosts")
     assert list(differing_settings(*(side.results for side in sides(a, b)))) == [
-        "http: 1.0 | 1.1 and 1.0", "net.ipv4.tcp_sack: 1 | 0", "chrome: 156.0 | 157.0",
+        "http: 1.0 | 1.0 and 1.1", "net.ipv4.tcp_sack: 1 | 0", "chrome: 156.0 | 157.0",
         "bw_net_mbit: not recorded | 20", "layout: not recorded | one: 9 hosts"]
 
 
@@ -85,8 +85,9 @@ def test_rows_and_cells_of_one_folder_only_are_named(tmp_path: Path) -> None:
     report, is_whole = format_comparison(*sides(a, b))
     assert not is_whole
     lines = report.splitlines()
-    assert [line.strip() for line in lines if line.startswith(("  http", "Only"))] == [
-        "Only in B:", f"{NEWS_PAGE} at 100 ms", f"{POST_PAGE} at 100 ms"]
+    assert [line.strip() for line in lines if line.startswith(("  http", "Only", "Measured in"))] == [
+        "Only in B:", f"{NEWS_PAGE} at 100 ms", f"{POST_PAGE} at 100 ms", "Measured in one only:",
+        f"{NEWS_PAGE} at 20 ms, {TFO}", f"{NEWS_PAGE} at 20 ms, Improv."]
     rows = [line.split("\t") for line in lines if line.startswith("\t")]
     assert [row[1:5] for row in rows[:2]] == [["20", NO_TFO, "5", "5"], ["20", TFO, "5", "0"]]
     assert {len(row) for row in rows} == {11}
@@ -103,6 +104,7 @@ def test_2013_logs_are_compared_by_their_last_transaction(tmp_path: Path) -> Non
     first: Difference = compare(*both)[0]
     assert (first.n_a, first.n_b, first.p, round(first.a or 0)) == (1, 2, None, 339)
     assert "\t20\tno TFO\t1\t2\t0.339\t0.60" in format_comparison(*both)[0]
+    assert len([*differing_settings(both[0].results, both[1].results)]) == 1, "2013's tool recorded none"
 
 
 def test_nothing_to_compare(tmp_path: Path) -> None:

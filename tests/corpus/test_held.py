@@ -58,7 +58,7 @@ def test_what_a_page_holds_and_what_loads_got(case: dict[str, Any], tmp_path: Pa
     names = {identity: url.removeprefix(PAGE) for identity, url in held.urls.items()}
     assert sorted([names[identity], size] for identity, size in held.sizes.items()) == case["held"]
     assert held.of_a_load == case.get("load", True)
-    paced = [answer for answer in recording.each if answer.identity in held.paced]
+    paced = [answer for answer in recording.each if answer.identity in {*held.paced, *held.slow}]
     assert [[answer.url.removeprefix(PAGE), answer.slow_ms] for answer in paced] == case.get("paced", [])
     for load in case.get("loads", ()):
         assert got(recording, held, load) == load["got"], load

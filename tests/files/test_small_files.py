@@ -2,6 +2,8 @@
 
 import re
 import string
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
+from harness.files import moments
 from harness.files.hosts import (
     PORTS,
     Layout,
@@ -109,3 +112,20 @@ def test_any_text_gives_pages_or_one_line(tmp_path_factory: pytest.TempPathFacto
     assert problem.startswith(f"{path}:") != bool(pages)
     assert len({page.name for page in pages}) == len(pages)
     assert all(page.url.lower().startswith(("http://", "https://")) for page in pages)
+
+
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have this machine stand in another time zone."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    moments._of_text.cache_clear()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+    moments._of_text.cache_clear()
+
+
+@pytest.mark.usefixtures("new_york")
+def test_a_moment_without_a_zone_is_utc_s_wherever_the_machine_stands() -> None:
+    assert moment_of("2024-07-05T10:00:00") == moment_of("2024-07-05T10:00:00Z")

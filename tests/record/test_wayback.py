@@ -1,5 +1,6 @@
 """A web archive that does not always answer."""
 
+import threading
 from collections.abc import Iterator
 from datetime import date
 from email.message import Message
@@ -61,6 +62,27 @@ def test_when_the_page_is_over_nobody_is_asked_any_more(asked: WebArchive) -> No
         pass
     assert asked.find("GET", PAGE) is None
     assert (asked.complaints(), Busy.answers) == ([], [503])
+
+
+def test_what_outlives_its_page_is_no_trouble_of_the_next() -> None:
+    """A request may still wait for the archive when the next page has begun."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def answer(_path: str, _headers: Message) -> Answer:
+        begun.set()
+        go_on.wait()
+        return 503, {}, b""
+
+    with answering(answer) as port:
+        archive = WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{port}/web", pause_s=0.01)
+        late = threading.Thread(target=archive.find, args=("GET", PAGE))
+        with archive.asked_by_a_page():
+            late.start()
+            begun.wait()
+        with archive.asked_by_a_page():
+            go_on.set()
+            late.join()
+            assert archive.complaints() == []
 
 
 def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from harness.files.looks import Fit, Role, fit, role_of
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
 """A chunk's size, and extensions behind it."""
 LEAST_OF_WHOLE = 0.99
-"""A body of this share of its Content-Length is whole: somebody edited it (GitHub iipc/webarchive-commons)."""
+"""A body that is smaller on the network than this share of itself was decoded by its archive."""
 MOST_BYTES = 4_000_000_000
 """Of all bodies of a source together."""
 TOO_MUCH = f"cannot be read (over {MOST_BYTES / 1e9:g} GB when unpacked); give a smaller one"

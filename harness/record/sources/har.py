@@ -6,6 +6,7 @@ comes nearest to the recorded size.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from http import HTTPStatus
 from itertools import accumulate
@@ -222,7 +223,9 @@ def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:
 def load_end(page: PagePart) -> datetime | None:
     """Return when the load event of a page was, None where that is not known."""
     begin, on_load_ms = moment_of(page.started), time_ms((page.load_times or {}).get("onLoad"))
-    return begin + timedelta(milliseconds=on_load_ms) if begin and on_load_ms else None
+    with suppress(OverflowError):
+        return begin + timedelta(milliseconds=on_load_ms) if begin and on_load_ms else None
+    return None
 
 
 def protocol_of(entry: Entry) -> str:

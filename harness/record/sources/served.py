@@ -10,6 +10,7 @@ import os
 import socket
 import ssl
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -32,7 +33,7 @@ from harness.mirror.recording import Recording
 from harness.mirror.transactions import recorded_of
 from harness.record.sources.brought import BODIES, NUMBER, Brought
 from harness.record.sources.reader import bring, recordable
-from harness.record.sources.wayback import WebArchive
+from harness.record.sources.wayback import ANSWER_S, WebArchive
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.body import Bodies
 from harness.replay.connection import ServedPort
@@ -43,8 +44,8 @@ from harness.system.tcp import QUEUE, listen
 
 ADDRESS = "127.0.0.1"
 OTHER = {"http": "https", "https": "http"}
-ENDING_S = 10.0
-"""How long to wait for connections of a Chrome that was ended."""
+ENDING_S = ANSWER_S + 10.0
+"""How long to wait, for all of them, for connections of a Chrome that was ended: a web archive may still be asked."""
 
 
 @contextmanager
@@ -127,7 +128,8 @@ class ServedSource:
         """Listen, while the page of this name is loaded: what belongs to it comes first, and nothing was given yet.
 
         Give Chrome's host-resolver rules that lead every host here. `answer` begins to answer: whoever forks does so
-        before, and none of the servers' threads is there any more afterwards.
+        before, and none of the servers' threads is there any more afterwards (of those that ask an archive, after
+        ENDING_S).
         """
         mark_load(self._mark_file, page)
         listeners = [listen(ADDRESS, 0, QUEUE) for _ in OTHER]
@@ -144,9 +146,11 @@ class ServedSource:
             for listener in listeners:
                 listener.shutdown(socket.SHUT_RDWR)
                 listener.close()
-            for thread in set(threading.enumerate()) - others:
-                thread.join(ENDING_S)
-            os.close(bodies)
+            deadline_s = time.monotonic() + ENDING_S
+            for thread in (ours := set(threading.enumerate()) - others):
+                thread.join(max(0.0, deadline_s - time.monotonic()))
+            if not any(thread.is_alive() for thread in ours):       # else one still asks, and may open a body
+                os.close(bodies)
 
     @cached_property
     def _logs(self) -> Logs:

@@ -1,8 +1,8 @@
 """WARC files (ISO 28500), and WACZ files (https://specs.webrecorder.net/wacz/1.1.1/), which are zips of them.
 
 Bodies wait in a file of their own until all is read, since a "revisit" record stands for another one with the digest of
-the same payload. The method and body of a request are in a record of its
-own, which names the response's or is named by it (WARC-Concurrent-To); without such a record it was a GET.
+the same payload. The method and body of a request are in a record of its own, which names the response's or is named by
+it (WARC-Concurrent-To); without such a record it was a GET.
 
 An answer is missing that was cut (WARC-Truncated), in which its file ends or is damaged, that has fewer bytes than its
 Content-Length says, or that ends inside a chunk; a revisit of one that is missing or in another file; what the crawler
@@ -29,7 +29,7 @@ from warcio.limitreader import LimitReader  # type: ignore[import-untyped]
 from warcio.recordloader import ArcWarcRecord, ArcWarcRecordLoader  # type: ignore[import-untyped]
 from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersParserException  # type: ignore[import-untyped]
 
-from harness.errors import InputError
+from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import H2, Answer, Exchange, Request, is_over_http2
 from harness.files.headers import Headers, header_in
@@ -123,6 +123,8 @@ class WarcSource:
                     if is_cut:
                         raise EOFError("inside it")
         except DAMAGED as error:
+            if isinstance(error, OSError) and error.errno in NO_FAULT_OF_OURS:
+                raise
             words = " ".join(str(error).split())[:160]
             if len(self._records) == before:
                 raise ValueError(f"not a WARC: {words}") from None
@@ -149,7 +151,8 @@ class WarcSource:
             return False
         headers, is_whole = _headers_in(http), True
         body: bytes = record.raw_stream.read(LARGEST_BODY + 1)
-        is_cut = isinstance(record.raw_stream, LimitReader) and record.raw_stream.limit > 0
+        left = record.raw_stream.limit if isinstance(record.raw_stream, LimitReader) else 0
+        whole, is_cut = len(body) + left, left > 0 and len(body) <= LARGEST_BODY
         if "chunked" in header_in(headers, "transfer-encoding").lower():
             body, is_whole = without_chunks(body)
         missing = CACHED if status == HTTPStatus.NOT_MODIFIED else "" if record.rec_type == "revisit" else _missing(
@@ -157,7 +160,7 @@ class WarcSource:
         answer = Answer(
             status or 200, http.statusline.partition(" ")[2] if status else "OK",
             _protocol(head("WARC-Protocol") or "") or (http.protocol if status else ""), headers,
-            header_in(headers, "content-type"), body_bytes=stated_bytes(headers) if missing == CUT else 0)
+            header_in(headers, "content-type"), body_bytes=(stated_bytes(headers) or whole) if missing == CUT else 0)
         exchange = Exchange(request=Request("GET", url), answer=answer, started=moment_of(head("WARC-Date")),
                             error=missing)
         self._records.append(_Record(
@@ -241,7 +244,7 @@ def wacz_pages(wacz: Path) -> list[str]:
                              "one")
         for line in archive.read(listed).split(b"\n") if listed else ():
             with suppress(ValueError, AttributeError):
-                url = parse_json(line).get("url")
+                url = parse_json(line.decode()).get("url")
                 if isinstance(url, str):
                     urls.setdefault(document_url(url), url)
     return list(urls.values())

@@ -50,7 +50,7 @@ class _UnansweredError(Exception):
 class WebArchive:
     """The pages as they were on `day`, as far as the archive at the address `archive` has them.
 
-    `missing` are the URLs whose captures cannot be used, `exchanges` those that were found, in order.
+    `missing` are the URLs whose captures cannot be used.
     """
 
     def __init__(self, day: date, archive: str = INTERNET_ARCHIVE, pause_s: float = 1.0) -> None:
@@ -61,7 +61,8 @@ class WebArchive:
         self.troubles: Counter[str] = Counter()
         """Requests of the page at hand that the archive did not answer, by what it did instead."""
         self._over = threading.Event()
-        """Set while no page asks: nobody waits for an answer any more."""
+        """Set when the page at hand is over: nobody waits for an answer to it any more. Each page has its own, since a
+        request to the archive may outlive its page."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
         self._session = requests.Session()
         self._session.headers["Accept-Encoding"] = "gzip, br"
@@ -76,19 +77,20 @@ class WebArchive:
         url = document_url(url)
         if method not in ("GET", "HEAD"):
             return None
+        over = self._over
         if url not in self._known:
             try:
                 with self._places:
-                    self._known[url] = self._ask(url)
+                    self._known[url] = self._ask(url, over)
             except _UnansweredError as trouble:
-                if not self._over.is_set():
+                if not over.is_set():
                     self.troubles[str(trouble)] += 1
         return self._known.get(url)
 
     @contextmanager
     def asked_by_a_page(self) -> Iterator[None]:
         """Answer what a page asks for; what it did not wait for is no trouble, and not tried again."""
-        self._over.clear()
+        self._over = threading.Event()
         self.troubles.clear()
         try:
             yield
@@ -102,11 +104,11 @@ class WebArchive:
         self.troubles.clear()
         return told
 
-    def _ask(self, url: str) -> Exchange | None:
+    def _ask(self, url: str, over: threading.Event) -> Exchange | None:
         """Return the capture, None when there is none. Raises _UnansweredError."""
         address = self._prefix + url
         for _ in range(MOST_HOPS):
-            answer = self._get(address)
+            answer = self._get(address, over)
             if "memento-datetime" in answer.headers:
                 return self._capture(url, answer)
             there = urljoin(address, answer.headers.get("location", ""))
@@ -115,11 +117,11 @@ class WebArchive:
             address = there
         return None
 
-    def _get(self, address: str) -> requests.Response:
+    def _get(self, address: str, over: threading.Event) -> requests.Response:
         """Return what the archive answers, after another try or more when it is busy. Raises _UnansweredError."""
         trouble = ""
         for attempt in range(TRIES):
-            if self._over.is_set():
+            if over.is_set():
                 break
             pause_s = self._pause_s * 2**attempt
             try:
@@ -133,7 +135,7 @@ class WebArchive:
                 after = answer.headers.get("retry-after", "")
                 answer.close()
                 pause_s = min(LONGEST_WAIT_S, float(after) if after.isdigit() else pause_s)
-            self._over.wait(pause_s)
+            over.wait(pause_s)
         raise _UnansweredError(trouble)
 
     def _capture(self, url: str, answer: requests.Response) -> Exchange | None:
