@@ -33,8 +33,6 @@ from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.loopback import Trial, just_recorded, try_pages
 from harness.measure.settings import Settings
 from harness.mirror.importing import import_recording
-from harness.mirror.manifest import read_manifest
-from harness.mirror.servers import write_rtts
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import (
     RecordingOutcome,
@@ -43,13 +41,11 @@ from harness.record.recorder import (
     require_recordable,
     to_append,
 )
-from harness.record.sources.brought import Figures
 from harness.record.sources.reader import KINDS
-from harness.record.sources.served import ServedSource, say_left_out, source_file, web_archive
+from harness.record.sources.served import ServedSource, source_file, web_archive
 from harness.record.sources.wayback import INTERNET_ARCHIVE, WebArchive
 from harness.record.visit import VisitSettings
 from harness.replay.authority import fingerprint
-from harness.synthetic.build import DEFAULT_SEED, make_pages
 from harness.system.atomic import write_atomically
 from harness.system.options import TIMEOUT_S, OptionParser, day, page_list_name, web_address
 from harness.system.privileges import leave_root
@@ -85,9 +81,7 @@ def main() -> int:
         archive = WebArchive(options.as_of, options.archive) if options.as_of else None
         with web_archive(archive) if archive else contextlib.nullcontext() as asked:
             return record_pages(options, list_file, asked)
-    with source_file(options.source, list_file) as (brought, source):
-        if brought.figures is not None:
-            return make_synthetic(options, brought.figures)
+    with source_file(options.source, list_file) as source:
         return record_pages(options, list_file, source)
 
 
@@ -114,25 +108,6 @@ def record_pages(options: argparse.Namespace, list_file: Path, source: ServedSou
         outcome = record(files, wanted, settings, progress.done, append=options.append and files.fetchlog.exists(),
                          note=note, source=source)
     return report(outcome, options)
-
-
-def make_synthetic(options: argparse.Namespace, figures: Figures) -> int:
-    """Make pages from a HAR without bodies: of its figures, with bodies made to size, and marked synthetic."""
-    files, shape_file = PageFiles(options.dir, options.name), options.dir / f"{options.name}.shape"
-    if (files.mirror.exists() or files.fetchlog.exists()) and not read_manifest(files.fetchlog, []).synthetic:
-        raise InputError(f"{options.source}:1: a HAR without bodies, from which pages are made, and {files.mirror}/ is "
-                         "a recording; give another --name")
-    if not figures.shapes:
-        raise InputError(f"{options.source}:1: no page in it whose document was answered, whose URL can be a file "
-                         "name, and which is on port 80 or 443; give the HAR of a page load")
-    write_atomically(shape_file, figures.shapes)
-    print(f"{printable(options.source.name)} lacks the bodies of its page or of most others: its figures are in "
-          f"{shape_file.name}, from which pages are made")
-    say_left_out(figures.left_out)
-    print(make_pages(options.dir, options.name, DEFAULT_SEED, shape_file))
-    if write_rtts(files.rtts, figures.rtts_ms, options.source.name):
-        print(f"{files.rtts.name}: how far away {len(figures.rtts_ms)} of its servers were, for --rtt recorded")
-    return 0
 
 
 def check(list_file: Path) -> int:

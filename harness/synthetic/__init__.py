@@ -7,7 +7,6 @@ caused by the same resource:
 
     shape      reads the figures
     measured   makes a page's shape of two loads of it, as Chrome says what its requests stand in
-    from_har   makes one of a HAR without bodies
     page_plan  says how each resource is loaded, by whom and when (the rules are in its docstring)
     page_code  the code and tags by which one resource requests another
     content    the bytes of each resource

@@ -14,7 +14,7 @@ from harness.synthetic import padding
 from harness.synthetic.padding import make_image
 from harness.synthetic.page_code import LATE, PUT, SEEN, WORK, Loading, background_class, element_class
 from harness.synthetic.page_plan import Node, NodeKind, PagePlan
-from harness.synthetic.shape import INLINE, TAG, UNKNOWN_MONTH, PageShape
+from harness.synthetic.shape import INLINE, TAG, PageShape
 
 FULL_FRAME = 1500
 """Bytes; smaller frames have only the shortest of texts."""
@@ -183,19 +183,13 @@ def _body_start(contents: Contents, node: Node) -> str:
         return f"<p>Synthetic frame</p>{elements}"
     if node.kind is NodeKind.FRAME:
         return f"</head>\n<body>\n<section>\n<p><b>Synthetic frame</b> of {node.size_bytes} bytes.</p>\n{elements}"
+    year, number = contents.shape.month.split("-")
+    month = f"{month_name[int(number)]} {year}"
     return ("</head>\n<body>\n<header>\n<h1>Synthetic page</h1>\n<p>TFO Lab made this page to measure how long pages "
-            f"take to load. It stands in for {contents.shape.url} as it was {_when(contents.shape.month)}: as many "
+            f"take to load. It stands in for {contents.shape.url} as it was in {month}: as many "
             "resources, of the same types and sizes, from hosts of the same names, each found by the same means, and "
             "nothing of the real page's content. The people behind that page have no part in this one.</p>\n</header>\n"
             f"<section>\n{elements}")
-
-
-def _when(month: str) -> str:
-    """Return in words when a page was as its figures say; nobody knows it of a HAR without dates."""
-    if month == UNKNOWN_MONTH:
-        return "at a time that is not known"
-    year, number = month.split("-")
-    return f"in {month_name[int(number)]} {year}"
 
 
 def _needs_put(contents: Contents, node: Node) -> bool:

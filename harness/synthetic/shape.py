@@ -3,7 +3,7 @@
 A page-shape file holds them, and nothing of the pages' content. It is text, its columns separated by tabs, "-" for what
 is unknown. A line ``format<TAB>5`` stands before the first page. Lines that begin with # are comments.
 
-    page        URL, month (``2013-03`` or -), work_ms (see PageShape)
+    page        URL, month (``2013-03``), work_ms (see PageShape)
     http2       the page's hosts that spoke HTTP/2 over TLS; no such line where none did, or nobody knows
     resource    index, host, scheme, mime, charset, bytes, path_chars, parent, redirect_to, start_ms, end_ms,
                 kind, work_ms, idle_ms, after_load, way, offset, blocking, priority, seen (see Resource)
@@ -32,7 +32,6 @@ TAG, INLINE, EVENT, PARSED = WAYS = ("tag", "inline", "event", "parsed")
 VERY_LOW, MEDIUM = "VeryLow", "Medium"
 PRIORITIES = (VERY_LOW, "Low", MEDIUM, "High", "VeryHigh")
 """Chrome's words (CDP, Network.ResourcePriority)."""
-UNKNOWN_MONTH = "-"
 MOST_BYTES = 2**30
 """Bytes that all pages of a file may have together: they are made in memory."""
 LONGEST_PATH = 2**21
@@ -44,7 +43,7 @@ def _one_of(*patterns: str) -> msgspec.Meta:
 
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Month = Annotated[str, _one_of(UNKNOWN_MONTH, "[0-9]{4}-(0[1-9]|1[0-2])")]
+Month = Annotated[str, _one_of("[0-9]{4}-(0[1-9]|1[0-2])")]
 HEADING = """\
 # The shape of pages: figures of their resources, nothing of their content. Made by scripts/shape.py; what the columns
 # mean is said in harness/synthetic/shape.py. scripts/make_pages.py --shape makes synthetic pages from it.
@@ -97,7 +96,7 @@ COLUMNS = tuple(column.name for column in fields(Resource))
 class PageShape:
     """One page: its URL, the month its figures are from (``2013-03``) and its resources, in order of request.
 
-    The month may be UNKNOWN_MONTH. `work_ms` is how long the page worked between the last arrival that its load event
+    `work_ms` is how long the page worked between the last arrival that its load event
     waited for and that event; `http2_hosts` are those of its hosts that spoke HTTP/2 over TLS.
     """
 
@@ -138,7 +137,10 @@ def read_shapes(path: Path = SHAPE_FILE) -> list[PageShape]:
         for beyond in (target for resource in shape.resources if (target := resource.redirect_to or 0) >= count):
             raise InputError(f"{path}:1: not a page or resource (redirect to {beyond}, of {count} in {shape.url}); see "
                              "harness/synthetic/shape.py")
-    check_sizes(shapes, str(path))
+    sizes = [resource.size_bytes for shape in shapes for resource in shape.resources]
+    if max(sizes) > LARGEST_BODY or sum(sizes) > MOST_BYTES:
+        raise InputError(f"{path}:1: too large to be made: {sum(sizes)} bytes, of which one answer has {max(sizes)} "
+                         f"(at most {MOST_BYTES} and {LARGEST_BODY}); leave out what is so large")
     return shapes
 
 
@@ -155,14 +157,6 @@ def _read_line(columns: list[str], shapes: list[PageShape]) -> None:
     if not all(map(is_host_name, columns[1:])):
         raise ValueError("not the names of hosts")
     shapes[-1] = replace(page, http2_hosts=page.http2_hosts.union(columns[1:]))
-
-
-def check_sizes(shapes: Sequence[PageShape], source: str) -> None:
-    """Raise InputError when the pages of `source` are too large to be made: who wrote it says how large."""
-    sizes = [resource.size_bytes for shape in shapes for resource in shape.resources]
-    if max(sizes, default=0) > LARGEST_BODY or sum(sizes) > MOST_BYTES:
-        raise InputError(f"{source}:1: too large to be made: {sum(sizes)} bytes, of which one answer has "
-                         f"{max(sizes)} (at most {MOST_BYTES} and {LARGEST_BODY}); leave out what is so large")
 
 
 def followed(requests: Iterable[tuple[str, str]]) -> dict[int, int]:

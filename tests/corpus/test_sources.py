@@ -5,7 +5,7 @@ user gives with it, and ``NAME.json``, its summary: what is so of the file (`abo
 
 - `refused`: the kind of the refusal, or
 - `pages`: the status that a navigation to each page gets, null without an answer; of the list that is given, or of the
-  pages that the file names; `figures_only` where the file lacks most bodies, and pages are made of its figures;
+  pages that the file names;
 - `entries`: method, URL, status, type, content coding, bytes as they cross the network and decoded (null where it
   cannot be decoded), the first digits of the decoded body's SHA-256, and of the hash of what was sent, if anything;
 - `missing`: URLs whose answers lack their bodies, with the bodies' sizes on the network (0: unknown);
@@ -53,7 +53,6 @@ def summary(source: Path, into: Path, asked: Collection[str] = ()) -> dict[str, 
         return {"refused": type(error).__name__}
     brought = found.brought
     return ({"pages": {url: found.status_of_page(url) for url in wanted or brought.pages}}
-            | ({"figures_only": True} if brought.figures else {})
             | {"entries": [line(exchange, found) for exchange in brought.exchanges],
                "missing": {url: missing.bytes for url, missing in brought.missing.items()},
                "remarks": len(brought.remarks)}

@@ -27,17 +27,6 @@ class Missing(msgspec.Struct, frozen=True):
     bytes: int = 0
 
 
-class Figures(msgspec.Struct, frozen=True):
-    """What pages are made of where a HAR lacks most bodies: their shapes, as text, and the RTT to each host in ms.
-
-    `left_out` are pages that cannot be recorded.
-    """
-
-    shapes: str = ""
-    rtts_ms: dict[str, float] = {}
-    left_out: list[str] = []
-
-
 class Brought(msgspec.Struct):
     """A source, read. `name` is for messages. `pages` are what it says are its pages, `documents` some HTML documents
     in it, `missing` the answers that it lists without their bodies, by URL, `asked_for` what the recorded load of each
@@ -54,7 +43,6 @@ class Brought(msgspec.Struct):
     missing: dict[str, Missing] = {}
     asked_for: dict[str, list[str]] = {}
     remarks: list[str] = []
-    figures: Figures | None = None
     logs: dict[str, list[int]] = {}
     live: dict[str, list[Exchange]] = {}
     load_ends: dict[str, float] = {}

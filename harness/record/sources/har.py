@@ -8,7 +8,6 @@ comes nearest to the recorded size.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from http import HTTPStatus
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -207,17 +206,6 @@ def _document(entries: Sequence[Asked], title: str) -> str:
         return document_url(title)
     return next((url for place, (each, url) in enumerate(zip(entries, urls, strict=True)) if 2 * place <= len(urls)
                  and each.is_document and not (place and each.exchange.request.header("referer"))), "")
-
-
-def has_bodies(exchanges: Sequence[Exchange], pages: Mapping[str, str]) -> bool:
-    """Say whether most of the answers that have a body have it in the HAR, those of the pages' own URLs among them."""
-    answered = [each for each in exchanges if each.answer.status == HTTPStatus.OK and each.answer.content_bytes]
-    documents: dict[str, bool] = {}     # the first of each page: scripts may ask for its URL, too
-    for each in answered:
-        if without_fragment(each.request.url) == pages.get(each.page):
-            documents.setdefault(each.page, not each.error)
-    most = 2 * sum(not each.error for each in answered) > len(answered)
-    return bool(answered) and most and (any(documents.values()) or not documents)
 
 
 def load_end(page: PagePart) -> datetime | None:

@@ -27,11 +27,9 @@ from harness.files.urls import document_url, names_port, split_url
 from harness.mirror.asked import Asked, headers_of
 from harness.mirror.headers import OF_NO_RECORDING
 from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH, Body, over_http, with_coding
-from harness.record.sources.brought import BODIES, Brought, Figures, Missing, mask, same_name
-from harness.record.sources.har import HarSource, has_bodies
+from harness.record.sources.brought import BODIES, Brought, Missing, mask, same_name
+from harness.record.sources.har import HarSource
 from harness.record.sources.warc import WarcSource
-from harness.synthetic.from_har import rtts_of_har, shapes_of_har
-from harness.synthetic.shape import check_sizes, format_shapes
 from harness.system.background import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
@@ -113,10 +111,11 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
     (into / BODIES).mkdir()
     of_logs: dict[str, list[int]] = defaultdict(list)
     html: dict[str, None] = {}
-    seen, log = list[Exchange](), OTHERS
+    asked_for, log = defaultdict[str, set[str]](set), OTHERS
     for exchange in _read(path, source, brought):
-        seen.append(_without_body(exchange))
         url, answer = exchange.request.url, exchange.answer
+        if answer.status and exchange.fate is not Fate.AFTER_LOAD:
+            asked_for[exchange.page].add(mask(url))
         if exchange.error or not answer.status or not is_host_name(split_url(url)[0]):
             continue
         if _may_be_page(exchange):
@@ -128,9 +127,8 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
     for live in source.live:
         brought.live.setdefault(log_of_page.get(live.page, log), []).append(live)
     if isinstance(source, HarSource):
-        brought.asked_for = {document_url(url): _asked_for(page, seen) for page, url in source.pages.items()
+        brought.asked_for = {document_url(url): sorted(asked_for[page]) for page, url in source.pages.items()
                              if page in source.load_ends}
-        brought.figures = None if has_bodies(seen, source.pages) else _figures(path, seen, source)
     return brought
 
 
@@ -157,13 +155,6 @@ def _read(path: Path, source: HarSource | WarcSource, brought: Brought) -> Itera
             brought.remarks.append(f"{many(len(found), 'answer')} {what}, which count as missing")
 
 
-def _without_body(exchange: Exchange) -> Exchange:
-    """Return an exchange as it is counted, by the size of its body."""
-    answer, size = exchange.answer, len(exchange.answer.content or b"")
-    return replace(exchange, answer=replace(
-        answer, content=None, content_bytes=answer.content_bytes if answer.content_bytes >= 0 or not size else size))
-
-
 def _as_served(exchange: Exchange) -> Exchange:
     """Return an exchange as our servers answer it: with a coding that the browser takes."""
     answer = exchange.answer
@@ -176,22 +167,6 @@ def _may_be_page(exchange: Exchange) -> bool:
     """Say whether what was asked for may have been a page: a browser that says of it that it was none says so."""
     asked = Asked(headers_of(exchange.request.headers))
     return exchange.request.method == "GET" and asked.purpose != (False, True)
-
-
-def _asked_for(page: str, exchanges: Sequence[Exchange]) -> list[str]:
-    """Return which URLs (`mask`) the recorded load of a page got up to its load event."""
-    return sorted({mask(each.request.url) for each in exchanges if each.page == page and each.answer.status
-                   and each.fate is not Fate.AFTER_LOAD})
-
-
-def _figures(path: Path, exchanges: Sequence[Exchange], source: HarSource) -> Figures:
-    """Return what pages are made of that have no bodies. Raises InputError where they would be too large."""
-    shapes = shapes_of_har(exchanges, source.pages)
-    kept = recordable([shape.url for shape in shapes])
-    fitting = [shape for shape in shapes if shape.url in kept]
-    check_sizes(fitting, str(path))
-    return Figures(format_shapes(fitting) if fitting else "", rtts_of_har(exchanges, fitting),
-                   [shape.url for shape in shapes if shape.url not in kept])
 
 
 def recordable(urls: Sequence[str]) -> list[str]:

@@ -49,8 +49,8 @@ ENDING_S = ANSWER_S + 10.0
 
 
 @contextmanager
-def source_file(path: Path, list_file: Path) -> Iterator[tuple[Brought, "ServedSource | None"]]:
-    """Give what a file has and, unless that is only figures, what serves it, while the context lasts.
+def source_file(path: Path, list_file: Path) -> Iterator["ServedSource"]:
+    """Give what serves what a file has, while the context lasts.
 
     The pages to be recorded are those in `list_file`, which is made of those that the file names if there is none.
     Raises InputError when either cannot be read.
@@ -58,9 +58,9 @@ def source_file(path: Path, list_file: Path) -> Iterator[tuple[Brought, "ServedS
     wanted = [page.url for page in read_pages(list_file)] if list_file.exists() else None
     with temporary_directory() as directory:
         brought = bring(path, wanted, directory)
-        if wanted is None and brought.figures is None:
+        if wanted is None:
             list_pages(list_file, brought)
-        yield brought, ServedSource(brought, directory) if brought.figures is None else None
+        yield ServedSource(brought, directory)
 
 
 @contextmanager
