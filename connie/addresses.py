@@ -1,7 +1,6 @@
 """The addresses of a host, and the order in which they are tried."""
 
-import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 Host = str | bytes | None
@@ -9,8 +8,8 @@ Port = int | str | None
 SourceAddress = tuple[Any, ...]
 """What bind() takes: (host, port), and for IPv6 also (host, port, flow, scope)."""
 
-Preference = int | Sequence[int] | None
-"""One address family, several in order, or None: the family of the first address."""
+Preference = int | None
+"""The address family to begin with; None: that of the first address."""
 
 
 class Address(NamedTuple):
@@ -31,28 +30,13 @@ def unique_addresses(answer: Iterable[tuple[Any, ...]]) -> tuple[Address, ...]:
         Address(family, kind, proto, sockaddr) for family, kind, proto, _, sockaddr in answer))
 
 
-def is_numeric(host: Host) -> bool:
-    """Say whether `host` is an IP address (or None, this host): asking for it needs no name server and never waits."""
-    if host is None:
-        return True
-    try:
-        text = host if isinstance(host, str) else host.decode("ascii")
-        socket.inet_pton(socket.AF_INET6 if ":" in text else socket.AF_INET, text)
-    except (OSError, ValueError, AttributeError):       # the last: neither text nor bytes; getaddrinfo will say so
-        return False
-    return True
-
-
 def interleave(addresses: Iterable[Address], prefer: Preference = None) -> list[Address]:
     """Return `addresses` with their families taking turns (RFC 8305, section 4; First Address Family Count 1).
 
-    Families come in the order of `prefer`, then of their first address; within a family the order, which getaddrinfo
+    The family `prefer` comes first, then that of the first address; within a family the order, which getaddrinfo
     sorted by RFC 6724, stays. One dead family thus never stands in front of every address of the other.
     """
-    families: dict[int, list[Address]] = {}
-    first = () if prefer is None else (prefer,) if isinstance(prefer, int) else prefer
-    for family in first:
-        families[family] = []
+    families: dict[int, list[Address]] = {} if prefer is None else {prefer: []}
     for address in addresses:
         families.setdefault(address.family, []).append(address)
     order: list[Address] = []

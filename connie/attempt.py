@@ -15,7 +15,7 @@ MSG_FASTOPEN: int | None = getattr(socket, "MSG_FASTOPEN", None)
 
 SocketOption = tuple[Any, ...]
 
-_WOULD_BLOCK = {errno.EINPROGRESS, errno.EWOULDBLOCK, getattr(errno, "WSAEWOULDBLOCK", errno.EINPROGRESS)}
+_WOULD_BLOCK = {errno.EINPROGRESS, errno.EWOULDBLOCK}
 _NO_FAST_OPEN = {errno.EOPNOTSUPP, errno.EINVAL, errno.EPROTONOSUPPORT, errno.ENOPROTOOPT}
 
 

@@ -8,9 +8,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import NamedTuple
 
-from connie.addresses import Address, Host, Port, is_numeric, unique_addresses
+from connie.addresses import Address, Host, Port, unique_addresses
 
 TTL_S = 60.0
 """Seconds an answer is kept. getaddrinfo does not tell the time to live that the name server set."""
@@ -18,33 +17,8 @@ TTL_S = 60.0
 MAX_ENTRIES = 1024
 """Answers kept; beyond that the one not used for longest goes."""
 
-
-Addresses = tuple[Address, ...]
-
-class Question(NamedTuple):
-    """The arguments of getaddrinfo."""
-
-    host: Host
-    port: Port
-    family: int = 0
-    kind: int = socket.SOCK_STREAM
-    proto: int = 0
-    flags: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.host!r} port {self.port}"
-
-
-class Lookup(NamedTuple):
-    """The answer to a question, or what will be it; and whether it was known before it was asked for."""
-
-    answer: "Future[Addresses]"
-    cached: bool
-
-    @property
-    def addresses(self) -> Addresses:
-        """The addresses of a name, in getaddrinfo's order, each once. Raises what getaddrinfo raised."""
-        return self.answer.result()
+Answer = Future[tuple[Address, ...]]
+"""The addresses of a name, in getaddrinfo's order, each once; or what will be them, or getaddrinfo's error."""
 
 
 class _Answers:
@@ -53,15 +27,14 @@ class _Answers:
     def __init__(self) -> None:
         self.process = os.getpid()
         self.lock = threading.Lock()
-        self.kept: OrderedDict[Question, tuple[Future[Addresses], float]] = OrderedDict()
+        self.kept: OrderedDict[tuple[Host, Port], tuple[Answer, float]] = OrderedDict()
 
 
 class DnsCache:
     """Answers of getaddrinfo for `ttl_s` seconds each. Threads may share one; they also share a question under way.
 
-    Names that do not resolve are not kept, so that one is asked for again as soon as it may exist. IP addresses never
-    enter the cache: they are converted on the spot. In the child of a fork a cache begins empty: a thread that held
-    its lock or asked for a name exists in the parent only.
+    Names that do not resolve are not kept, so that one is asked for again as soon as it may exist. In the child of a
+    fork a cache begins empty: a thread that held its lock or asked for a name exists in the parent only.
     """
 
     def __init__(self, ttl_s: float = TTL_S, max_entries: int = MAX_ENTRIES,
@@ -84,55 +57,53 @@ class DnsCache:
         """Forget every answer, and those to questions under way when they come."""
         self._of_process = _Answers()
 
-    def forget(self, question: Question) -> None:
+    def forget(self, host: Host, port: Port) -> None:
         """Forget the answer to one question."""
         answers = self._answers
         with answers.lock:
-            answers.kept.pop(question, None)
+            answers.kept.pop((host, port), None)
 
-    def lookup(self, question: Question) -> Lookup:
+    def lookup(self, host: Host, port: Port) -> Answer:
         """Return the answer kept, or ask in a thread of its own, or join who is asking already.
 
         A thread, because nothing else ends a wait for getaddrinfo: it is a daemon and remembers its answer even if
-        nobody waits for it any more. The answer of an IP address is there at once, or its error is raised.
+        nobody waits for it any more.
         """
-        future: Future[Addresses] = Future()
-        future.set_running_or_notify_cancel()               # a waiter who gives up cannot cancel it
-        if is_numeric(question.host):
-            future.set_result(unique_addresses(socket.getaddrinfo(*question)))
-            return Lookup(future, cached=False)
+        answer: Answer = Future()
+        answer.set_running_or_notify_cancel()               # a waiter who gives up cannot cancel it
         answers = self._answers
         with answers.lock:
-            known, expires = answers.kept.get(question, (future, -math.inf))
+            known, expires = answers.kept.get((host, port), (answer, -math.inf))
             if self._clock() < expires:
-                answers.kept.move_to_end(question)
-                return Lookup(known, known.done())
-            answers.kept[question] = future, math.inf
-        asking = threading.Thread(target=self._ask, args=(answers, question, future), name="connie-lookup", daemon=True)
+                answers.kept.move_to_end((host, port))
+                return known
+            answers.kept[host, port] = answer, math.inf
+        asking = threading.Thread(target=self._ask, args=(answers, host, port, answer), name="connie-lookup",
+                                  daemon=True)
         try:
             asking.start()
         except RuntimeError:                                # no more threads: then this one has to wait
-            self._ask(answers, question, future)
-        return Lookup(future, cached=False)
+            self._ask(answers, host, port, answer)
+        return answer
 
-    def _ask(self, answers: _Answers, question: Question, future: "Future[Addresses]") -> None:
-        addresses: Addresses = ()
+    def _ask(self, answers: _Answers, host: Host, port: Port, answer: Answer) -> None:
+        addresses: tuple[Address, ...] = ()
         failure = None
         try:
-            addresses = unique_addresses(socket.getaddrinfo(*question))
+            addresses = unique_addresses(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it is for those who wait
             failure = error
         with answers.lock:
-            if answers.kept.get(question, (None, 0))[0] is future:      # neither forgotten nor asked anew
-                del answers.kept[question]
+            if answers.kept.get((host, port), (None, 0))[0] is answer:      # neither forgotten nor asked anew
+                del answers.kept[host, port]
                 if addresses:
-                    answers.kept[question] = future, self._clock() + self._ttl_s
+                    answers.kept[host, port] = answer, self._clock() + self._ttl_s
             while len(answers.kept) > self._max_entries:
                 answers.kept.popitem(last=False)
         if failure is None:
-            future.set_result(addresses)
+            answer.set_result(addresses)
         else:
-            future.set_exception(failure)
+            answer.set_exception(failure)
 
 
 CACHE = DnsCache()

@@ -10,18 +10,15 @@ from concurrent import futures
 from contextlib import suppress
 from dataclasses import dataclass
 from errno import ETIMEDOUT
-from typing import Any
 
 from connie.addresses import Address, Host, Port, Preference, SourceAddress, interleave
 from connie.attempt import Attempt, Setup, SocketOption, begin, close_all
-from connie.cache import CACHE, DnsCache, Lookup, Question
+from connie.cache import CACHE, Answer, DnsCache
 from connie.errors import ConnectError, connect_error
 from connie.race import SHORTAGES, Race, RaceOptions
 
 # A few sockets for a short while: poll() is one system call and no descriptor, where epoll and kqueue need both.
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
-_LONGEST_WAIT_S = 3600.0
-"""poll() counts milliseconds in an int; a longer wait is made of several."""
 
 Sockets = Collection[socket.socket]
 
@@ -35,7 +32,7 @@ class Wait:
 
     timeout_s: float | None
     sockets: Sockets = ()
-    answer: "futures.Future[Any] | None" = None
+    answer: Answer | None = None
 
 
 Connecting = Generator[Wait, Sockets, socket.socket]
@@ -106,27 +103,25 @@ def connecting(host: Host, port: Port, timeout: float | None, setup: Setup, opti
     """
     deadline = _deadline_in(timeout)
     cache = DnsCache(max_entries=0) if options.cache is None else options.cache
-    question = Question(host, port)
-    answer = yield from _looking_up(cache, question, deadline)
-    addresses = interleave(answer.addresses, options.prefer)
+    addresses = yield from _looking_up(cache, host, port, options, deadline)
     if not addresses:
         raise OSError("getaddrinfo returns an empty list")     # in the words of socket.create_connection
     if only_one:
         addresses = [random.choice(addresses)]
     try:
-        attempt = yield from _racing(addresses, question, setup, options, deadline)
+        attempt = yield from _racing(addresses, f"{host!r} port {port}", setup, options, deadline)
     except ConnectError as error:
         if only_one or error.errno in SHORTAGES:
             raise
-        cache.forget(question)                      # whatever the cause, the next caller asks anew
-        if error.timed_out or not answer.cached:
+        cache.forget(host, port)                    # whatever the cause, the next caller asks anew
+        if error.timed_out:
             raise
-        later = yield from _looking_up(cache, question, deadline)
-        untried = [address for address in interleave(later.addresses, options.prefer) if address not in addresses]
+        later = yield from _looking_up(cache, host, port, options, deadline)
+        untried = [address for address in later if address not in addresses]
         if not untried:
             raise
         try:
-            attempt = yield from _racing(untried, question, setup, options, deadline)
+            attempt = yield from _racing(untried, f"{host!r} port {port}", setup, options, deadline)
         except ConnectError as again:
             raise connect_error(again.message, (*error.attempts, *again.attempts), again.timed_out) from None
     return (yield from _sending(attempt, setup.data, deadline))
@@ -134,26 +129,24 @@ def connecting(host: Host, port: Port, timeout: float | None, setup: Setup, opti
 
 def wait_for_sockets(sockets: Sockets, timeout_s: float | None) -> Sockets:
     """Return those of `sockets` that can be written to, as soon as there are any or the time is over."""
-    timeout_s = _LONGEST_WAIT_S if timeout_s is None else min(timeout_s, _LONGEST_WAIT_S)
-    if not sockets:                                 # select() of no socket is an error on Windows
-        time.sleep(timeout_s)
-        return ()
     with _Selector() as selector:
         for sock in sockets:
             selector.register(sock, selectors.EVENT_WRITE, sock)
         return {key.data for key, _ in selector.select(timeout_s)}
 
 
-def _looking_up(cache: DnsCache, question: Question, deadline: float | None) -> Generator[Wait, Sockets, Lookup]:
-    found = cache.lookup(question)
-    if not found.answer.done():
-        yield Wait(_left(deadline), answer=found.answer)
-    if not found.answer.done():
-        raise TimeoutError(ETIMEDOUT, f"timed out looking up {question.host!r}")
-    return found
+def _looking_up(cache: DnsCache, host: Host, port: Port, options: RaceOptions,
+                deadline: float | None) -> Generator[Wait, Sockets, list[Address]]:
+    """Return the addresses of a name in the order in which they are tried."""
+    answer = cache.lookup(host, port)
+    if not answer.done():
+        yield Wait(_left(deadline), answer=answer)
+    if not answer.done():
+        raise TimeoutError(ETIMEDOUT, f"timed out looking up {host!r}")
+    return interleave(answer.result(), options.prefer)
 
 
-def _racing(addresses: list[Address], question: Question, setup: Setup, options: RaceOptions,
+def _racing(addresses: list[Address], name: str, setup: Setup, options: RaceOptions,
             deadline: float | None) -> Generator[Wait, Sockets, Attempt]:
     """Return the first attempt whose handshake completes; every other socket is closed. Raises ConnectError."""
     race = Race(addresses, options.max_attempts, options.stagger, deadline)
@@ -165,11 +158,11 @@ def _racing(addresses: list[Address], question: Question, setup: Setup, options:
             while (address := race.take(now)) is not None:
                 _start(address, setup, running, race)
             if race.is_lost():
-                raise race.error(str(question))
+                raise race.error(name)
             ready = yield Wait(race.wait_s(now), running)
             winner = _first_of([attempt for sock, attempt in running.items() if sock in ready], running, race)
             if winner is None and race.is_late(time.monotonic()):
-                raise race.error(str(question))
+                raise race.error(name)
     finally:
         close_all(sock for sock, attempt in running.items() if attempt is not winner)
     return winner

@@ -27,17 +27,12 @@ class ConnectError(OSError):
     That is: those of the last address in the order tried, so that `except ConnectionRefusedError` goes on to work; and
     TimeoutError when the caller's time was over. `attempts` has every address with its own error. No class can be an
     OSError and an ExceptionGroup at once, because both have C layouts of their own: for `except*`, raise
-    `ExceptionGroup(error.message, error.exceptions)`.
+    `ExceptionGroup(error.message, [attempt.error for attempt in error.attempts])`.
     """
 
     message: str
     attempts: tuple[FailedAttempt, ...]
     timed_out: bool
-
-    @property
-    def exceptions(self) -> tuple[OSError, ...]:
-        """The error of each address, in the order tried."""
-        return tuple(attempt.error for attempt in self.attempts)
 
     def __str__(self) -> str:
         causes = ", ".join(f"{attempt.address}: {attempt.error.strerror or attempt.error}" for attempt in self.attempts)

@@ -29,7 +29,7 @@ class RaceOptions:
         addresses in front as there are places the others wait.
     stagger: seconds between the starts of two attempts (RFC 8305 recommends 0.25); 0: all at once. A failed attempt
         makes the next one start without waiting.
-    prefer: an address family or several (socket.AF_INET6) to begin with; families take turns. None: getaddrinfo's.
+    prefer: the address family (socket.AF_INET6) to begin with; families take turns. None: getaddrinfo's first.
     cache: where names are looked up; None asks each time anew.
     """
 

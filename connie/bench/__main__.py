@@ -16,10 +16,9 @@ Exit status: 0, 1 when a strategy never succeeded, 2 for bad input.
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -30,15 +29,14 @@ from connie.bench.strategies import OWN, Call, Measure, fetches, format_line, ru
 HTTP_PORT, HTTPS_PORT = 80, 443
 
 
-def _number(low: float, high: float, fraction: str = "") -> Callable[[str], float]:
-    """Return a reader of plain decimal numbers; what int() and float() take besides (1_0, 010, nan) is refused."""
-    plain = re.compile(r"(0|[1-9]\d{0,9})" + fraction, re.ASCII)
-
-    def read(text: str) -> float:
-        if not plain.fullmatch(text) or not low <= float(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text[:40]!a} is not a number from {low:g} to {high:.10g}")
-        return float(text) if fraction else int(text)
-    return read
+def _number(read: Callable[[str], float], low: float, high: float) -> Callable[[str], float]:
+    """Return a reader of numbers within these limits."""
+    def bounded(text: str) -> float:
+        if not low <= (value := read(text)) <= high:        # NaN is never within
+            raise ValueError
+        return value
+    bounded.__name__ = f"number from {low:g} to {high:.10g}"        # argparse says so of what is none
+    return bounded
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -46,11 +44,11 @@ def _parser() -> argparse.ArgumentParser:
                                      formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="names (or addresses) to connect to, taken in turns")
     parser.add_argument("--file", type=Path, help="a file of more names, one a line; # begins a remark")
-    parser.add_argument("--rounds", type=_number(1, 1_000_000), default=300, help="calls of each strategy (300)")
-    parser.add_argument("--port", type=_number(1, 65535), help=f"TCP port ({HTTP_PORT}; with --https {HTTPS_PORT})")
-    parser.add_argument("--timeout", type=_number(0.001, 3600, r"(\.\d{1,9})?"), default=10.0, metavar="SECONDS",
+    parser.add_argument("--rounds", type=_number(int, 1, 1_000_000), default=300, help="calls of each strategy (300)")
+    parser.add_argument("--port", type=_number(int, 1, 65535), help="TCP port (80; with --https 443)")
+    parser.add_argument("--timeout", type=_number(float, 0.001, 3600), default=10.0, metavar="SECONDS",
                         help="given to each strategy; create_connection takes it for each address (10)")
-    parser.add_argument("--seed", type=_number(0, 2**32 - 1), default=1, help="of the order in a round (1)")
+    parser.add_argument("--seed", type=_number(int, 0, 2**32 - 1), default=1, help="of the order in a round (1)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--peers", action="store_true", help="compare with other people's ways to connect, too")
     what.add_argument("--http", action="store_true", help="fetch / from each host")
@@ -60,23 +58,18 @@ def _parser() -> argparse.ArgumentParser:
 
 def all_hosts(typed: list[str], file: Path | None) -> list[str]:
     """Return the hosts typed and those of the file. Raises ValueError when there are none, or one is no name."""
-    given = [("", name) for name in typed]
+    hosts = list(typed)
     if file:
         try:
-            lines = file.read_text("utf-8-sig").split("\n")     # Windows' editors begin with a byte order mark
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{file}: cannot be read ({getattr(error, 'strerror', None) or 'it is no UTF-8 text'}); "
-                             "give a file of host names, one a line") from None
-        given += [(f"{file}:{number}: ", name) for number, line in enumerate(lines, 1)
-                  if (name := line.partition("#")[0].strip())]
-    for where, name in given:
+            lines = file.read_text("utf-8").splitlines()
+        except OSError as error:
+            raise ValueError(f"{file}: cannot be read ({error.strerror})") from None
+        hosts += filter(None, (line.partition("#")[0].strip() for line in lines))
+    for host in hosts or [""]:
         # Control characters are none's: getaddrinfo stops at a NUL, http.client and curl refuse them.
-        if not name.isprintable() or len(name.split()) != 1 or "/" in name:
-            raise ValueError(f"{where}not a host name: {name[:120]!r}; write it without http://, as in: google.com")
-    if not given:
-        raise ValueError(f"{f'{file}: ' if file else ''}no hosts; write some, as in: google.com apple.com, "
-                         "or give a --file with one a line")
-    return [name for _, name in given]
+        if not host.isprintable() or len(host.split()) != 1 or "/" in host:
+            raise ValueError(f"not a host name: {host[:120]!r}; write some as in: google.com apple.com")
+    return hosts
 
 
 def _connect_s(measure: Measure, port: int, timeout_s: float, host: str) -> float:
@@ -109,8 +102,7 @@ def measure(arguments: argparse.Namespace, hosts: list[str]) -> int:
 def main() -> int:
     """Read the command line, measure, print; return the exit status.
 
-    Ctrl-C ends it with 130. A full disk, a reader of standard output that has ended (`| head`), and a server that
-    cannot listen end it with 1 and one line.
+    Ctrl-C, a full disk, and a reader of standard output that has ended (`| head`) end it with 1 and one line.
     """
     parser = _parser()
     arguments = parser.parse_args()
@@ -118,15 +110,9 @@ def main() -> int:
         return measure(arguments, all_hosts(arguments.hosts, arguments.file))
     except ValueError as error:
         parser.error(str(error))
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
-    except OSError as error:                    # those of the calls measured are counted and never come here
-        with Path(os.devnull).open("wb") as nowhere:     # Python's end would print the rest again, and complain
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        with suppress(OSError):                 # standard error may go to the same place
-            print(f"stopped: {error.strerror or error}", file=sys.stderr)
-        return 1
+    except (KeyboardInterrupt, OSError) as error:       # the OSErrors of the calls measured are counted
+        print(f"stopped: {error!r}", file=sys.stderr)
+        os._exit(1)                             # without printing the rest, which would fail again
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """A web server on loopback for benchmarks that were given nothing but this machine's own names."""
 
-import errno
 import ipaddress
 import socket
 import socketserver
@@ -11,7 +10,6 @@ from contextlib import ExitStack, contextmanager, suppress
 ANSWER = b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 6\r\n\r\nhello\n"
 PATIENCE_S = 5.0
 """How long a client may take to send its request."""
-LOCALHOST = ("127.0.0.1", "::1")
 
 
 def loopback_without_server(hosts: Sequence[str], port: int) -> list[str]:
@@ -20,18 +18,19 @@ def loopback_without_server(hosts: Sequence[str], port: int) -> list[str]:
     They need not be 127.0.0.1: Debian gives the machine's own name 127.0.1.1 (hosts(5) there).
     """
     addresses: dict[str, None] = {}
-    for host in hosts:
-        try:
+    with suppress(OSError, UnicodeError):           # the benchmark tells which name it is that does not resolve
+        for host in hosts:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError):
-            return []
-        addresses |= dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
-    if not all(ipaddress.ip_address(address).is_loopback for address in addresses):
-        return []
-    for address in addresses:
-        with suppress(OSError), socket.create_connection((address, port), timeout=1):
-            return []
-    return list(addresses)
+            addresses |= dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
+        if all(ipaddress.ip_address(address).is_loopback and not _is_served(address, port) for address in addresses):
+            return list(addresses)
+    return []
+
+
+def _is_served(address: str, port: int) -> bool:
+    with suppress(OSError), socket.create_connection((address, port), timeout=1):
+        return True
+    return False
 
 
 class _OneAnswer(socketserver.StreamRequestHandler):
@@ -57,20 +56,15 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def running_server(addresses: Sequence[str] = LOCALHOST) -> Iterator[int]:
-    """Serve a small page on `addresses`, of IPv6 where there is IPv6, in threads of this process; give the port.
-
-    Raises OSError when the port that is free on the first is taken on another.
-    """
+def running_server(addresses: Sequence[str] = ("127.0.0.1",)) -> Iterator[int]:
+    """Serve a small page on those of `addresses` that are there, in threads of this process; give their port."""
     with ExitStack() as stack:
         port = 0
         for address in addresses:
             try:
                 server = stack.enter_context(_Server(address, port))
-            except OSError as error:
-                if ":" in address and error.errno != errno.EADDRINUSE:
-                    continue                        # no IPv6 here
-                raise
+            except OSError:
+                continue                            # no IPv6 here, where a name says ::1
             port = int(server.server_address[1])
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="own-server")
             thread.start()

@@ -11,7 +11,6 @@ import random
 import socket
 import ssl
 import statistics
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -135,18 +134,11 @@ def run_rounds(calls: Mapping[str, Call], hosts: Sequence[str], rounds: int, see
         host = hosts[number % len(hosts)]
         draw.shuffle(order)
         for name in order:
-            _add_call(found[name], calls[name], host)
-        if sys.stderr.isatty():
-            end = "" if number + 1 < rounds else "\r\x1b[K"
-            print(f"\rround {number + 1} of {rounds}", end=end, file=sys.stderr, flush=True)
+            try:
+                found[name].times_s.append(calls[name](host))
+            except (OSError, UnicodeError) as error:  # noqa: PERF203 - UnicodeError: a name that cannot be one
+                found[name].errors.append(f"{host}: {error}")
     return found
-
-
-def _add_call(series: CallTimes, call: Call, host: str) -> None:
-    try:
-        series.times_s.append(call(host))
-    except (OSError, UnicodeError) as error:                # UnicodeError: a name that cannot be one
-        series.errors.append(f"{host}: {error}")
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

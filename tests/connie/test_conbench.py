@@ -1,15 +1,11 @@
 """connie's benchmarks as they are typed: their lines, their arithmetic, and what they say of bad input."""
 
 import math
-import os
 import re
-import shutil
 import signal
-import socket
 import ssl
 import subprocess
-import threading
-from collections.abc import Callable
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connie.bench.own_server import running_server
-from connie.bench.peers import IN_LOOPS, curl_command, in_loop, open_peers, program
+from connie.bench.peers import IN_LOOPS, in_loop, open_peers
 from connie.bench.strategies import OWN, CallTimes, fetches, format_line, percentile, run_rounds
-from tests.support import forked
 from tests.support.beside import cases
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
-from tests.support.ran import assert_refused, ran
+from tests.support.forked import typed
+from tests.support.ran import assert_refused
 
 __all__ = ["names"]
 
-CONBENCH = Path(__file__).resolve().parent.parent.parent / "connie" / "conbench.py"
 REQUEST = b"GET / HTTP/1.0\r\n\r\n"
 LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4}), std dev: (\d+\.\d{4}), "
                   r"median: (\d+\.\d{6}), p95: (\d+\.\d{6}), p99: (\d+\.\d{6}), errors: (\d+)")
-
-
-def typed(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    return ran(CONBENCH, *arguments)
 
 
 @pytest.mark.parametrize("case", cases(__file__, "lines.jsonl"), ids=lambda case: case["what"])
@@ -75,8 +66,7 @@ def test_rounds_are_fair_and_keep_errors() -> None:
     (["127.0.0.1", "127.0.1.1", "localhost"], ["connie_connect", "cached_dns_connect", "create_connection"]),
     (["--http", "localhost"], ["ConnieHTTPConnection", "CachedDNSHTTPConnection", "HTTPConnection"])])
 def test_loopback(arguments: list[str], names: list[str]) -> None:
-    done = typed(*arguments, "--rounds", "6")
-    assert done.returncode == 0, done.stderr
+    done = typed("-m", "connie.bench", *arguments, "--rounds", "6", status=0)
     lines = [LINE.fullmatch(line) for line in done.stdout.splitlines()]
     assert [line and (line[1], line[2], line[9]) for line in lines] == [(name, "6", "0") for name in names]
 
@@ -120,7 +110,7 @@ def test_every_strategy_reaches_a_server_and_tells_of_one_that_is_not_there() ->
 
 
 @pytest.mark.parametrize("peer", IN_LOOPS)
-def test_a_peer_waits_no_longer_than_told_and_ctrl_c_ends_what_it_began(peer: str) -> None:
+def test_a_peer_waits_no_longer_than_its_timeout_and_ctrl_c_ends_what_it_began(peer: str) -> None:
     with same_descriptors(), silent() as (host, port):
         with pytest.raises(TimeoutError):
             in_loop(*IN_LOOPS[peer])(host, port, 0.05)
@@ -133,60 +123,24 @@ def test_a_peer_waits_no_longer_than_told_and_ctrl_c_ends_what_it_began(peer: st
             signal.signal(signal.SIGALRM, previous)
 
 
-@pytest.mark.skipif(not shutil.which("curl"), reason="no curl here")
-def test_curl_has_connected_whatever_the_server_says_to_its_request() -> None:
-    """It speaks no TLS to a port that is no web server's."""
-    curl = program("curl", curl_command)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=_alert_and_close, args=(server,), daemon=True).start()
-        port = server.getsockname()[1]
-        assert curl("127.0.0.1", port, 5).connect_s > 0
-        with pytest.raises(OSError):
-            curl("127.0.0.1", port, WAIT_S, REQUEST)
-
-
-def _alert_and_close(server: socket.socket) -> None:
-    """Answer two connections as TLS answers what is none: "unexpected_message" (RFC 8446, section 6)."""
-    for _ in range(2):
-        with server.accept()[0] as sock:
-            sock.recv(1000)
-            sock.sendall(b"\x15\x03\x01\x00\x02\x02\x0a")
-
-
 def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
     with refusing() as (host, port):
-        done = typed(host, "x" * 64 + ".test", "--rounds", "2", "--port", str(port))
-    assert done.returncode == 1
+        done = typed("-m", "connie.bench", host, "x" * 64 + ".test", "--rounds", "2", "--port", str(port), status=1)
     assert [": count 0, total 0.0000, per call: -" in line for line in done.stdout.splitlines()] == [True] * 3
-    assert len(done.stderr.splitlines()) == 6
-    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) == 6, "each kind of failure once"
 
 
 @pytest.mark.parametrize("bad", cases(__file__, "bad_input.jsonl"), ids=str)
 def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "hosts.txt").write_text("a.example   # a remark\n\nhttp://b.example/\n")
-    (tmp_path / "empty.txt").write_text("# nothing\n")
-    (tmp_path / "latin.txt").write_bytes(b"caf\xe9.example\n")
     (tmp_path / "utf-16.txt").write_bytes("ab\n".encode("utf-16-le"))
-    done = forked.typed(CONBENCH, *bad["typed"], cwd=tmp_path)
+    done = typed("-m", "connie.bench", *bad["typed"], cwd=tmp_path)
     assert_refused(done)
     assert bad["named"] in done.stderr
 
 
-def unread_pipe() -> int:
-    reader, writer = os.pipe()
-    os.close(reader)
-    return writer
-
-
-@pytest.mark.parametrize("open_output", [lambda: os.open("/dev/full", os.O_WRONLY), unread_pipe])
-def test_lines_that_cannot_be_printed(open_output: Callable[[], int]) -> None:
-    """`| head -1` and a full disk."""
-    output = open_output()
-    try:
-        done = subprocess.run([str(CONBENCH), "127.0.0.1", "--rounds", "1", "--port", "9"], stdout=output,
-                              stderr=subprocess.PIPE, text=True, check=False)
-    finally:
-        os.close(output)
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([sys.executable, "-m", "connie.bench", "127.0.0.1", "--rounds", "1", "--port", "9"],
+                              stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert_refused(done, 1)
     assert done.stderr.startswith("stopped: ")

@@ -1,11 +1,11 @@
 """What connie raises, beside what socket.create_connection raises for the same."""
 
-import copy
 import errno
 import gc
 import pickle
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,7 +20,6 @@ from tests.support.connie_hosts import (
     names,
     refusing,
     same_descriptors,
-    silent,
 )
 
 __all__ = ["names"]
@@ -38,8 +37,8 @@ def test_the_error_has_every_address(names: Names) -> None:
     assert error.errno == errno.ECONNREFUSED
     for address in (first, second):
         assert f"{address[0]} port {address[1]}: Connection refused" in str(error)
-    for twin in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
-        assert (type(twin), twin.args, twin.message, str(twin)) == (type(error), error.args, error.message, str(error))
+    twin = pickle.loads(pickle.dumps(error))
+    assert (type(twin), twin.args, twin.message, str(twin)) == (type(error), error.args, error.message, str(error))
 
 
 @pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
@@ -54,20 +53,9 @@ def test_the_error_of_a_name_that_moved_has_old_and_new_addresses(names: Names, 
     assert [attempt.address.sockaddr for attempt in caught.value.attempts] == [old, new]
 
 
-def test_an_exception_group_can_be_made_of_the_error(names: Names) -> None:
-    with refusing() as closed, silent() as dead:
-        names.hosts["dead.test"] = [dead, closed]
-        look_up("dead.test")
-        with pytest.raises(TimeoutError, match=r"dead\.test") as caught:
-            connie_connect("dead.test", 80, 2.0)
-    error = caught.value
-    assert isinstance(error, ConnectError)
-    assert [type(failure) for failure in error.exceptions] == [TimeoutError, ConnectionRefusedError]
-
-
 connects = pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect, connect_in_a_loop])
-BAD = [("127.0.0.1", 65537), ("127.0.0.1", -1), ("127.0.0.1", "no-such-service"), ("127.0.0.1", 80.5), (5, 80),
-       ("é" * 64, 80), ("empty.test", 80), ("unknown.test", 80), ("127.0.0.1", None)]
+BAD = [("127.0.0.1", 65537), ("127.0.0.1", "no-such-service"), (5, 80), ("é" * 64, 80), ("empty.test", 80),
+       ("unknown.test", 80), ("127.0.0.1", None)]
 
 
 @pytest.mark.parametrize("address", BAD, ids=str)
@@ -82,25 +70,15 @@ def test_bad_addresses_give_the_error_of_create_connection(names: Names, address
         return names(host, *arguments, **keywords)
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     assert_same_error(lambda: socket.create_connection(address), lambda: connect(*address))
-    assert_same_error(lambda: socket.create_connection(address, 5), lambda: connect(*address, 5))
-
-
-@pytest.mark.parametrize("source", [("192.0.2.9", 0), ("127.0.0.1", 70000), ("::1", 0), "127.0.0.1", (1, 2),
-                                    ("127.0.0.1",)], ids=str)
-@connects
-def test_bad_sources_give_the_error_of_create_connection(source: Any, connect: Connect) -> None:
-    with listening() as server:
-        address = server.getsockname()
-        assert_same_error(lambda: socket.create_connection(address, source_address=source),
-                          lambda: connect(*address, source_addr=source))
 
 
 @connects
-def test_a_port_in_use_gives_the_error_of_create_connection(connect: Connect) -> None:
+def test_bad_sources_give_the_error_of_create_connection(connect: Connect) -> None:
     with listening() as server, listening() as other:
-        source = other.getsockname()
-        assert_same_error(lambda: socket.create_connection(server.getsockname(), source_address=source),
-                          lambda: connect(*server.getsockname(), source_addr=source))
+        address, taken = server.getsockname(), other.getsockname()
+        for source in (("192.0.2.9", 0), ("127.0.0.1", 70000), ("::1", 0), "127.0.0.1", (1, 2), ("127.0.0.1",), taken):
+            assert_same_error(partial(socket.create_connection, address, source_address=source),
+                              partial(connect, *address, source_addr=source))
 
 
 @connects

@@ -1,16 +1,10 @@
 """connie's star: what it makes of its measurements, and what connie promises, by a real star with its faults."""
 
 import ipaddress
-import math
-import os
 import random
-import signal
 import statistics
 import struct
-import subprocess
 import time
-from dataclasses import replace
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,7 +17,6 @@ from connie.lab.report import CONNIE, cost_rows, draw, finding_lines, time_rows,
 from connie.lab.task import FAULTS, FLOOR, LATE_S, PROFILES, Cost, Endpoint, Profile, Results, Time, make_scenario
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
-from tests.support.project_copy import copy_project, typed
 from tests.support.ran import ran
 
 HOME = PROFILES["home"]
@@ -45,27 +38,17 @@ MADE = Results([*made_times("none", CONNIE, 60), *made_times("none", PLAIN, 80),
                 *made_times("dead", PLAIN, 80, failed=2)], [Cost("none", CONNIE, 10, 8, 1234.5, 7, 0, 1.2)])
 
 
-def test_tables_count_failures_as_slowest() -> None:
+def test_tables_count_failures_as_slowest_and_a_gain_is_given_only_where_nobody_failed() -> None:
     assert [row[:4] for row in time_rows(MADE)] == [("none", CONNIE, "60", "0"), ("none", PLAIN, "60", "0"),
                                                     ("dead", CONNIE, "60", "0"), ("dead", PLAIN, "60", "2")]
     assert [row[6] for row in time_rows(MADE)][-2:] == [f"{percentile(values_ms(MADE.times, 'dead', CONNIE), 99):.1f}",
                                                         "failed"]
     assert cost_rows(MADE) == [("none", CONNIE, "10", "8.0", "1234", "7.0", "0.0", "1.20")]
-    assert [percentile([1, 2, 3, math.inf], percent) for percent in (50, 75, 95)] == [2, 3, math.inf]
-
-
-def test_a_gain_is_told_only_where_nobody_failed() -> None:
     [line] = finding_lines(MADE)
     assert line.startswith("none: ")
     assert " +25." in line or " +24." in line
     assert "60 pairs" in line
-
-
-@pytest.mark.parametrize("strategies", [(CONNIE, PLAIN), (PLAIN,)])
-def test_the_figure_has_a_panel_for_each_fault(strategies: tuple[str, ...]) -> None:
-    results = replace(MADE, times=[each for each in MADE.times if each.strategy in strategies])
-    panels = [axes for axes in draw(HOME, results).axes if axes.get_title()]
-    assert [len(axes.get_lines()) for axes in panels] == [len(strategies)] * 2
+    assert [len(axes.get_lines()) for axes in draw(HOME, MADE).axes] == [2, 2], "a panel for each fault"
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
@@ -73,7 +56,6 @@ def test_faults_are_what_they_say(profile: Profile) -> None:
     scenarios = {fault: make_scenario(profile, fault) for fault in FAULTS}
     addresses = [point.address for scenario in scenarios.values() for point in scenario.endpoints]
     assert len(set(addresses)) == len(addresses) == ADDRESSES * len(FAULTS), "no address is in two scenarios"
-    assert [str(ipaddress.ip_address(address)) for address in addresses] == addresses, "as getaddrinfo writes them"
     nearest = {fault: min(scenario.endpoints, key=lambda point: point.rtt_ms) for fault, scenario in scenarios.items()}
     spoiled = {fault: [point for point in scenario.endpoints if not point.is_alive or point.late_s]
                for fault, scenario in scenarios.items()}
@@ -167,12 +149,10 @@ class TestStar:
         alive = {point.address for point in make_scenario(HOME, fault).alive}
         assert {each.address for each in results.times if each.fault == fault} <= alive
 
-    def test_a_slow_server_wins_all_the_same(self, results: Results) -> None:
-        """The limit of racing handshakes: what a server does after its handshake they cannot know."""
-        assert percentile(values_ms(results.times, "slow", CONNIE, "first_byte_ms"), 50) >= LATE_S * 1000
-
     def test_what_a_race_costs(self, results: Results) -> None:
         """A socket for each address, and all but one of them dropped before they are of use; with TFO all get it."""
+        # The limit of racing handshakes: what a server does after its handshake they cannot know.
+        assert percentile(values_ms(results.times, "slow", CONNIE, "first_byte_ms"), 50) >= LATE_S * 1000
         costs = {(cost.fault, cost.strategy): cost for cost in results.costs}
         cost, dead = costs["none", CONNIE], costs["dead-v6", CONNIE]
         assert cost.sockets == ADDRESSES
@@ -185,24 +165,3 @@ class TestStar:
         first_byte_ms = {name: statistics.median(values_ms(results.times, "none", name, "first_byte_ms"))
                          for name in (CONNIE, f"{CONNIE}, TFO")}
         assert first_byte_ms[f"{CONNIE}, TFO"] < 0.75 * first_byte_ms[CONNIE]
-
-    def test_interrupted_it_leaves_nothing(self, tmp_path: Path) -> None:
-        """That it leaves nothing is what the fixtures of conftest.py check."""
-        project = copy_project(tmp_path / "project")
-        process = subprocess.Popen(typed(project, "./connie/star.py", "--fault", "none", "--strategies", CONNIE),
-                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        try:
-            assert process.stdout is not None
-            said = ""
-            while "round 10 of 100" not in said:
-                line = process.stdout.readline()
-                assert line, said
-                said += line
-            os.killpg(process.pid, signal.SIGINT)
-            rest, _ = process.communicate()
-        finally:
-            process.kill()
-            process.wait()
-        assert process.returncode == -signal.SIGINT
-        assert "Traceback" not in rest
-        assert not list((project / "output-figures").glob("connie-*"))

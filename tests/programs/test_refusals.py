@@ -109,8 +109,8 @@ WITH_NUMBERS = ["tfo.py", "fetch.py", "plot.py", "tfo-test/client.py", "tfo-test
                 "tfo-test/load_page.py", "tfo-test/server.py", "scripts/make_pages.py",
                 *sorted(str(path.relative_to(ROOT)) for folder in ("benchmarks", "experiments")
                         for path in (ROOT / folder).glob("*.py") if "OptionParser(" in path.read_text()),
-                "scripts/layout.py", "connie/star.py", "connie/conbench.py"]
-WITHOUT_HARNESS = ("tfo-test/client.py", "tfo-test/server.py", "connie/conbench.py")
+                "scripts/layout.py", "connie/star.py"]
+WITHOUT_HARNESS = ("tfo-test/client.py", "tfo-test/server.py")
 """Programs that run without the rest of TFO Lab: they know no version of it."""
 NO_NUMBERS = ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "1e308", "1e9", "1e-300", "1_0", "010", "08", "-1",
               "-0.5", "4294967296", "9" * 400, "٣", "\uff11", "", " ", "0x10"]

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import connie.aio
-from connie.cache import Question
 
 Sockaddr = tuple[str, int]
 Connect = Callable[..., socket.socket]
@@ -60,7 +59,7 @@ def connect_in_a_loop(*arguments: Any, **keywords: Any) -> socket.socket:
 
 def look_up(host: str) -> None:
     """Put a name into connie's cache: a short timeout is the race's alone then, not its look-up's as well."""
-    assert connie.CACHE.lookup(Question(host, 80)).addresses
+    assert connie.CACHE.lookup(host, 80).result()
 
 
 @contextmanager
