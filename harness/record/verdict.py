@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from harness.errors import first_few, many
 from harness.files.exchange import Fate
 from harness.files.headers import EVENT_STREAM
-from harness.files.urls import document_url
+from harness.files.pages import sanitise
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
 from harness.mirror.live import left_out
 from harness.netlog.page import led_on_in_words, moved_on_to
@@ -97,8 +97,7 @@ def _no_page(recording: PageRecording) -> list[str]:
     if brought and documents and (lost := documents[-1].lost):
         if lost.why:
             return [f"{brought.name} has {documents[-1].url} without its body: {lost.why}"]
-        has = f"; it has {first_few(brought.documents)}" if brought.documents else ""
-        return [f"{brought.name} does not have {documents[-1].url} as a page{has}"]
+        return [f"{brought.name} does not have {documents[-1].url} as a page"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
         reasons.append("Chrome shows an error page")
@@ -205,7 +204,7 @@ def went_elsewhere(recording: PageRecording) -> str:
 
     A page whose first script does not work any more fails no request: it makes none.
     """
-    recorded = set(recording.brought.asked_for.get(document_url(recording.url), ()) if recording.brought else ())
+    recorded = recording.brought.asked_for(sanitise(recording.url)) if recording.brought else set[str]()
     got = {mask(seen.url) for seen in recording.requests if seen.status}
     again = len(recorded & got)
     if len(recorded) < FEWEST_RECORDED or again >= LEAST_AGAIN * len(recorded):

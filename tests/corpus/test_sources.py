@@ -11,8 +11,8 @@ user gives with it, and ``NAME.json``, its summary: what is so of the file (`abo
 - `missing`: URLs whose answers lack their bodies, with the bodies' sizes on the network (0: unknown);
 - `live`: how many messages the site sent over the WebSockets of a URL, where there are any;
 - `remarks`: how many lines are said of what could not be read;
-- `asked_for`: what the recorded load of each page got up to its load event, `of_pages`: which page each entry belongs
-  to; where the case is about that.
+- `asked_for`: what the recorded load of each page, by its log, got up to its load event, `of_pages`: which page each
+  entry belongs to; where the case is about that.
 
 ``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_sources.py`` writes the summaries of today's code;
 read the difference before it is committed.
@@ -57,7 +57,7 @@ def summary(source: Path, into: Path, asked: Collection[str] = ()) -> dict[str, 
                "missing": {url: missing.bytes for url, missing in brought.missing.items()},
                "remarks": len(brought.remarks)}
             | {name: value for name, value in (
-                ("asked_for", brought.asked_for),
+                ("asked_for", {log: sorted(brought.asked_for(log)) for log in brought.logs}),
                 ("of_pages", {each.request.url: each.page for each in brought.exchanges})) if name in asked}
             | ({"live": {live.place.url: len(live.messages) for live in found.live()}} if found.live() else {}))
 

@@ -63,7 +63,7 @@ def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path
                  pages=(("page_1", 1),))
     done = fetch(tmp_path, "--from", str(source), "--quiet", "4")       # Chrome asks for the icon when all is over
     assert done.returncode == 1
-    assert "because it asked for 1 of the 21 URLs that it got when it was recorded" in done.stdout
+    assert "because it asked for 1 of the 20 URLs that it got when it was recorded" in done.stdout
     assert "1 failed: 1 x in the archive without its body (" in done.stdout
     assert not (tmp_path / "old").exists()
 

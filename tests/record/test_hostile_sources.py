@@ -17,7 +17,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files import encoding, packed
 from harness.files.encoding import decode
-from harness.record.sources import reader, warc
+from harness.record.sources import reader
 from harness.record.sources.reader import bring
 from tests.support.made_warc import zipped
 from tests.support.ran import ran
@@ -84,12 +84,6 @@ def test_all_bodies_of_a_source_have_one_limit_together(tmp_path: Path, monkeypa
     path = in_wacz(tmp_path / "x.wacz", a=record(b"x" * 3000), b=record(b"x" * 3000))
     assert len(entries(path)) == 2
     monkeypatch.setattr(reader, "MOST_BYTES", 5000)
-    refusal(path)
-    monkeypatch.undo()
-    monkeypatch.setattr(warc, "MOST_BYTES", 5000)
-    refusal(path)
-    monkeypatch.undo()
-    monkeypatch.setattr(warc, "LARGEST_FILE", 20)
     refusal(path)
 
 

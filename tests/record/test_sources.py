@@ -8,10 +8,12 @@ from tempfile import TemporaryFile
 import brotli  # type: ignore[import-untyped]
 import pytest
 import requests
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.files.looks import Role
-from harness.record.sources.body import Body, as_sent, over_http
+from harness.files.exchange import Answer, Exchange, Request
+from harness.record.sources.body import NOISE, with_body
 from harness.record.sources.served import ServedSource
 from harness.system.background import call_forked
 from tests.support.made_warc import Record, write_warc, zipped
@@ -67,7 +69,6 @@ def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str,
         ("response", PAGE, OK, [("Content-Type", "text/html")], b"<p>a fragment")))
     assert (source.answered(PAGE, headers=NAVIGATES) is not None) == found
     assert source.answered(PAGE) is not None
-    assert source.brought.documents == [PAGE] * found
 
 
 @pytest.mark.parametrize("location", ["https://a.test/x", "HTTPS://A.test:443/x#top", "http://a.test/x"])
@@ -120,22 +121,27 @@ def as_gzip(data: bytes) -> bytes:
 STYLE, ZIPPED = b"body { color: red }" * 9, as_gzip(b"body { color: red }" * 9)
 
 
-@pytest.mark.parametrize(("coding", "body"), [
-    ("gzip", as_gzip(b"")), ("gzip", ZIPPED[:-9]), ("gzip", ZIPPED + b"\n"), ("gzip, gzip", as_gzip(ZIPPED)[:-9])])
-def test_a_style_sheet_keeps_the_codings_that_it_has(coding: str, body: bytes) -> None:
-    """Also where its end is missing: browsers show what is there. Others are in tests/corpus/sources/codings."""
-    found = as_sent([body], coding, Role.TEXT, -1)
-    assert (found.coding if found else None) == coding
-
-
 @pytest.mark.parametrize(("url", "coding", "body", "taken"), [
-    ("http://a.test/", "br", brotli.compress(STYLE), "gzip"), ("https://a.test/", "br", brotli.compress(STYLE), "br"),
-    ("http://a.test/", "br", b"no brotli", "br"), ("http://a.test/", "gzip", ZIPPED, "gzip")])
-def test_over_http_a_browser_gets_what_it_takes(url: str, coding: str, body: bytes, taken: str) -> None:
-    """GitHub ukwa/webarchive-discovery has an http page in br: Chrome asks for br over https alone."""
-    found = over_http(Body(body, coding), url)
-    assert found.coding == taken
-    assert (found.content == body) == (coding == taken)
+    *((SECURE, coding, body, coding) for coding, body in (
+        ("gzip", as_gzip(b"")), ("gzip", ZIPPED[:-9]), ("gzip", ZIPPED + b"\n"), ("gzip, gzip", as_gzip(ZIPPED)[:-9]),
+        ("br", brotli.compress(STYLE)))),
+    (PAGE, "br", brotli.compress(STYLE), "gzip"), (PAGE, "gzip", ZIPPED, "gzip")])
+def test_a_body_keeps_the_codings_that_it_has_and_a_browser_takes(url: str, coding: str, body: bytes, taken: str
+                                                                  ) -> None:
+    """Also where its end is missing: browsers show what is there; and Chrome asks for br over https alone. Others are
+    in tests/corpus/sources/codings.
+    """
+    found = with_body(Exchange(request=Request("GET", url), answer=Answer(200, mime_type="text/css")), body, coding)
+    assert found.answer.header("content-encoding") == taken
+    assert (found.answer.content == body) == (coding == taken)
+
+
+@given(st.binary(max_size=200), st.sampled_from(["text/css", "image/png", ""]), st.integers(-1, 400),
+       st.integers(0, 400), st.booleans())
+def test_any_body_is_read_or_is_noise(body: bytes, kind: str, sent: int, size: int, is_decoded: bool) -> None:
+    exchange = Exchange(request=Request("GET", PAGE), answer=Answer(200, mime_type=kind))
+    found = with_body(exchange, body, "gzip, br", sent, size=size, is_decoded=is_decoded)
+    assert (found.error == NOISE) != isinstance(found.answer.content, bytes)
 
 
 ASKED = "https://a.test/Mona_Lisa%2C_by_%C3%BC.jpg?modules=a%2Cb%7Cc&only=x"

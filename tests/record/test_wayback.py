@@ -55,15 +55,6 @@ def test_what_breaks_off_is_asked_for_again(asked: WebArchive, monkeypatch: pyte
     assert "(ProtocolError)" in trouble or "(IncompleteRead)" in trouble
 
 
-def test_when_the_page_is_over_nobody_is_asked_any_more(asked: WebArchive) -> None:
-    """Chrome had been closed; the request was tried again all the same, and its failure made the next page unfit."""
-    Busy.answers = [503]
-    with asked.asked_by_a_page():
-        pass
-    assert asked.find("GET", PAGE) is None
-    assert (asked.complaints(), Busy.answers) == ([], [503])
-
-
 def test_what_outlives_its_page_is_no_trouble_of_the_next() -> None:
     """A request may still wait for the archive when the next page has begun."""
     begun, go_on = threading.Event(), threading.Event()
@@ -76,13 +67,12 @@ def test_what_outlives_its_page_is_no_trouble_of_the_next() -> None:
     with answering(answer) as port:
         archive = WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{port}/web", pause_s=0.01)
         late = threading.Thread(target=archive.find, args=("GET", PAGE))
-        with archive.asked_by_a_page():
-            late.start()
-            begun.wait()
-        with archive.asked_by_a_page():
-            go_on.set()
-            late.join()
-            assert archive.complaints() == []
+        late.start()
+        begun.wait()
+        assert archive.complaints() == []
+        go_on.set()
+        late.join()
+        assert archive.complaints() == []
 
 
 def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from harness.files.exchange import Body, Exchange
+from harness.files.exchange import Body, Exchange, Fate
 from harness.files.headers import BODILESS
 from harness.files.urls import decoded, document_url
 from harness.mirror.alike import mask_target
@@ -28,9 +28,8 @@ class Missing(msgspec.Struct, frozen=True):
 
 
 class Brought(msgspec.Struct):
-    """A source, read. `name` is for messages. `pages` are what it says are its pages, `documents` some HTML documents
-    in it, `missing` the answers that it lists without their bodies, by URL, `asked_for` what the recorded load of each
-    page got up to its load event, where that is known, by the page's URL (see `mask`).
+    """A source, read. `name` is for messages. `pages` are what it says are its pages, `missing` the answers that it
+    lists without their bodies, by URL.
 
     By the logs of the pages that they belong to, `logs` are the numbers (from 1) of its exchanges, `live` are
     WebSockets, and `load_ends` says when the load events of pages were, in s since the epoch.
@@ -39,9 +38,7 @@ class Brought(msgspec.Struct):
     name: str
     exchanges: list[Exchange] = []
     pages: list[str] = []
-    documents: list[str] = []
     missing: dict[str, Missing] = {}
-    asked_for: dict[str, list[str]] = {}
     remarks: list[str] = []
     logs: dict[str, list[int]] = {}
     live: dict[str, list[Exchange]] = {}
@@ -63,6 +60,11 @@ class Brought(msgspec.Struct):
         found = self.exchanges[number - 1]
         headers = ((NUMBER, str(number)), *(found.answer.headers or ()))
         return replace(found, page=log, answer=replace(found.answer, headers=headers))
+
+    def asked_for(self, log: str) -> set[str]:
+        """Return which URLs (`mask`) the recorded load of a page got up to its load event; none where nobody knows."""
+        got = [self.exchanges[number - 1] for number in self.logs.get(log, ()) if log in self.load_ends]
+        return {mask(each.request.url) for each in got if each.fate is not Fate.AFTER_LOAD}
 
     def recording(self) -> Recording:
         """Return the exchanges as a recording."""

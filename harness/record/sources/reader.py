@@ -11,7 +11,6 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -19,15 +18,13 @@ import msgspec
 from msgspec.structs import replace
 
 from harness.errors import NO_FAULT_OF_OURS, InputError, first_few, many
-from harness.files.exchange import Exchange, Fate
+from harness.files.exchange import Exchange
 from harness.files.hosts import is_host_name
 from harness.files.packed import BROKEN_ZIP
 from harness.files.pages import listable, sanitise
 from harness.files.urls import document_url, names_port, split_url
-from harness.mirror.asked import Asked, headers_of
-from harness.mirror.headers import OF_NO_RECORDING
-from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH, Body, over_http, with_coding
-from harness.record.sources.brought import BODIES, Brought, Missing, mask, same_name
+from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH
+from harness.record.sources.brought import BODIES, Brought, Missing, same_name
 from harness.record.sources.har import HarSource
 from harness.record.sources.warc import WarcSource
 from harness.system.background import call_forked
@@ -43,7 +40,6 @@ MOST_MEMORY = 2**30
 MOST_CPU_S, MOST_S = 60, 600
 """What a child may take: bytes of memory, seconds of a processor, and seconds in all."""
 MOST_FILE_BYTES = 16_000_000_000
-MOST_DOCUMENTS = 3
 OUTPUT = "brought.msgpack"
 OTHERS = "of-no-page"
 """The log of what belongs to no page that is wanted."""
@@ -60,15 +56,15 @@ def bring(source: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
         try:
             status = call_forked(partial(_within_limits, source, wanted, into), "reader", errors, MOST_S)
         except subprocess.TimeoutExpired:
-            raise InputError(f"{source}:1: it takes more than {MOST_S} s to be read; give a smaller one") from None
+            status = -signal.SIGKILL
         errors.seek(0)
         said = errors.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
     if status == 0:
         return msgspec.msgpack.decode((into / OUTPUT).read_bytes(), type=Brought)
     if status == InputError.status:
         raise InputError(said)
-    why = f"it takes more than {MOST_CPU_S} s" if status == -signal.SIGKILL else said
-    raise InputError(f"{source}:1: cannot be read ({why}); give a smaller one")
+    raise InputError(f"{source}:1: cannot be read in {MOST_CPU_S} s with {MOST_MEMORY / 2**30:g} GB of memory "
+                     f"({said or 'ended'}); give a smaller one")
 
 
 def _within_limits(source: Path, wanted: Sequence[str] | None, into: Path) -> int:
@@ -76,13 +72,10 @@ def _within_limits(source: Path, wanted: Sequence[str] | None, into: Path) -> in
     gc.enable()
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * resource.getpagesize() + MOST_MEMORY
-    for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, MOST_CPU_S), (resource.RLIMIT_CORE, 0)):
+    for limit, value in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, MOST_CPU_S), (resource.RLIMIT_CORE, 0),
+                         (resource.RLIMIT_FSIZE, MOST_BYTES)):
         resource.setrlimit(limit, (value, value))
-    try:
-        (into / OUTPUT).write_bytes(msgspec.msgpack.encode(read_into(source, wanted, into)))
-    except MemoryError:
-        raise InputError(f"{source}:1: cannot be read (it takes more than {MOST_MEMORY / 2**30:g} GB of memory); give "
-                         "a smaller one") from None
+    (into / OUTPUT).write_bytes(msgspec.msgpack.encode(read_into(source, wanted, into)))
     return 0
 
 
@@ -109,26 +102,19 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
     brought.load_ends = {log: source.load_ends[page].timestamp() for page, log in log_of_page.items()
                          if page in source.load_ends}
     (into / BODIES).mkdir()
-    of_logs: dict[str, list[int]] = defaultdict(list)
-    html: dict[str, None] = {}
-    asked_for, log = defaultdict[str, set[str]](set), OTHERS
+    of_logs, log = defaultdict[str, list[int]](list), OTHERS
     for exchange in _read(path, source, brought):
-        url, answer = exchange.request.url, exchange.answer
-        if answer.status and exchange.fate is not Fate.AFTER_LOAD:
-            asked_for[exchange.page].add(mask(url))
-        if exchange.error or not answer.status or not is_host_name(split_url(url)[0]):
+        url = exchange.request.url
+        if exchange.error or not exchange.answer.status or not is_host_name(split_url(url)[0]):
             continue
-        if _may_be_page(exchange):
+        if url in brought.missing and same_name(url) in logs:
+            continue                # what a script got later from a page's URL is not the page
+        if exchange.request.method == "GET":
             log = logs.get(same_name(url), log)         # what names no page belongs to the one that came last
-            if answer.status == HTTPStatus.OK and "html" in answer.mime_type.lower():
-                html[url] = None
-        of_logs[log_of_page.get(exchange.page, log)].append(brought.keep(_as_served(exchange), into))
-    brought.logs, brought.documents = of_logs, list(html)[:MOST_DOCUMENTS]
+        of_logs[log_of_page.get(exchange.page, log)].append(brought.keep(exchange, into))
+    brought.logs = of_logs
     for live in source.live:
         brought.live.setdefault(log_of_page.get(live.page, log), []).append(live)
-    if isinstance(source, HarSource):
-        brought.asked_for = {document_url(url): sorted(asked_for[page]) for page, url in source.pages.items()
-                             if page in source.load_ends}
     return brought
 
 
@@ -153,20 +139,6 @@ def _read(path: Path, source: HarSource | WarcSource, brought: Brought) -> Itera
                         (f"that does not have its form ({wrong[0]})" if wrong else "", wrong)):
         if found:
             brought.remarks.append(f"{many(len(found), 'answer')} {what}, which count as missing")
-
-
-def _as_served(exchange: Exchange) -> Exchange:
-    """Return an exchange as our servers answer it: with a coding that the browser takes."""
-    answer = exchange.answer
-    taken = over_http(Body(answer.content or b"", answer.header("content-encoding")), exchange.request.url)
-    headers = with_coding(OF_NO_RECORDING if answer.headers is None else answer.headers, taken.coding)
-    return replace(exchange, answer=replace(answer, headers=headers, content=taken.content))
-
-
-def _may_be_page(exchange: Exchange) -> bool:
-    """Say whether what was asked for may have been a page: a browser that says of it that it was none says so."""
-    asked = Asked(headers_of(exchange.request.headers))
-    return exchange.request.method == "GET" and asked.purpose != (False, True)
 
 
 def recordable(urls: Sequence[str]) -> list[str]:

@@ -12,8 +12,8 @@ import ssl
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -74,30 +74,16 @@ def web_archive(archive: WebArchive) -> Iterator["ServedSource"]:
 def list_pages(list_file: Path, source: Brought) -> None:
     """Write the source's own pages into `list_file`, which is not there, and say so.
 
-    Raises InputError when the source does not say which of its answers are pages, or none of them can be recorded.
+    Raises InputError when the source names no pages that can be recorded.
     """
-    pages = [url for url in source.pages if url.startswith(("http://", "https://"))]
-    urls = recordable(pages)
-    if pages and not urls:
-        raise InputError(f"{list_file}:1: no such file, and no page that {source.name} names can be recorded: "
-                         f"{_why_left_out(pages)}; make it with others")
+    urls = recordable([url for url in source.pages if url.startswith(("http://", "https://"))])
     if not urls:
-        documents = ", ".join(recordable(source.documents))
-        raise InputError(f"{list_file}:1: no such file, and {source.name} does not say what its pages are; "
-                         f"make it with one URL per line{f', such as {documents}' if documents else ''}")
+        named = f": their names are too long, or on other ports ({first_few(source.pages)})" if source.pages else ""
+        raise InputError(f"{list_file}:1: no such file, and {source.name} names no pages that can be recorded{named}; "
+                         "make it with one URL per line")
     list_file.write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
-    print(f"{list_file.name}: written from the list of pages in {printable(source.name)}: {len(urls)}")
-    say_left_out([url for url in pages if url not in urls])
-
-
-def say_left_out(urls: Sequence[str]) -> None:
-    """Say which pages of a source are in no list."""
-    if urls:
-        print(f"left out: {_why_left_out(urls)}")
-
-
-def _why_left_out(urls: Sequence[str]) -> str:
-    return f"their URLs give no file's name of their own, or name another port than 80 and 443 ({first_few(urls)})"
+    print(f"{list_file.name}: written from the list of pages in {printable(source.name)}: {len(urls)} of "
+          f"{len(source.pages)} can be recorded")
 
 
 class ServedSource:
@@ -140,8 +126,7 @@ class ServedSource:
         self._server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (self._logs, self._logs)}, self._mark)
         others = set(threading.enumerate())
         try:
-            with self._archive.asked_by_a_page() if self._archive is not None else nullcontext():
-                yield f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
+            yield f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
         finally:
             for listener in listeners:
                 listener.shutdown(socket.SHUT_RDWR)

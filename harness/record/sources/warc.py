@@ -31,15 +31,17 @@ from warcio.statusandheaders import StatusAndHeadersParser, StatusAndHeadersPars
 
 from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import H2, Answer, Exchange, Request, is_over_http2
-from harness.files.headers import Headers, header_in
+from harness.files.exchange import H2, UNKNOWN, Answer, Exchange, Request, is_over_http2
+from harness.files.headers import Headers, header_in, without
 from harness.files.moments import moment_of
 from harness.files.packed import BROKEN_ZIP
 from harness.files.urls import as_browsers_ask, document_url, without_fragment
-from harness.record.sources.body import CACHED, MOST_BYTES, TOO_MUCH, stated_bytes, with_body, without_chunks
-from harness.system.untrusted import LARGEST_FILE, parse_json
+from harness.record.sources.body import CACHED, stated_bytes, with_body, without_chunks
+from harness.system.untrusted import parse_json
 
 ANSWERS = ("response", "revisit")
+UNDONE = "x-orig-"
+"""What Browsertrix and ArchiveWeb.page put before the names of headers that no longer hold for a body."""
 UNSPECIFIED = "unspecified"
 """Why a record was cut, as our own export says it of what the browser itself gave up."""
 INTERIM = re.compile("1(?!01)[0-9][0-9]")
@@ -58,16 +60,16 @@ logging.getLogger("warcio").addHandler(logging.NullHandler())       # without on
 
 @dataclass
 class _Record:
-    """An answer as it was read; its body is `size` bytes at `at` in the file of bodies."""
+    """An answer as it was read; its body is `size` bytes at `at` in the file of bodies. `ids` are its own name and that
+    of its request; a revisit's status is 0 where it has no head.
+    """
 
     exchange: Exchange
-    kind: str
-    record_id: str
-    concurrent_to: str
+    is_revisit: bool
+    ids: tuple[str, str]
     digest: str
-    has_head: bool
-    at: int = 0
-    size: int = 0
+    at: int
+    size: int
 
 
 class WarcSource:
@@ -79,7 +81,7 @@ class WarcSource:
     live: Sequence[Exchange] = ()
 
     def __init__(self, path: Path) -> None:
-        """Read the names of its pages. Raises InputError, or one of DAMAGED, when it is a WACZ and cannot be read."""
+        """Read the names of its pages. Raises one of DAMAGED when it is a WACZ and cannot be read."""
         self.remarks: list[str] = []
         self._path, self._is_wacz = path, path.name.lower().endswith(".wacz")
         self.pages = {url: url for url in wacz_pages(path)} if self._is_wacz else dict[str, str]()
@@ -97,18 +99,18 @@ class WarcSource:
                 raise InputError(f"{self._path}:1: no answers of servers in it; give a WARC of a crawl")
             originals: dict[str, _Record] = {}
             for record in sorted(self._records, key=lambda record: bool(record.exchange.error)):    # whole ones first
-                if record.digest and record.kind == "response":
+                if record.digest and not record.is_revisit:
                     originals.setdefault(record.digest, record)
             for record in self._records:
                 answer = _answer(record, originals, bodies)
-                request = self._requests.get(record.record_id) or self._requests.get(record.concurrent_to)
+                request = next(filter(None, map(self._requests.get, record.ids)), None)
                 if request is not None:
                     answer = replace(answer, request=replace(request, url=answer.request.url))
                 yield replace(answer, error="") if answer.request.method == "HEAD" else answer
 
     def _read(self, file: IO[bytes], bodies: IO[bytes]) -> None:
-        """Add what a file holds. It ends where something else than a record stands, and the answer before that is whole
-        only if its Content-Length says so: some records are longer than they say.
+        """Add what a file holds. It ends where something else than a record stands: then the answer before that is
+        missing, since it has another length than its record says.
         """
         before = len(self._records)
         try:
@@ -117,21 +119,15 @@ class WarcSource:
                 if record.rec_type == "request" and record.http_headers is not None:
                     self._add_request(record, url)
                 elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
-                    is_cut = self._add_answer(record, url, bodies)
-                    if bodies.tell() > MOST_BYTES:
-                        raise InputError(f"{self._path}:1: {TOO_MUCH}")
-                    if is_cut:
-                        raise EOFError("inside it")
+                    self._add_answer(record, url, bodies)
         except DAMAGED as error:
             if isinstance(error, OSError) and error.errno in NO_FAULT_OF_OURS:
                 raise
             words = " ".join(str(error).split())[:160]
             if len(self._records) == before:
                 raise ValueError(f"not a WARC: {words}") from None
-            last = self._records[-1]
-            told = stated_bytes(last.exchange.answer.headers or ())
-            if isinstance(error, ArchiveLoadFailed) and not 0 < told <= last.size:
-                last.exchange = replace(last.exchange, error=CUT)
+            if isinstance(error, ArchiveLoadFailed):
+                self._records[-1].exchange = replace(self._records[-1].exchange, error=CUT)
             self.remarks.append(f"{self._path.name} breaks off at its answer {len(self._records) - before} ({words}): "
                                 "what came then is missing")
 
@@ -143,31 +139,31 @@ class WarcSource:
         self._requests |= dict.fromkeys(
             filter(None, (head("WARC-Record-ID"), head("WARC-Concurrent-To"))), request)
 
-    def _add_answer(self, record: ArcWarcRecord, url: str, bodies: IO[bytes]) -> bool:
-        """Read an answer, unless it broke off before its status; say whether its file ends inside it."""
-        head, http = record.rec_headers.get_header, _final_head(record)
+    def _add_answer(self, record: ArcWarcRecord, url: str, bodies: IO[bytes]) -> None:
+        """Read an answer, unless it broke off before its status."""
+        head, http, is_revisit = record.rec_headers.get_header, _final_head(record), record.rec_type == "revisit"
         status = int(http.get_statuscode()) if http and STATUS.fullmatch(http.get_statuscode() or "") else 0
-        if not status and record.rec_type == "response":
-            return False
+        if not status and not is_revisit:
+            return
         headers, is_whole = _headers_in(http), True
         body: bytes = record.raw_stream.read(LARGEST_BODY + 1)
         left = record.raw_stream.limit if isinstance(record.raw_stream, LimitReader) else 0
-        whole, is_cut = len(body) + left, left > 0 and len(body) <= LARGEST_BODY
+        whole = len(body) + left
         if "chunked" in header_in(headers, "transfer-encoding").lower():
             body, is_whole = without_chunks(body)
-        missing = CACHED if status == HTTPStatus.NOT_MODIFIED else "" if record.rec_type == "revisit" else _missing(
-            head("WARC-Truncated") or "", status or 200, headers, len(body), is_whole=is_whole and not is_cut)
+        is_cut = not is_revisit and _is_cut(head("WARC-Truncated") or "", status, headers, len(body),
+                                            is_whole=is_whole and not left)
+        protocol = head("WARC-Protocol") or ""
         answer = Answer(
-            status or 200, http.statusline.partition(" ")[2] if status else "OK",
-            _protocol(head("WARC-Protocol") or "") or (http.protocol if status else ""), headers,
-            header_in(headers, "content-type"), body_bytes=(stated_bytes(headers) or whole) if missing == CUT else 0)
+            status, http.statusline.partition(" ")[2] if status else "",
+            H2 if any(map(is_over_http2, protocol.split(", "))) else http.protocol if status else "", headers,
+            header_in(headers, "content-type"), body_bytes=(stated_bytes(headers) or whole) if is_cut else 0)
         exchange = Exchange(request=Request("GET", url), answer=answer, started=moment_of(head("WARC-Date")),
-                            error=missing)
-        self._records.append(_Record(
-            exchange, record.rec_type, head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or "",
-            head("WARC-Payload-Digest") or "", bool(status), bodies.seek(0, io.SEEK_END), len(body)))
+                            error=CACHED if status == HTTPStatus.NOT_MODIFIED else CUT if is_cut else "")
+        ids = head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or ""
+        self._records.append(_Record(exchange, is_revisit, ids, head("WARC-Payload-Digest") or "",
+                                     bodies.seek(0, io.SEEK_END), len(body)))
         bodies.write(body)
-        return is_cut
 
 
 def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord]:
@@ -195,12 +191,12 @@ def _final_head(record: ArcWarcRecord) -> Any:
     return http
 
 
-def _missing(truncated: str, status: int, headers: Headers, there: int, *, is_whole: bool) -> str:
-    """Return why the body of an answer is missing, of which so many bytes are there; "" where it is not."""
-    if status == HTTPStatus.PARTIAL_CONTENT and there <= LARGEST_BODY:      # a player breaks off most parts
-        return "" if there else CUT
+def _is_cut(truncated: str, status: int, headers: Headers, there: int, *, is_whole: bool) -> bool:
+    """Say whether the body of an answer is not all there, of which so many bytes are."""
+    if status == HTTPStatus.PARTIAL_CONTENT:        # a player breaks off most parts
+        return not 0 < there <= LARGEST_BODY
     is_all = truncated == UNSPECIFIED or (not truncated and is_whole and there >= stated_bytes(headers))
-    return CUT if status == HTTPStatus.OK and not (is_all and there <= LARGEST_BODY) else ""
+    return status == HTTPStatus.OK and not (is_all and there <= LARGEST_BODY)
 
 
 def _answer(record: _Record, originals: dict[str, _Record], bodies: IO[bytes]) -> Exchange:
@@ -208,24 +204,24 @@ def _answer(record: _Record, originals: dict[str, _Record], bodies: IO[bytes]) -
     if it has none.
     """
     exchange, source = record.exchange, record
-    if record.kind == "revisit":
+    if record.is_revisit:
         original = originals.get(record.digest)
         if original is None or original.exchange.error:
             lost_bytes = original.exchange.answer.body_bytes if original else 0
             return replace(exchange, error=CUT if original else ELSEWHERE,
                            answer=replace(exchange.answer, body_bytes=lost_bytes))
         source = original
-        if not record.has_head:
+        if not exchange.answer.status:
             exchange = replace(exchange, answer=original.exchange.answer)
     if exchange.error:
         return exchange
     bodies.seek(source.at)
-    return with_body(exchange, bodies.read(source.size))
-
-
-def _protocol(said: str) -> str:
-    """Return H2 where one of the protocols in a WARC-Protocol is HTTP/2 or HTTP/3, "" otherwise."""
-    return H2 if any(is_over_http2(part.strip()) for part in said.split(",")) else ""
+    answer, body = exchange.answer, bodies.read(source.size)
+    named, undone = answer.header("content-encoding"), answer.header(f"{UNDONE}content-encoding")
+    headers = without(answer.headers or (), f"{UNDONE}content-encoding", f"{UNDONE}transfer-encoding")
+    is_decoded = bool(undone) and not named
+    return with_body(replace(exchange, answer=replace(answer, headers=headers)), body, named or undone,
+                     (not is_decoded and stated_bytes(headers)) or UNKNOWN, is_decoded=is_decoded)
 
 
 def warcs_in(wacz: Path) -> Iterator[IO[bytes]]:
@@ -238,11 +234,7 @@ def wacz_pages(wacz: Path) -> list[str]:
     """Return the URLs of the pages that a WACZ lists, each once; none without a list."""
     urls: dict[str, str] = {}
     with zipfile.ZipFile(wacz) as archive:
-        listed = archive.getinfo(PAGES) if PAGES in archive.namelist() else None
-        if listed and listed.file_size > LARGEST_FILE:
-            raise InputError(f"{wacz}:1: cannot be read (a list of pages of {listed.file_size} bytes); give a smaller "
-                             "one")
-        for line in archive.read(listed).split(b"\n") if listed else ():
+        for line in archive.read(PAGES).split(b"\n") if PAGES in archive.namelist() else ():
             with suppress(ValueError, AttributeError):
                 url = parse_json(line.decode()).get("url")
                 if isinstance(url, str):

@@ -11,21 +11,21 @@ these only the type and where a redirect leads are the captured answer's.
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import date
 from urllib.parse import urljoin
 
 import requests
 import urllib3
 from msgspec.structs import replace
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from harness.files.encoding import LARGEST_BODY
-from harness.files.exchange import Answer, Exchange, Request
+from harness.files.exchange import UNKNOWN, Answer, Exchange, Request
 from harness.files.headers import REDIRECTS, Headers, header_in, without
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, document_url
-from harness.record.sources.body import with_body, with_coding
+from harness.record.sources.body import stated_bytes, with_body, with_coding
 from harness.record.sources.brought import Missing
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
@@ -34,9 +34,10 @@ CAPTURED = "x-archive-orig-"
 AT_ONCE = 4
 """Requests to the archive that may be under way together."""
 MOST_HOPS = 10
-TRIES = 4
+TRIES = 3
+"""How often a request is made again; the archive says how long to wait (Retry-After)."""
+LONGEST_WAIT_S = 60
 BUSY = (429, 500, 502, 503, 504)
-LONGEST_WAIT_S = 60.0
 ANSWER_S = 60.0
 TOO_LARGE = "it is too large"
 PIECE = 2**20
@@ -54,17 +55,17 @@ class WebArchive:
     """
 
     def __init__(self, day: date, archive: str = INTERNET_ARCHIVE, pause_s: float = 1.0) -> None:
-        """Nothing is asked yet. `pause_s` is how long to wait after the first failure; it doubles with each."""
-        self._pause_s = pause_s
+        """Nothing is asked yet. `pause_s` is how long to wait after a failure; it doubles with each."""
         self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
         self.missing: dict[str, Missing] = {}
-        self.troubles: Counter[str] = Counter()
-        """Requests of the page at hand that the archive did not answer, by what it did instead."""
-        self._over = threading.Event()
-        """Set when the page at hand is over: nobody waits for an answer to it any more. Each page has its own, since a
-        request to the archive may outlive its page."""
+        self._troubles: Counter[str] = Counter()
+        """Requests that the archive did not answer, by what it did instead."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
+        again = Retry(TRIES, redirect=0, status_forcelist=BUSY, backoff_factor=pause_s, raise_on_status=False,
+                      retry_after_max=LONGEST_WAIT_S)
         self._session = requests.Session()
+        for scheme in ("http://", "https://"):
+            self._session.mount(scheme, HTTPAdapter(max_retries=again))
         self._session.headers["Accept-Encoding"] = "gzip, br"
         self._known: dict[str, Exchange | None] = {}
         self._places = threading.Semaphore(AT_ONCE)
@@ -77,66 +78,39 @@ class WebArchive:
         url = document_url(url)
         if method not in ("GET", "HEAD"):
             return None
-        over = self._over
+        troubles = self._troubles       # of the page at hand: a request may outlive it
         if url not in self._known:
             try:
                 with self._places:
-                    self._known[url] = self._ask(url, over)
+                    self._known[url] = self._ask(url)
             except _UnansweredError as trouble:
-                if not over.is_set():
-                    self.troubles[str(trouble)] += 1
+                troubles[str(trouble)] += 1
         return self._known.get(url)
-
-    @contextmanager
-    def asked_by_a_page(self) -> Iterator[None]:
-        """Answer what a page asks for; what it did not wait for is no trouble, and not tried again."""
-        self._over = threading.Event()
-        self.troubles.clear()
-        try:
-            yield
-        finally:
-            self._over.set()
 
     def complaints(self) -> list[str]:
         """Return what the archive did instead of answering since the last call: what was asked for then is unknown."""
         told = [f"{self.name} did not answer {count} requests ({what}); try again later"
-                for what, count in self.troubles.items()]
-        self.troubles.clear()
+                for what, count in self._troubles.items()]
+        self._troubles = Counter()
         return told
 
-    def _ask(self, url: str, over: threading.Event) -> Exchange | None:
+    def _ask(self, url: str) -> Exchange | None:
         """Return the capture, None when there is none. Raises _UnansweredError."""
         address = self._prefix + url
         for _ in range(MOST_HOPS):
-            answer = self._get(address, over)
-            if "memento-datetime" in answer.headers:
-                return self._capture(url, answer)
-            there = urljoin(address, answer.headers.get("location", ""))
-            if not answer.is_redirect or not CAPTURE.search(there):
-                return None
-            address = there
-        return None
-
-    def _get(self, address: str, over: threading.Event) -> requests.Response:
-        """Return what the archive answers, after another try or more when it is busy. Raises _UnansweredError."""
-        trouble = ""
-        for attempt in range(TRIES):
-            if over.is_set():
-                break
-            pause_s = self._pause_s * 2**attempt
             try:
                 answer = self._session.get(address, allow_redirects=False, stream=True, timeout=ANSWER_S)
             except (requests.RequestException, OSError) as error:
-                trouble = type(error).__name__
-            else:
-                if answer.status_code not in BUSY or "memento-datetime" in answer.headers:
-                    return answer
-                trouble = f"status {answer.status_code}"
-                after = answer.headers.get("retry-after", "")
-                answer.close()
-                pause_s = min(LONGEST_WAIT_S, float(after) if after.isdigit() else pause_s)
-            over.wait(pause_s)
-        raise _UnansweredError(trouble)
+                raise _UnansweredError(type(error).__name__) from None
+            if "memento-datetime" in answer.headers:
+                return self._capture(url, answer)
+            answer.close()
+            if answer.status_code in BUSY:
+                raise _UnansweredError(f"status {answer.status_code}")
+            address = urljoin(address, answer.headers.get("location", ""))
+            if not answer.is_redirect or not CAPTURE.search(address):
+                return None
+        return None
 
     def _capture(self, url: str, answer: requests.Response) -> Exchange | None:
         """Return the answer as it was captured, None when it is too large. Raises _UnansweredError if it breaks off."""
@@ -155,7 +129,8 @@ class WebArchive:
                           as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "")
         exchange = Exchange(request=Request("GET", url), answer=captured,
                             started=moment_of(answer.headers["memento-datetime"]))
-        found = with_body(exchange, body) if body is not None else replace(exchange, error=TOO_LARGE)
+        found = (replace(exchange, error=TOO_LARGE) if body is None else
+                 with_body(exchange, body, captured.header("content-encoding"), stated_bytes(headers) or UNKNOWN))
         if found.error:
             self.missing[url] = Missing(found.error, len(body or b""))
             return None
