@@ -1,12 +1,7 @@
-"""The network does what it says, whatever delays its packets: the delay line, and netem in a run of their own.
+"""The network does what it says, by this kernel's netem or else by the delay line."""
 
-Where this kernel has no netem, that run is in User-mode Linux (scripts/uml.sh).
-"""
-
-import os
 import socket
 import statistics
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.links import delaying
 from harness.network.needs import kernel_has_netem
@@ -27,7 +21,6 @@ from harness.network.star import Host, LinkSpeeds, Star, running_star
 from harness.system import fastopen
 from harness.system.namespaces import inside
 from harness.system.privileges import invoking_user
-from tests.support.ran import ran
 from tests.support.small_mirror import SmallMirror
 
 pytestmark = [pytest.mark.root, pytest.mark.timing]
@@ -39,9 +32,8 @@ FULL_WINDOW = "<p>As much as comes at once." + " " * 11_500
 TCP_FASTOPEN_CONNECT = 30
 FULL_AFTER_S = 0.05             # a burst is under way by then
 PORT = 8000
-NETWORK = "TFO_LAB_TEST_NETWORK"
-"""Environment variable: netem, or else the delay line."""
-NETEM = os.environ.get(NETWORK) == "netem"
+NETEM = kernel_has_netem()
+"""So it is in User-mode Linux, where tests/network/test_uml.py runs one of these tests."""
 
 
 @pytest.fixture(scope="module")
@@ -182,16 +174,3 @@ def test_whole_star_comes_and_goes() -> None:
         assert len(set(whole.pids)) == hosts + 1
         pids = whole.pids
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
-
-
-@pytest.mark.slow
-def test_netem_does_so_too() -> None:
-    """But for what takes long in User-mode Linux, and has to do with the netem in each link no more than the others."""
-    boots = [] if kernel_has_netem() else [ROOT / "scripts" / "uml.sh"]
-    if boots and not Path("/usr/bin/linux.uml").exists():
-        pytest.skip("this kernel has no netem, and there is no user-mode-linux")
-    done = ran(*boots, sys.executable, "-m", "pytest", "--noconftest", "-p", "no:cacheprovider", "-m", "not slow",
-               Path(__file__), cwd=ROOT, env={**os.environ, NETWORK: "netem"})
-    print(done.stdout)
-    assert done.returncode == 0
-    assert " 5 passed" in done.stdout
