@@ -124,26 +124,6 @@ def test_nothing_is_left(moment: Callable[["subprocess.Popen[str]"], None], numb
     assert ROOT_FASTOPEN.read_text() == fastopen_before
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT])
-def test_a_program_of_the_users_ends_with_the_run(number: signal.Signals, project: Path,
-                                                  student: dict[str, str]) -> None:
-    """make_pages.py, say, which needs no root. Ctrl-C alone does not end it: bash has it ignore that."""
-    program = project / "scripts" / "make_pages.py"
-    script = program.read_text()
-    program.write_text("#!/usr/bin/env python3\nimport signal\nprint('it runs', flush=True)\nsignal.pause()\n")
-    with start(project, "./run.sh", "--name", "Small", caller=student) as process:
-        try:
-            read_until(process, "it runs")
-            process.send_signal(number)
-            process.communicate()        # to the end of the output, which all that lives on holds open
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            program.write_text(script)
-    assert process.returncode == (128 + number if number == signal.SIGQUIT else -number), "bash dies of no SIGQUIT"
-
-
 def test_killed_tfo_leaves_nothing(project: Path, student: dict[str, str]) -> None:
     """All processes of its name, by SIGKILL: the kernel ends ours, the network with them, and the folder is removed."""
     process = start(project, "./tfo.py", "--name", "small", caller=student)

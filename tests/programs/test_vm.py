@@ -13,9 +13,6 @@ from xml.etree import ElementTree
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.files.pages import PageFiles
-from harness.measure.preflight import check_pages
-from harness.synthetic.build import DEFAULT_SEED, make_pages
 from scripts.vm.bios_boot import mbr_code, placed_core
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.ran import ran
@@ -124,13 +121,6 @@ def test_run_vm_hands_on_words_output_and_status(machine: dict[str, str]) -> Non
     assert not list(Path(machine["TMPDIR"]).iterdir())
 
 
-def test_run_vm_when_qemu_fails(machine: dict[str, str]) -> None:
-    (Path(machine["STATE"]) / "bin" / "ssh").write_text("#!/bin/sh\nexit 255\n")
-    done = run_vm(machine, "--", "true", status=1, QEMU_FAILS="yes")
-    assert "no such machine" in done.stderr
-    assert not list(Path(machine["TMPDIR"]).iterdir())
-
-
 def test_run_vm_runs_nothing_in_another_vm(machine: dict[str, str]) -> None:
     """QEMU could not have the port, SSH led to who had it, and the command ran there: in a classmate's VM, say."""
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -142,19 +132,6 @@ def test_run_vm_runs_nothing_in_another_vm(machine: dict[str, str]) -> None:
     assert not (Path(machine["STATE"]) / "qemu").exists()
 
 
-def test_run_vm_keeps_what_it_has_copied_before(machine: dict[str, str], tmp_path: Path) -> None:
-    """A second run's loads came beside the first one's in vm/results/, and plot.py made one table of both."""
-    shutil.copytree(ROOT / "scripts", tmp_path / "own" / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
-    for cell in ("50-1-tfo-0", "10-1-tfo-0"):
-        command = f"rm -rf client && mkdir -p client/{cell} && touch client/{cell}/page.json"
-        ran(tmp_path / "own" / "scripts" / "run-vm.sh", "--arch", "amd64", "--image", tmp_path / "image", "--get", "--",
-            "sh", "-c", command, status=0, env={**os.environ, **machine})
-    now, earlier = sorted((tmp_path / "own" / "vm").iterdir())
-    assert [path.name for path in (now / "client").iterdir()] == ["10-1-tfo-0"]
-    assert [path.name for path in (earlier / "client").iterdir()] == ["50-1-tfo-0"]
-    assert now.name == "results"
-
-
 def test_bios_boot_code_says_where_the_rest_lies() -> None:
     core = bytearray(5 * 512 - 100)
     struct.pack_into("<QHH", core, 500, 1, 4, 0x820)
@@ -164,10 +141,3 @@ def test_bios_boot_code_says_where_the_rest_lies() -> None:
     assert struct.unpack_from("<Q", code, 0x5C) == (2048,)
     with pytest.raises(ValueError):
         placed_core(bytes(core) + bytes(512), 2048)
-
-
-def test_the_tiny_page_can_be_replayed(tmp_path: Path) -> None:
-    make_pages(tmp_path, "tiny", DEFAULT_SEED, ROOT / "demo" / "tiny.shape")
-    page_set = check_pages(PageFiles(tmp_path, "tiny"))
-    assert [page.url for page in page_set.pages] == ["http://www.tiny.test/"]
-    assert sorted(page_set.hosts) == ["static.tiny.test", "www.tiny.test"]
