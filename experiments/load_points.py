@@ -23,8 +23,8 @@ KEPT_UP_MS = 100.0
 @dataclass(frozen=True)
 class LoadSample:
     """One rate (requests a second), once. `cpu` is the busy share of the server's core, `held` the rate at which
-    requests were begun. Latencies are from when a request was due. `syn_data`, `packets` (both ways) and `wake_ups` of
-    the server's processes are for each request.
+    requests were begun. Latencies are from when a request was due. `syn_data` and `packets` (both ways) are for each
+    request.
     """
 
     mode: str
@@ -37,7 +37,6 @@ class LoadSample:
     p99_ms: float
     syn_data: float
     packets: float
-    wake_ups: float
 
     @property
     def counts(self) -> bool:
@@ -91,7 +90,7 @@ def percentile_ms(histogram: Sequence[Sequence[float]], share: float) -> float:
 STYLES = {"off": ("no TFO", "o", "#4477aa"), "on": ("TFO", "s", "#228833"),
           "refused": ("TFO, cookie refused", "^", "#cc3311")}
 """Each mode's name, marker and colour."""
-HEADER = "requests/s\tmode\tcore busy (%)\t+-\tp50 (ms)\tp99 (ms)\tin the SYN (%)\tpackets\twake-ups"
+HEADER = "requests/s\tmode\tcore busy (%)\t+-\tp50 (ms)\tp99 (ms)\tin the SYN (%)\tpackets"
 
 
 def server_load_lines(points: Sequence[LoadPoint]) -> Iterator[str]:
@@ -100,10 +99,10 @@ def server_load_lines(points: Sequence[LoadPoint]) -> Iterator[str]:
     for point in sorted(points, key=lambda point: point.mean.rate):
         mean, half_width = point.mean, NOT_KNOWN if math.isnan(point.half_width) else f"{100 * point.half_width:.1f}"
         yield (f"{mean.rate:g}\t{STYLES[mean.mode][0]}\t{100 * mean.cpu:.1f}\t{half_width}\t{mean.p50_ms:.2f}"
-               f"\t{mean.p99_ms:.2f}\t{100 * mean.syn_data:.1f}\t{mean.packets:.2f}\t{mean.wake_ups:.2f}")
+               f"\t{mean.p99_ms:.2f}\t{100 * mean.syn_data:.1f}\t{mean.packets:.2f}")
 
 
-def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> None:
+def draw_server_load(points: Sequence[LoadPoint], path: Path) -> None:
     """Draw one curve for each mode, and write the figure to `path`, whose suffix is its format."""
     from matplotlib.figure import Figure  # a second to import
 
@@ -121,7 +120,7 @@ def draw_server_load(points: Sequence[LoadPoint], server: str, path: Path) -> No
     axes.set_ylabel("server's core busy (%)")
     axes.set_ylim(0, 105)
     axes.set_xlim(left=0)
-    axes.set_title(f"{server}: CPU utilisation against the rate of requests", fontsize=11)
+    axes.set_title("nginx: CPU utilisation against the rate of requests", fontsize=11)
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     save_figure(figure, path)

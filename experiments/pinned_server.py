@@ -7,21 +7,17 @@ What a core had to do, and which one handles the packets that reach a network in
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import nginx
 from harness.errors import InputError
-from harness.files.pages import PageFiles
-from harness.mirror.importing import MadeResource, write_small_recording
-from harness.network.programs import running_servers
 from harness.network.star import LinkSpeeds, Star
 from harness.system.environment import MS_PER_TICK, STAT, STEAL_FIELD
 from harness.system.namespaces import inside
-from harness.system.privileges import as_root, browsing_user, give
-from harness.system.processes import descendants, run
+from harness.system.processes import run
 
 CLIENT_CORE, SERVER_CORE = 0, 1
 SERVER, PORT, PATH, FILE_BYTES = "server.test", 8080, "/5k", 5000
@@ -86,46 +82,12 @@ def steer_packets(pid: int, interface: str, core: int) -> None:
         run(["unshare", "--mount", "sh", "-c", STEER, "sh", interface, f"{1 << core:x}"], "steering packets")
 
 
-def wake_ups(pid: int) -> int:
-    """Return how often the threads of a process went to sleep by themselves, and were woken up again (proc(5), status).
-
-    The process's own status tells of its first thread alone. Those that have ended are left out.
-    """
-    found = 0
-    for status in Path(f"/proc/{pid}/task").glob("*/status"):
-        with suppress(FileNotFoundError, ProcessLookupError):       # it ends just now
-            words = status.read_text(errors="replace").split()
-            found += int(words[words.index("voluntary_ctxt_switches:") + 1])
-    return found
-
-
 @contextmanager
-def running_nginx(star: Star, work_dir: Path) -> Iterator[list[int]]:
-    """Run nginx, one process, on the server's core; give it. Raises as `nginx.running_nginx`."""
+def running_pinned(star: Star, work_dir: Path) -> Iterator[None]:
+    """Run nginx, one process, on the server's core. Raises as `nginx.running_nginx`."""
     server, home = star.servers[SERVER], work_dir / "nginx"
     home.mkdir()
     (home / PATH.strip("/")).write_bytes(bytes(FILE_BYTES))
     with nginx.running_nginx(server, home, NGINX.format(address=server.address, port=PORT),
-                             ["taskset", "-c", str(SERVER_CORE)]) as pid:
-        yield [pid]
-
-
-@contextmanager
-def running_own(star: Star, work_dir: Path) -> Iterator[list[int]]:
-    """Run the project's replay server with such a file on the server's core; give its processes."""
-    url, directory, user = f"http://{SERVER}{PATH}", work_dir / "own", browsing_user()
-    files = PageFiles(directory, "file")
-    (directory / "logs").mkdir(parents=True)
-    write_small_recording(files, {url: MadeResource("text/plain", bytes(FILE_BYTES))})
-    give(directory, user)
-    with running_servers(star, files.mirror, files.fetchlog, {"port": PORT}, work_dir, logdir=directory / "logs",
-                         user=user) as servers:
-        pids = [servers.process.pid, *descendants(servers.process.pid)]
-        with as_root():
-            for pid in pids:
-                os.sched_setaffinity(pid, {SERVER_CORE})
-        yield pids
-
-
-SERVERS: dict[str, Callable[[Star, Path], AbstractContextManager[list[int]]]] = {
-    "nginx": running_nginx, "own": running_own}
+                             ["taskset", "-c", str(SERVER_CORE)]):
+        yield

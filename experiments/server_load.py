@@ -19,7 +19,6 @@ import argparse
 import itertools
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,15 +35,13 @@ from experiments.pinned_server import (
     PORT,
     SERVER,
     SERVER_CORE,
-    SERVERS,
     SPEEDS,
     read_core,
     require_two_cores,
+    running_pinned,
     separate_cores,
-    wake_ups,
 )
 from harness.browser.page import packets
-from harness.errors import InputError
 from harness.files.pages import FIGURES as FIGURES_FOLDER
 from harness.files.table_files import write_table
 from harness.measure.command_line import add_patience
@@ -60,10 +57,7 @@ from harness.system.processes import run
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
-RATES = "500 1000 2000 3000 4000 6000 8000 10000 12000 14000 16000 20000"
-QUICK_RATES = "500 1000 2000"
-REPEATS, QUICK_REPEATS = 5, 3
-"""Two repeats would say nothing: their 95% interval is 13 times as wide as they lie apart."""
+RATES = (500, 1000, 2000, 3000, 4000, 6000, 8000, 10000, 12000, 14000, 16000, 20000)
 SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON),
             "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
 """net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""
@@ -80,30 +74,25 @@ def main() -> int:
         client = compile_client(work_dir)
         separate_cores(star)
         wait_for_quiet(arguments.patience)      # what others do on the server's core counts, too
-        with SERVERS[arguments.server](star, work_dir) as pids:
-            samples = measure(Bench(star, client, pids), arguments)
+        with running_pinned(star, work_dir):
+            samples = measure(Bench(star, client), arguments)
     print("", *server_load_lines(load_points(samples)), sep="\n")
-    write_results(samples, arguments.server)
+    FIGURES.mkdir(exist_ok=True)
+    write_table(FIGURES / "server-load-nginx.csv", [asdict(sample) for sample in samples])
+    draw_server_load(load_points(samples), FIGURES / "server-load-nginx.png")
+    print("output-figures/server-load-nginx.png")
     return 0 if any(sample.counts for sample in samples) else 1
 
 
 def parse_arguments() -> argparse.Namespace:
-    """Read the command line. Raises InputError for what asks for nothing."""
+    """Read the command line."""
     parser = OptionParser(description=__doc__)
-    parser.add_argument("--server", choices=list(SERVERS), default="nginx",
-                        help="nginx, or own: the project's replay server (%(default)s)")
-    parser.add_argument("--rates", type=Several(Whole(1, 100_000)), help=f"requests a second ({RATES})")
-    parser.add_argument("--repeats", type=Whole(1, 10), help="how often each rate is measured (5)")
+    parser.add_argument("--rates", type=Several(Whole(2, 100_000)), default=RATES,
+                        help=f"requests a second ({' '.join(map(str, RATES))})")
+    parser.add_argument("--repeats", type=Whole(1, 10), default=5, help="how often each rate is measured (%(default)s)")
     parser.add_argument("--seconds", type=Decimal(0.5, 15), default=4.0, help="for how long each time (%(default)g)")
     add_patience(parser)
-    parser.add_argument("--quick", action="store_true", help=f"only {QUICK_RATES} a second, three times")
-    arguments = parser.parse_args()
-    arguments.rates = sorted(arguments.rates or map(float, (QUICK_RATES if arguments.quick else RATES).split()))
-    if arguments.rates[0] * arguments.seconds < 1:
-        raise InputError(f"server_load.py: --rates: {arguments.rates[0]:g} a second is not one request in "
-                         f"{arguments.seconds:g} s; give a higher rate or more --seconds")
-    arguments.repeats = arguments.repeats or (QUICK_REPEATS if arguments.quick else REPEATS)
-    return arguments
+    return parser.parse_args()
 
 
 def compile_client(work_dir: Path) -> Path:
@@ -114,10 +103,10 @@ def compile_client(work_dir: Path) -> Path:
 
 
 class Bench:
-    """The two hosts, the compiled client, and the server's processes."""
+    """The two hosts, and the compiled client."""
 
-    def __init__(self, star: Star, client: Path, server_pids: Sequence[int]) -> None:
-        self.star, self.client, self.server_pids = star, client, server_pids
+    def __init__(self, star: Star, client: Path) -> None:
+        self.star, self.client = star, client
         self.server: Host = star.servers[SERVER]
 
     def request(self, rate: float, seconds: float, tfo: bool) -> dict[str, Any]:
@@ -132,19 +121,18 @@ class Bench:
         fastopen.set_fastopen([self.star.user.pid], of_client)
         fastopen.set_fastopen([self.server.pid], of_server)
 
-    def counts(self) -> tuple[int, int, int]:
-        """Return connections with data in the SYN, packets both ways, and wake-ups, all of the server and so far."""
+    def counts(self) -> tuple[int, int]:
+        """Return connections with data in the SYN, and packets both ways, both of the server and so far."""
         syn_data = fastopen.read_counters(self.server.pid)["TCPFastOpenPassive"]
         with inside(self.server.pid):
-            both_ways = packets(self.server.interface)
-        return syn_data, both_ways, sum(map(wake_ups, self.server_pids))
+            return syn_data, packets(self.server.interface)
 
 
 def measure(bench: Bench, arguments: argparse.Namespace) -> list[LoadSample]:
     """Measure each rate in each mode, the modes in turns; a mode ends with the first rate that does not count."""
     samples: list[LoadSample] = []
     modes = list(SWITCHES)
-    for rate in arguments.rates:
+    for rate in sorted(arguments.rates):
         for repeat, mode in itertools.product(range(arguments.repeats), modes):
             sample = measure_once(bench, mode, rate, repeat, arguments.seconds)
             samples.append(sample)
@@ -165,18 +153,10 @@ def measure_once(bench: Bench, mode: str, rate: float, repeat: int, seconds: flo
     core, before = read_core(SERVER_CORE), bench.counts()
     found = bench.request(rate, seconds, tfo=mode != "off")
     cpu, after = read_core(SERVER_CORE).busy_since(core), bench.counts()
-    syn_data, packets, woken = ((now - then) / max(found["begun"], 1) for now, then in zip(after, before, strict=True))
+    syn_data, packets = ((now - then) / max(found["begun"], 1) for now, then in zip(after, before, strict=True))
     latencies = found["latencies_us"]
     return LoadSample(mode, rate, repeat, found["begun"] / found["seconds"], found["failed"], cpu,
-                      percentile_ms(latencies, 0.5), percentile_ms(latencies, 0.99), syn_data, packets, woken)
-
-
-def write_results(samples: Sequence[LoadSample], server: str) -> None:
-    """Write the samples as CSV and the figure."""
-    FIGURES.mkdir(exist_ok=True)
-    write_table(FIGURES / f"server-load-{server}.csv", [asdict(sample) for sample in samples])
-    draw_server_load(load_points(samples), server, FIGURES / f"server-load-{server}.png")
-    print(f"output-figures/server-load-{server}.png")
+                      percentile_ms(latencies, 0.5), percentile_ms(latencies, 0.99), syn_data, packets)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from experiments.load_points import (
     server_load_lines,
 )
 
-SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9, 1)
+SAMPLE = LoadSample("on", 1000, 0, 1000.5, 0, 0.2, 0.1, 0.3, 1, 9)
 
 
 def test_a_point_is_the_mean_of_its_samples() -> None:
@@ -46,7 +46,7 @@ def test_percentiles(share: float, ms: float) -> None:
 def test_table_and_figure(tmp_path: Path) -> None:
     points = load_points([SAMPLE, replace(SAMPLE, mode="off", syn_data=0), replace(SAMPLE, rate=500.0, held=500.0)])
     assert list(server_load_lines(points)) == [
-        HEADER, "500\tTFO\t20.0\t-\t0.10\t0.30\t100.0\t9.00\t1.00",
-        "1000\tno TFO\t20.0\t-\t0.10\t0.30\t0.0\t9.00\t1.00", "1000\tTFO\t20.0\t-\t0.10\t0.30\t100.0\t9.00\t1.00"]
-    draw_server_load(points, "nginx", tmp_path / "load.svg")
+        HEADER, "500\tTFO\t20.0\t-\t0.10\t0.30\t100.0\t9.00",
+        "1000\tno TFO\t20.0\t-\t0.10\t0.30\t0.0\t9.00", "1000\tTFO\t20.0\t-\t0.10\t0.30\t100.0\t9.00"]
+    draw_server_load(points, tmp_path / "load.svg")
     assert (tmp_path / "load.svg").read_text().count("<g id=\"line2d") > 10

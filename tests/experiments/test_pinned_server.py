@@ -1,14 +1,11 @@
 """What a single processor had to do, and packets that go to one of them."""
 
-import os
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
 from experiments import pinned_server
-from experiments.pinned_server import CoreTimes, read_core, wake_ups
+from experiments.pinned_server import CoreTimes, read_core
 from harness.system.environment import MS_PER_TICK
 
 STAT = """cpu  100 0 50 800 10 5 5 30 0 0
@@ -32,22 +29,3 @@ def test_busy_share_without_what_the_hypervisor_took() -> None:
     assert CoreTimes(1450, 100, 6000).busy_since(before) == 0.5
     assert CoreTimes(2010, 0, 6000).busy_since(before) == 0, "idle is counted in steps of 10 ms"
     assert before.busy_since(before) == 0
-
-
-def test_so_is_each_of_its_threads() -> None:
-    """The project's own server answers with many, of which only the first was counted."""
-    naps, before, rested, may_end = 200, wake_ups(os.getpid()), threading.Event(), threading.Event()
-
-    def nap() -> None:
-        for _ in range(naps):
-            time.sleep(0.0005)
-        rested.set()
-        may_end.wait()
-
-    thread = threading.Thread(target=nap)
-    thread.start()
-    rested.wait()
-    counted = wake_ups(os.getpid()) - before
-    may_end.set()
-    thread.join()
-    assert counted >= naps
