@@ -25,7 +25,6 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
-from benchmarks.report import print_table
 from benchmarks.stall import MARKS, make_stall
 from experiments.by_hand import at_each_delay
 from harness.errors import ExperimentError
@@ -145,15 +144,15 @@ def report(done: list[Disturbed], stall_ms: float) -> int:
     alone = [load for load in done if not load.part]
     plts_ms = [load.record.plt_ms for load in alone if load.record.plt_ms and not load.why_not]
     median_ms = statistics.median(plts_ms) if plts_ms else None
-    rows = [["nothing", f"{len(alone)}", f"{sum(bool(load.why_not) for load in alone)}", "-"]]
+    print(f"\nmedian of the undisturbed: {'not known' if median_ms is None else f'{median_ms:.0f} ms'}")
+    print("stopped", "loads", "rejected", "ms more than the median in those not rejected", sep="\t")
+    print("nothing", len(alone), sum(bool(load.why_not) for load in alone), "-", sep="\t")
     for part in dict.fromkeys(load.part for load in done if load.part):
         loads = [load for load in done if load.part == part]
         missed = [load for load in loads if not load.why_not]
         cost = " ".join("?" if median_ms is None else f"{(load.record.plt_ms or 0) - median_ms:+.0f}"
                         for load in missed)
-        rows.append([part, f"{len(loads)}", f"{len(loads) - len(missed)}", cost or "-"])
-    print(f"\nmedian of the undisturbed: {'not known' if median_ms is None else f'{median_ms:.0f} ms'}")
-    print_table(["stopped", "loads", "rejected", "ms more than the median in those not rejected"], rows)
+        print(part, len(loads), len(loads) - len(missed), cost or "-", sep="\t")
     costly = [load for load in done if load.part and not load.why_not
               and (median_ms is None or (load.record.plt_ms or math.inf) > median_ms + stall_ms * COST)]
     return 1 if costly or any(load.why_not for load in alone) else 0

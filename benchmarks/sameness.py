@@ -18,7 +18,6 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from benchmarks.report import print_table
 from harness.analysis.asked_for import PARTS
 from harness.errors import run_main
 from harness.files.load_parts import ReceivedAnswer
@@ -89,7 +88,7 @@ ALIKE: dict[str, Spoil] = {"one answer lost that is no part": without_rest(0.0)}
 
 
 def main() -> int:
-    """Print both tables; the exit status is 1 when a verdict was wrong."""
+    """Print the table; the exit status is 1 when a verdict was wrong."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("client", type=Path, nargs="+", help="folders of results")
     parser.add_argument("--times", type=Whole(1, 10_000), default=5, help="how often each load is spoiled each way "
@@ -98,16 +97,14 @@ def main() -> int:
     arguments = parser.parse_args()
     groups = [group for client in arguments.client for group in comparable(client)]
     rejected = [why for group in groups for why in sameness.compared(group, [True] * len(group)) if why]
-    print_table(["nobody spoiled them", "loads", "called another page"],
-                [["loads of the same page", str(sum(map(len, groups))), str(len(rejected))]])
-    print()
-    rows, wrong = [], len(rejected)
+    wrong = len(rejected)
+    print("loads", "number", "called another page", "wanted", sep="\t")
+    print("nobody spoiled them", sum(map(len, groups)), wrong, "none", sep="\t")
     for ways, right in ((DIFFERENT, True), (ALIKE, False)):
         for what, spoil in ways.items():
-            told = list(verdicts(groups, spoil, arguments))
-            rows.append([what, str(len(told)), str(sum(told)), "all" if right else "none"])
-            wrong += sum(verdict != right for verdict in told)
-    print_table(["spoiled", "loads", "called another page", "wanted"], rows)
+            found = list(verdicts(groups, spoil, arguments))
+            print(what, len(found), sum(found), "all" if right else "none", sep="\t")
+            wrong += sum(verdict != right for verdict in found)
     return 1 if wrong else 0
 
 

@@ -10,23 +10,19 @@ Measured:
     servers up   from the start of http_tfo.py until all its servers listen, Python's start included
     memory       PSS of all server processes while they listen (proc(5), smaps_rollup), in units of 10^6 bytes
     servers gone until running_servers() has ended
-    RTT error    of each server: median of 3 TCP connect times less the nominal RTT; shown are the median, the 99th
-                 percentile and the largest over all servers
-    star memory  PSS of the hosts' shells, and of the delay line
-    star gone    from the end of the star until the kernel has freed all of its network namespaces (/proc/slabinfo);
-                 then no process is left in them, and no interface
+    RTT error    of each server: shortest of 3 TCP connect times less the nominal RTT; the median, the 99th percentile
+                 and the largest over all servers, and the share of them within tolerance (harness/network/rtt.py)
+    star gone    until running_star() has ended
 """
 
 import argparse
 import os
-import re
 import shutil
 import statistics
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -36,8 +32,6 @@ use_project_python()
 
 import numpy as np
 
-from benchmarks.report import print_table
-from harness.errors import ExperimentError
 from harness.files.pages import BUNDLED, PageFiles
 from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings, add_options, settings_of
@@ -51,32 +45,25 @@ from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 from harness.system.options import ROUNDS, OptionParser, Whole
 from harness.system.privileges import invoking_user
-from harness.system.processes import descendants, run
+from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 from harness.system.signals import run_interruptible
 
 SIZES = (84, 250, 500, 1000)
-FREED_WITHIN_S = 30.0
 FILE_BYTES = 9500
 """Of the one file of a host that no page has."""
 
-VALUES = ("star up, s", "delayed, s", "servers up, s", "servers gone, s", "star gone, s", "servers' memory, MB",
-          "star memory, MB")
+
+Figures = dict[str, float]
+"""What one round measured: by name, in the unit that stands in the name."""
 
 
-@dataclass
-class Round:
-    """What one round measured: VALUES by name, in s and units of 10^6 bytes, and each server's RTT error in ms."""
-
-    values: dict[str, float] = field(default_factory=dict)
-    rtt_errors_ms: list[float] = field(default_factory=list)
-
-    @contextmanager
-    def timed(self, step: str) -> Iterator[None]:
-        """Write down how long `step` takes."""
-        began_s = time.perf_counter()
-        yield
-        self.values[f"{step}, s"] = time.perf_counter() - began_s
+@contextmanager
+def timed(step: str, found: Figures) -> Iterator[None]:
+    """Write down how long `step` takes."""
+    began_s = time.perf_counter()
+    yield
+    found[f"{step}, s"] = time.perf_counter() - began_s
 
 
 def main() -> int:
@@ -100,45 +87,44 @@ def main() -> int:
 
 def measure(page_set: PageSet, delay_ms: float, arguments: argparse.Namespace, netem: bool) -> None:
     """Measure stars of all sizes at one delay (one way), and print the table."""
-    results: dict[int, list[Round]] = {}
+    results: dict[int, list[Figures]] = {hosts: [] for hosts in arguments.hosts}
     for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
-        for hosts in arguments.hosts:
-            results.setdefault(hosts, []).append(one_round(page_set, hosts, delay_ms, netem))
-            print(f"# {hosts}: {results[hosts][-1].values}", file=sys.stderr, flush=True)
-    print(f"stars of {', '.join(map(str, results))} servers, medians of {arguments.rounds} rounds, "
-          f"{2 * delay_ms:g} ms RTT by {'netem' if netem else 'the delay line'}; nothing was left after any")
-    columns = {str(hosts): column(hosts, rounds, 2 * delay_ms) for hosts, rounds in results.items()}
-    names = next(iter(columns.values()))
-    print_table(["servers", *columns], [[name, *(found[name] for found in columns.values())] for name in names])
+        for hosts, rounds in results.items():
+            rounds.append(one_round(page_set, hosts, delay_ms, netem))
+            print(f"# {hosts}: {rounds[-1]}", file=sys.stderr, flush=True)
+    print(f"medians of {arguments.rounds} rounds, {2 * delay_ms:g} ms RTT by {'netem' if netem else 'the delay line'}")
+    print("servers", *results, sep="\t")
+    for name in next(iter(results.values()))[0]:
+        print(name, *(f"{statistics.median(found[name] for found in rounds):.2f}" for rounds in results.values()),
+              sep="\t")
 
 
-def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Round:
-    """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off or is left."""
-    measured = Round()
-    step = measured.timed
+def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Figures:
+    """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off."""
+    found: Figures = {}
     with temporary_directory() as work_dir, ExitStack() as serving, ExitStack() as laboratory:
         names = widen_mirror(page_set, hosts, work_dir / "mirror")
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
-        before, freed = descendants(os.getpid()), kernel_namespaces()
-        with step("star up"):
+        with timed("star up", found):
             star = laboratory.enter_context(running_star(names, speeds, netem))
-        with step("delayed"):
+        with timed("delayed", found):
             laboratory.enter_context(delaying(star, netem=netem)).change(speeds)
-        rtts_ms = measure_rtts(star, Settings.port)
-        measured.rtt_errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in rtts_ms.values()]
+        errors_ms = [rtt_ms - speeds.rtt_ms for rtt_ms in measure_rtts(star, Settings.port).values()]
+        for name, percent in (("p50", 50), ("p99", 99), ("largest", 100)):
+            found[f"RTT error {name}, ms"] = float(np.percentile(errors_ms, percent))
+        within = [abs(error_ms) <= rtt_tolerance_ms(speeds.rtt_ms) for error_ms in errors_ms]
+        found["RTTs within tolerance, %"] = 100 * statistics.fmean(within)
         in_star = descendants(os.getpid())
-        measured.values["star memory, MB"] = pss_bytes(in_star - before) / 1e6
-        with step("servers up"):
+        with timed("servers up", found):
             serving.enter_context(running_servers(
                 star, work_dir / "mirror", page_set.files.fetchlog, {}, work_dir, logdir=work_dir / "serverlogs",
                 delays_ms=[delaynet_ms], user=invoking_user()))
-        measured.values["servers' memory, MB"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
-        with step("servers gone"):
+        found["servers' memory, MB"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
+        with timed("servers gone", found):
             serving.close()
-        with step("star gone"):
+        with timed("star gone", found):
             laboratory.close()
-            await_freed(freed)
-    return measured
+    return found
 
 
 def widen_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
@@ -158,37 +144,6 @@ def pss_bytes(pids: Iterable[int]) -> int:
     """
     lines = (line for pid in pids for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines())
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-
-
-def kernel_namespaces() -> int:
-    """Return how many network namespaces the kernel holds, those included that it has yet to free (slabinfo(5))."""
-    # The kernel frees the last ones when the next one goes; and empty places, kept for later, would be counted, too.
-    run(["unshare", "--net", "true"], "having the kernel free network namespaces")
-    Path("/sys/kernel/slab/net_namespace/shrink").write_text("1", encoding="ascii")
-    found = re.search(r"^net_namespace\s+(\d+)", Path("/proc/slabinfo").read_text(), re.MULTILINE)
-    if found is None:
-        raise ExperimentError("/proc/slabinfo: no net_namespace")
-    return int(found[1])
-
-
-def await_freed(before: int) -> None:
-    """Wait until the kernel holds no more namespaces than `before`; it frees them in the background."""
-    deadline = time.monotonic() + FREED_WITHIN_S
-    while (now := kernel_namespaces()) > before:
-        if time.monotonic() > deadline:
-            raise ExperimentError(f"{now - before} network namespaces were not freed in {FREED_WITHIN_S:g} s")
-        time.sleep(0.05)
-
-
-def column(hosts: int, rounds: list[Round], rtt_ms: float) -> dict[str, str]:
-    """Return what is printed of one number of servers: medians of the rounds, and RTT errors of all servers in all."""
-    middle = {name: statistics.median(each.values[name] for each in rounds) for name in VALUES}
-    errors_ms = [error for each in rounds for error in each.rtt_errors_ms]
-    within = statistics.fmean(abs(error) <= rtt_tolerance_ms(rtt_ms) for error in errors_ms)    # harness.network.rtt
-    return {**{name: f"{value:.2f}" for name, value in middle.items()},
-            **{f"RTT error {name}, ms": f"{np.percentile(errors_ms, percent):.2f}"
-               for name, percent in (("p50", 50), ("p99", 99), ("largest", 100))},
-            "RTTs within tolerance": f"{within:.2%}", "star up, ms a server": f"{1000 * middle[VALUES[0]] / hosts:.2f}"}
 
 
 if __name__ == "__main__":
