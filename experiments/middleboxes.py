@@ -14,7 +14,6 @@ an RTT, so TFO's gain is eaten up where a share RTT / (RTT + 1 s) of the paths d
 import argparse
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,18 +28,12 @@ from harness.files.pages import CLIENT, FIGURES
 from harness.files.results import read_results
 from harness.files.transport import SHARE, Box, Middlebox
 from harness.measure.settings import Settings, add_options, settings_of
-from harness.show.columns import table_of
-from harness.show.figures import framed, save_figure
-from harness.show.labels import short_names
-from harness.show.section import table_lines
+from harness.show.comparison import draw_side_by_side, side_by_side_lines
+from harness.show.figures import save_figure
 from harness.system.options import OptionParser, Several, plain
 from harness.system.tcp import SYN_AGAIN_MS
 
 NO_BOX = "none"
-COLUMNS = {"middlebox": "name", "PLT: no TFO (s)": "median_off_ms", "PLT: TFO (s)": "median_on_ms",
-           "Improv.": "improvement_percent"}
-LABEL_ROOM = 0.3
-"""Of the longest bar, for what stands behind it."""
 
 
 def main() -> int:
@@ -63,39 +56,15 @@ def measure(settings: Settings, how: argparse.Namespace, delay_ms: float) -> int
         status = max(status, done.returncode)
         selection = select(read_results(how.dir / CLIENT), "load")
         rows += [replace(row, name=name) for row in selection.rows if row.rtt_ms == rtt_ms]    # others are of before
-    pages = dict.fromkeys(row.url for row in rows)
-    rows = [row for url in pages for row in rows if row.url == url]
-    print(*table_lines(table_of("", rows, COLUMNS)), sep="\n")
-    print(f"theory: TFO's gain is eaten up where {break_even(rtt_ms):.0%} of the paths drop SYNs with data")
-    bars = {"no TFO": [row.off.median_ms for row in rows if row.name == NO_BOX]}
-    bars |= {"TFO" if name == NO_BOX else f"TFO, {name}": [row.on.median_ms for row in rows if row.name == name]
-             for name in dict.fromkeys(row.name for row in rows)}
-    draw([*short_names({url: url for url in pages}).values()], bars, rtt_ms,
-         how.dir / FIGURES / f"middleboxes-{plain(rtt_ms)}.png")
+    urls = [*dict.fromkeys(row.url for row in rows)]
+    rows.sort(key=lambda row: urls.index(row.url))      # stable: the boxes of each page stay in their order
+    print(*side_by_side_lines(rows), sep="\n")
+    share = rtt_ms / (rtt_ms + SYN_AGAIN_MS)    # a connection waits SYN_AGAIN_MS on these, and saves an RTT on others
+    print(f"theory: TFO's gain is eaten up where {share:.0%} of the paths drop SYNs with data")
+    figure = how.dir / FIGURES / f"middleboxes-{plain(rtt_ms)}.png"
+    save_figure(draw_side_by_side(rows), figure)
+    print(figure)
     return status
-
-
-def break_even(rtt_ms: float) -> float:
-    """Return the share of paths that drop SYNs with data at which TFO saves as much as it costs."""
-    return rtt_ms / (rtt_ms + SYN_AGAIN_MS)
-
-
-def draw(pages: Sequence[str], bars: Mapping[str, Sequence[float | None]], rtt_ms: float, path: Path) -> None:
-    """Draw for each page a bar without TFO, one with it, and one with it behind each box: by name, PLTs in ms."""
-    figure, [axes] = framed((9, 1.5 + 0.28 * len(pages) * len(bars)),
-                            f"TCP Fast Open behind middleboxes, RTT {rtt_ms:g} ms", "Medians of the loads.")
-    height = 0.8 / len(bars)
-    for place, (name, plts_ms) in enumerate(bars.items()):
-        known = [(row, ms / 1000) for row, ms in enumerate(plts_ms) if ms is not None]
-        drawn = axes.barh([row + (place + 0.5) * height - 0.4 for row, _ in known], [plt_s for _, plt_s in known],
-                          height=0.9 * height)
-        axes.bar_label(drawn, [f"{plt_s:.1f} s  {name}" for _, plt_s in known], padding=4, fontsize=7)
-    axes.set_yticks(range(len(pages)), pages)
-    axes.invert_yaxis()
-    axes.margins(x=LABEL_ROOM)
-    axes.set_xlabel("Page load time (s)")
-    save_figure(figure, path)
-    print(path)
 
 
 def parse_arguments() -> tuple[Settings, argparse.Namespace]:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from connie import RaceOptions, connie_connect
+from connie import connie_connect
 from connie.http import ConnieHTTPConnection
 from harness.system.fastopen import OFF, ON, read_counters, set_fastopen
 from harness.system.namespaces import inside
@@ -121,16 +121,3 @@ def test_only_safe_requests_go_to_several_servers(servers: Servers, method: str,
     got = servers.got()
     assert len([data_of_syn for data_of_syn in got if data_of_syn.startswith(method.encode())]) == recipients
     assert got.count(b"") == 2 - recipients
-
-
-def test_a_stagger_keeps_the_bytes_from_those_behind_a_live_one(servers: Servers) -> None:
-    race()
-    servers.got()
-    connie_connect("two.test", 80, tfo=REQUEST, stagger=WAIT_S).close()
-    del servers.listeners[1:]
-    assert servers.got() == [REQUEST]
-    connection = ConnieHTTPConnection("two.test", timeout=WAIT_S, tfo=True, race=RaceOptions(max_attempts=1))
-    connection.request("GET", "/")
-    connection.close()
-    assert servers.got()[0].startswith(b"GET / ")
-    assert servers.data_syns() == 2

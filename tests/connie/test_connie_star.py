@@ -1,10 +1,7 @@
 """connie's star: what it makes of its measurements, and what connie promises, by a real star with its faults."""
 
-import ipaddress
 import random
 import statistics
-import struct
-import time
 
 import msgspec
 import pytest
@@ -12,7 +9,6 @@ import pytest
 from connie.bench.own_server import running_server
 from connie.bench.strategies import percentile
 from connie.lab import warm_up
-from connie.lab.paths import Paths, ends_of
 from connie.lab.report import CONNIE, cost_rows, draw, finding_lines, time_rows, values_ms
 from connie.lab.task import FAULTS, FLOOR, LATE_S, PROFILES, Cost, Endpoint, Profile, Results, Time, make_scenario
 from harness.bootstrap import ROOT
@@ -64,46 +60,6 @@ def test_faults_are_what_they_say(profile: Profile) -> None:
     assert spoiled["refuse"] == [nearest["refuse"]]
     assert spoiled["slow"] == [nearest["slow"]]
     assert all(":" in point.address and point.is_lost for point in spoiled["dead"] + spoiled["dead-v6"])
-
-
-class Held:
-    """A packet of the kernel's, and its verdict."""
-
-    def __init__(self, source: str, target: str) -> None:
-        ends = ipaddress.ip_address(source), ipaddress.ip_address(target)
-        head = (struct.pack("!BBHHHBBH", 0x45, 0, 40, 0, 0, 64, 6, 0) if ends[0].version == 4
-                else struct.pack("!IHBB", 6 << 28, 20, 6, 64))
-        self._payload = head + ends[0].packed + ends[1].packed
-        self.verdict = ""
-
-    def get_payload(self) -> bytes:
-        return self._payload
-
-    def get_timestamp(self) -> float:
-        return 0.0
-
-    def accept(self) -> None:
-        self.verdict = "accepted"
-
-    def drop(self) -> None:
-        self.verdict = "dropped"
-
-
-@pytest.mark.parametrize(("client", "server"), [("10.0.0.1", "198.18.0.1"), ("2001:db8:0:1::1", "2001:db8:8000::1")])
-def test_packets_are_delayed_both_ways_or_lost_on_the_way_there(client: str, server: str) -> None:
-    packed = ipaddress.ip_address(client).packed, ipaddress.ip_address(server).packed
-    assert ends_of(Held(client, server).get_payload()) == packed
-    for is_lost, there_verdict in ((False, "accepted"), (True, "dropped")):
-        paths = Paths({server: (20, 0, is_lost)}, seed=1)
-        there, back, other = Held(client, server), Held(server, client), Held("10.0.0.1", "10.0.0.2")
-        began_s = time.monotonic()
-        for held in (there, back, other):
-            paths.hold(held)
-        assert (there.verdict, back.verdict, other.verdict) == ("dropped" if is_lost else "", "", "accepted")
-        while (wait_s := paths.under_way.release_due()) is not None:
-            time.sleep(wait_s)
-        assert (there.verdict, back.verdict) == (there_verdict, "accepted")
-        assert time.monotonic() - began_s >= 0.020
 
 
 def test_a_wrong_rtt_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
