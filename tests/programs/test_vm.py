@@ -14,7 +14,6 @@ import pytest
 
 from harness.bootstrap import ROOT
 from scripts.vm.bios_boot import mbr_code, placed_core
-from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.ran import ran
 
 QEMU = """#!/bin/sh
@@ -79,28 +78,6 @@ def test_an_ova_is_a_described_disk_and_says_its_own_sums(tmp_path: Path) -> Non
     assert described.find(f".//{ovf}Disk").get(f"{ovf}capacity") == str(2**30)                  # type: ignore[union-attr]
     assert (tmp_path / "lab.ova.sha256").read_text().split()[0] == hashlib.sha256(
         (tmp_path / "lab.ova").read_bytes()).hexdigest()
-
-
-MAKERS = {
-    **dict.fromkeys(("apt-get", "debootstrap", "qemu-img", "mformat", "mke2fs", "sfdisk", "git"), ""),
-    "dpkg": "echo amd64", "df": "echo 99G", "unshare": 'touch "$TFO_LAB_VM_WORK/image.qcow2"',
-}
-"""Stand-ins for all that makes an image: there is room for one, and it is made."""
-
-
-@pytest.mark.root
-def test_make_vm_gives_away_only_what_it_made(tmp_path: Path) -> None:
-    """--output /tmp made /tmp the student's, who could then remove everybody's files there."""
-    (tmp_path / "bin").mkdir()
-    for name, line in MAKERS.items():
-        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{line}\n")
-        (tmp_path / "bin" / name).chmod(0o755)
-    (tmp_path / "there").mkdir()
-    for output, owner in ((tmp_path / "there", 0), (tmp_path / "made", ORDINARY.uid)):
-        run("make-vm.sh", "--arch", "amd64", "--output", str(output), status=0,
-            PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}", TMPDIR=str(tmp_path), **SUDO)
-        assert (output / "tfo-lab-amd64.qcow2").stat().st_uid == ORDINARY.uid
-        assert output.stat().st_uid == owner
 
 
 def test_run_vm_says_how_it_would_start(machine: dict[str, str]) -> None:
