@@ -45,11 +45,9 @@ def main() -> int:
         raise InputError(f"{files.rtts}: is there already; remove it to have it made anew")
     hosts = read_recording(files.mirror, files.fetchlog).hosts()
     shortest_ms = {host: time_ms for host, time_ms in shortest_answers_ms(files.fetchlog).items() if host in hosts}
-    if not shortest_ms:
-        raise InputError(f"{files.fetchlog}: no text log in it has times; write {files.rtts.name} by hand: host rtt_ms")
     known_ms = [time_ms for time_ms in shortest_ms.values() if time_ms <= FARTHEST_MS]
     if not known_ms:
-        raise InputError(f"{files.fetchlog}: no server answered within {FARTHEST_MS:g} ms, so no RTT is known; write "
+        raise InputError(f"{files.fetchlog}: no text log in it has an answer within {FARTHEST_MS:g} ms; write "
                          f"{files.rtts.name} by hand: host rtt_ms")
     lines = [f"{'' if time_ms <= FARTHEST_MS else '# '}{host} {time_ms:.1f}\n"
              for host, time_ms in sorted(shortest_ms.items())]

@@ -102,7 +102,7 @@ def test_what_is_no_file_is_one_line(tmp_path: Path, command: tuple[str, ...], s
 
 def test_no_option_is_read_by_pythons_own_readers() -> None:
     """int() and float() take 1_0 and nan, which tests/system/test_options.py shows that ours refuse."""
-    programs = [path for folder in ("", "benchmarks", "experiments", "harness", "scripts", "tfo-test")
+    programs = [path for folder in ("", "benchmarks", "experiments", "harness", "scripts")
                 for path in (ROOT / folder).glob("**/*.py" if folder else "*.py")]
     assert len(programs) > 200
     assert [path for path in programs if re.search(r"\btype=(int|float)\b", path.read_text())] == []
