@@ -29,7 +29,6 @@ from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delaying, home_drops
 from harness.network.programs import StandingBox, running_servers, standing
-from harness.network.rates import check_home_link
 from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
 from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen
@@ -162,8 +161,6 @@ class Hosts:
         self.delay.change(speeds)
         rtts_ms = proven_rtts_of_star_ms(self.delay.star, UNUSED_PORT, speeds, netem=self.delay.netem,
                                          patience_s=patience_s)
-        if speeds.home_is_narrow:
-            print(check_home_link(self.delay.star, speeds), flush=True)
         return Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=self.delay, speeds=speeds,
                           experiment_id=experiment_id or new_experiment_id())
 
