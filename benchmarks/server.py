@@ -36,8 +36,7 @@ from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
 from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.programs import running_servers
-from harness.network.rtt import loopback_star
-from harness.network.star import Host, Star
+from harness.network.star import Host, Star, loopback_star
 from harness.replay.authority import CERTIFICATE, open_authority
 from harness.system.options import ROUNDS, OptionParser, Whole
 from harness.system.processes import descendants

@@ -34,8 +34,8 @@ from harness.measure.settings import Settings
 from harness.mirror.recording import read_whole
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
-from harness.network.rtt import ServerAddress, loopback_star, measure_held_rtts
-from harness.network.star import LinkSpeeds, Star
+from harness.network.rtt import measure_held_rtts
+from harness.network.star import LinkSpeeds, Star, loopback_star
 from harness.replay.authority import AUTHORITY
 from harness.system import fastopen
 from harness.system.scratch import temporary_directory
@@ -148,8 +148,7 @@ def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: 
         return dict.fromkeys(star.servers, 0.0)
     ports = (web.settings.port, web.settings.https_port)
     secure = {name: "http" not in web.page_set.recording.schemes(name) for name in star.servers}
-    places = {name: ServerAddress(host.address, ports[secure[name]], secure[name])
-              for name, host in star.servers.items()}
+    places = {name: (host.address, ports[secure[name]], secure[name]) for name, host in star.servers.items()}
 
     def in_words(rtts_ms: RttsMs) -> str:
         return f"RTT of {measured_in_words(rtts_ms)}, {wanted_ms:g} ms wanted (first answers are held for two)"
@@ -180,14 +179,8 @@ def just_recorded(files: PageFiles, pages: Sequence[Page]) -> PageSet:
 
 def try_pages(page_set: PageSet, settings: Settings) -> dict[Page, Trial]:
     """Load each page of `page_set` from its recording, served and loaded as `settings` say. Raises ExperimentError."""
-    with _loopback(page_set, settings) as lab:
+    with loopback_of(page_set, settings) as lab:
         return {page: _try(lab, page) for page in page_set.pages}
-
-
-def load_once(page_set: PageSet, page: Page, settings: Settings) -> LoadRecord:
-    """Load `page` once from its recording; return which answers came. Raises ExperimentError."""
-    with _loopback(page_set, settings) as lab:
-        return record_of(lab, Load(page, 0, 0))
 
 
 def say_ready(trials: Mapping[Page, Trial], what: str) -> int:
@@ -226,7 +219,7 @@ def _try(lab: Laboratory, page: Page) -> Trial:
 
 
 @contextmanager
-def _loopback(page_set: PageSet, settings: Settings) -> Iterator[Laboratory]:
+def loopback_of(page_set: PageSet, settings: Settings) -> Iterator[Laboratory]:
     """Serve all hosts of the recording while this lasts, with a certificate authority that lasts as long."""
     port, tls_port = _free_ports()
     settings = replace(settings, port=port, tls_port=tls_port, quiet_s=QUIET_S, quiet_limit_s=QUIET_LIMIT_S)

@@ -1,7 +1,7 @@
 """The round-trip time as TCP sees it: how long connect() takes.
 
-And that of servers on this machine's loopback, an address for each: a star without links, in which no packet takes any
-time. There the delay is the servers' own doing (harness.replay.connection), and is measured by their first answers.
+And that of servers on this machine's loopback (harness.network.star), where no packet takes any time: the delay is the
+servers' own doing (harness.replay.connection), and is measured by their first answers.
 """
 
 import asyncio
@@ -14,10 +14,9 @@ import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from harness.errors import ExperimentError
-from harness.network.star import Host, Star
+from harness.network.star import Star
 from harness.system.namespaces import inside
 
 TOLERANCE_RATIO = 0.02
@@ -117,63 +116,38 @@ def check_rtts(measured_ms: dict[str, float], nominal_ms: Nominal) -> None:
                            "nothing was measured; end other programs and try again")
 
 
-NETWORK = "127.84"
-"""Where the hosts are: each has an address of its own, as loopback has 2**24 of them."""
-INTERFACE = "lo"
 ANSWER_S = 130.0
 """Two round trips of a minute, and some more."""
 ASKED = b"HEAD /.tfo-lab-round-trip HTTP/1.0\r\n\r\n"
 """What no recording has an answer to."""
 
 
-@dataclass(frozen=True)
-class ServerAddress:
-    """Where a host listens; `secure`: over TLS."""
-
-    address: str
-    port: int
-    secure: bool = False
-
-
-def loopback_addresses(host_names: Sequence[str]) -> dict[str, str]:
-    """Return the address of each host, which its place in the list decides."""
-    return {name: f"{NETWORK}.{number >> 8}.{number & 255}" for number, name in enumerate(host_names, start=1)}
-
-
-def loopback_star(host_names: Sequence[str]) -> Star:
-    """Return the hosts as those of a star: `user` and all servers are in this process's own network namespace."""
-    pid = os.getpid()
-    servers = {name: Host(name, address, "", INTERFACE, pid)
-               for name, address in loopback_addresses(host_names).items()}
-    return Star(user=Host("user", "127.0.0.1", "", INTERFACE, pid), switch_pid=pid, servers=servers)
-
-
-def measure_held_rtts(servers: Mapping[str, ServerAddress]) -> dict[str, float]:
+def measure_held_rtts(servers: Mapping[str, tuple[str, int, bool]]) -> dict[str, float]:
     """Return the RTT that each server simulates, in ms: half of what the first answer on a connection takes.
 
-    The shortest of several (`shortest_ms`). Over TLS that answer is the one to the ClientHello. Raises ExperimentError
-    when a server does not answer.
+    `servers` are by name: each one's address, its port, and whether it speaks TLS there: then that answer is the one to
+    the ClientHello. The shortest of several (`shortest_ms`). Raises ExperimentError when a server does not answer.
     """
     async def once(names: Sequence[str]) -> list[float]:
-        return [time_ms / 2 for time_ms in await asyncio.gather(*(_first_answer_ms(servers[name]) for name in names))]
+        return [time_ms / 2 for time_ms in await asyncio.gather(*(_first_answer_ms(*servers[name]) for name in names))]
 
     return shortest_ms([*servers], lambda names: asyncio.run(once(names)))
 
 
-async def _first_answer_ms(server: ServerAddress) -> float:
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if server.secure else None
+async def _first_answer_ms(address: str, port: int, secure: bool) -> float:
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if secure else None
     if trust:
         trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
     began_s = time.perf_counter()
     try:
-        await asyncio.wait_for(_answered(server, trust), ANSWER_S)
+        await asyncio.wait_for(_answered(address, port, trust), ANSWER_S)
     except (OSError, EOFError, asyncio.TimeoutError) as error:
-        raise ExperimentError(f"{server.address}:{server.port}: its server does not answer ({error!r})") from None
+        raise ExperimentError(f"{address}:{port}: its server does not answer ({error!r})") from None
     return (time.perf_counter() - began_s) * 1000
 
 
-async def _answered(server: ServerAddress, trust: ssl.SSLContext | None) -> None:
-    reader, writer = await asyncio.open_connection(server.address, server.port, ssl=trust)
+async def _answered(address: str, port: int, trust: ssl.SSLContext | None) -> None:
+    reader, writer = await asyncio.open_connection(address, port, ssl=trust)
     if not trust:
         writer.write(ASKED)
         await reader.readexactly(1)

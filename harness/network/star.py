@@ -40,6 +40,8 @@ IDLE_LIMIT = "TMOUT"
 machines root's login exports it."""
 
 QUEUE_PACKETS = 1000
+LOOPBACK_NETWORK = "127.84"
+"""Where the servers on loopback are, which has 2**24 addresses."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,18 @@ class Star:
     def pids(self) -> list[int]:
         """One process in every host's namespace."""
         return [self.user.pid, *(server.pid for server in self.servers.values())]
+
+
+def loopback_star(host_names: Sequence[str]) -> Star:
+    """Return servers on this machine's loopback as a star without links, in which no packet takes any time.
+
+    `user` and all servers are in this process's own network namespace. Each has an address of its own, which its place
+    in the list decides.
+    """
+    pid = os.getpid()
+    servers = {name: Host(name, f"{LOOPBACK_NETWORK}.{number >> 8}.{number & 255}", "", "lo", pid)
+               for number, name in enumerate(host_names, start=1)}
+    return Star(user=Host("user", "127.0.0.1", "", "lo", pid), switch_pid=pid, servers=servers)
 
 
 class StarTopo(Topo):

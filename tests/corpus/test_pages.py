@@ -25,7 +25,9 @@ from harness.files.har import read_har
 from harness.files.load_record import LoadRecord
 from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser
-from harness.measure.loopback import just_recorded, load_once
+from harness.measure.evidence import Load
+from harness.measure.loads import record_of
+from harness.measure.loopback import just_recorded, loopback_of
 from harness.measure.settings import Settings
 from tests.support.ran import ran
 from tests.support.started import started
@@ -89,7 +91,8 @@ def test_the_replay_of_a_page_is_the_page(case: str, recorded: PageFiles) -> Non
 
     page_set = just_recorded(recorded, [page])
     for _ in range(TRIES):
-        problems = [*of_replay(load_once(page_set, page, Settings(http="recorded", timeout_s=20)), wanted)]
+        with loopback_of(page_set, Settings(http="recorded", timeout_s=20)) as lab:
+            problems = [*of_replay(record_of(lab, Load(page, 0, 0)), wanted)]
         if not problems:
             break
     assert problems == []
