@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +19,7 @@ from pathlib import Path
 from harness.system.background import beside
 from harness.system.environment import MS_PER_TICK, read_pressure
 from harness.system.privileges import as_root
-from harness.system.processes import descendants
+from harness.system.processes import descendants, stat_of
 
 TICK_S = 0.01
 LOOK_S = 0.02
@@ -27,7 +27,7 @@ LOOK_S = 0.02
 SAMPLE_S = 0.1
 """So often it reads the machine's pressure and the processes' times. Between two readings counts grow evenly."""
 READ_S = 0.001
-"""Time between two readings for each process besides the load's own: reading one takes a hundredth of that, and an
+"""Time between two readings for each process besides the load's own: reading one takes a fiftieth of that, and an
 experiment may have a thousand servers."""
 SEARCH_S = 0.5
 """So often it looks for new processes: that costs 3 ms of a processor for 150 processes on the machine."""
@@ -37,10 +37,8 @@ LEAST_GAP_MS = 5.0
 """Less is not noted: an ordinary thread is often that late on a busy machine."""
 REALTIME_PRIORITY = 1
 """The lowest there is: below the delay line's."""
-STOPPED = (b"T", b"t")
+STOPPED = ([b"T"], [b"t"])
 """States of proc(5): stopped by a signal, stopped by a debugger."""
-Duty = tuple[float, Callable[[float], object]]
-"""How often in s, and what then is done; it is told the time in s since the epoch."""
 
 
 @dataclass
@@ -94,29 +92,26 @@ class _Watched:
 
     def __init__(self, ticks: Ticks) -> None:
         self._ticks, self._looked_s = ticks, time.time()
-        self._files: dict[int, int] = {}
         self._stopped_ms: dict[int, float] = {}
         self._beside = descendants(os.getpid()) | {os.getpid()}
-        self.find()
+        self._of_load: set[int] = set()
 
     @property
     def pause_s(self) -> float:
         """How long to wait between two readings of the times of all processes."""
         return max(SAMPLE_S, READ_S * len(self._beside))
 
-    def find(self, _now_s: float = 0.0) -> None:
+    def find(self, _now_s: float) -> None:
         """Take up the processes that are new, and learn names: a process of Chrome gets its own after its fork."""
-        for pid in (descendants(os.getpid()) | {os.getpid()}) - self._files.keys():
-            with suppress(OSError):
-                self._files[pid] = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-        for pid in self._of_load():     # to read a command line may take long, of a process that has no processor
+        self._of_load = descendants(os.getpid()) - self._beside
+        for pid in self._of_load:       # to read a command line may take long, of a process that has no processor
             if self._ticks.names.get(pid, BEFORE_ITS_NAME).endswith(BEFORE_ITS_NAME):
                 self._ticks.names[pid] = process_name(pid)
 
     def look(self, now_s: float) -> None:
         """Note which processes of the load stand stopped: since the last look."""
-        for pid in self._of_load():
-            if is_stopped(self._stat(pid)):
+        for pid in self._of_load:
+            if stat_of(pid)[:1] in STOPPED:
                 so_far_ms = self._stopped_ms.get(pid, 0.0)
                 self._ticks.note(self._looked_s, pid, stopped=so_far_ms)
                 self._stopped_ms[pid] = so_far_ms + (now_s - self._looked_s) * 1000
@@ -128,45 +123,24 @@ class _Watched:
 
         These began with 0.
         """
-        for pid in self._files:
-            with suppress(OSError, IndexError, ValueError):     # it may end at any moment
-                so_far_ms = {"worked": worked_ms(self._stat(pid))}
-                if pid not in self._beside:
+        for pid in self._beside | self._of_load:
+            with suppress(OSError, IndexError):     # it may end at any moment
+                so_far_ms = {"worked": worked_ms(stat_of(pid))}
+                if pid in self._of_load:
                     so_far_ms["waited"] = int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e6
                     if pid not in self._ticks.counts.get("worked", {}):
                         self._ticks.note(now_s - SEARCH_S, pid, worked=0.0, waited=0.0)
                 self._ticks.note(now_s, pid, **so_far_ms)
 
-    def close(self) -> None:
-        """Close all files."""
-        for file in self._files.values():
-            os.close(file)
 
-    def _of_load(self) -> Sequence[int]:
-        return [pid for pid in self._files if pid not in self._beside]
-
-    def _stat(self, pid: int) -> bytes:
-        """Return /proc/PID/stat of a process; nothing when it has ended."""
-        with suppress(OSError):
-            return os.pread(self._files[pid], 512, 0)
-        return b""
-
-
-def is_stopped(stat_line: bytes) -> bool:
-    """Tell whether /proc/PID/stat says that a process is stopped; the name in it may hold anything."""
-    state = stat_line.rpartition(b")")[2].split()[:1]
-    return bool(state) and state[0] in STOPPED
-
-
-def worked_ms(stat_line: bytes) -> float:
+def worked_ms(stat: Sequence[bytes]) -> float:
     """Return how long a process had processors so far, in ms, by /proc/PID/stat: utime and stime of all its threads.
 
     Of a nice one, as Chrome is in experiments/localhost.py, and all are after `sudo nice ./run.sh`, stime alone: the
     machine's count of busy processors (harness.system.environment) has no more of it.
     """
-    fields = stat_line.rpartition(b")")[2].split()
-    is_nice = int(fields[16]) > 0       # by which the kernel counts "user" or "nice", whatever nice value we have
-    return (int(fields[12]) + (0 if is_nice else int(fields[11]))) * MS_PER_TICK
+    is_nice = int(stat[16]) > 0         # by which the kernel counts "user" or "nice", whatever nice value we have
+    return (int(stat[12]) + (0 if is_nice else int(stat[11]))) * MS_PER_TICK
 
 
 def process_name(pid: int) -> str:
@@ -195,20 +169,20 @@ def ticking() -> Iterator[Ticks]:
 def _tick(ticks: Ticks, watched: _Watched, ended: threading.Event) -> None:
     with suppress(PermissionError), as_root():      # no CAP_SYS_NICE: then its gaps also tell of programs that compute
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(REALTIME_PRIORITY))
-    counts: list[Duty] = [(SAMPLE_S, lambda now_s: ticks.note(now_s, 0, **read_pressure())),
-                          (watched.pause_s, watched.read_times)]
-    duties = [*counts, (SEARCH_S, watched.find), (LOOK_S, watched.look)]
-    next_s = [0.0] * len(duties)
+    def read_machine(now_s: float) -> None:
+        ticks.note(now_s, 0, **read_pressure())
+
+    duties = {watched.find: SEARCH_S, read_machine: SAMPLE_S, watched.read_times: watched.pause_s, watched.look: LOOK_S}
+    next_s = dict.fromkeys(duties, 0.0)
     while not ended.is_set():
         due_s = time.monotonic() + TICK_S - time.thread_time()
-        for place, (every_s, do) in enumerate(duties):  # here, too, the machine may stand still: their work is no gap
-            if time.monotonic() >= next_s[place]:
-                next_s[place] = time.monotonic() + every_s
+        for do, every_s in duties.items():      # here, too, the machine may stand still: their work is no gap
+            if time.monotonic() >= next_s[do]:
+                next_s[do] = time.monotonic() + every_s
                 do(time.time())
         ended.wait(TICK_S)
         late_ms = (time.monotonic() - due_s - time.thread_time()) * 1000
         if late_ms >= LEAST_GAP_MS:
             ticks.gaps.append((time.time() - late_ms / 1000, late_ms))
-    for _, do in counts:     # once more
-        do(time.time())
-    watched.close()
+    read_machine(time.time())       # once more
+    watched.read_times(time.time())
