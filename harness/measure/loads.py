@@ -41,7 +41,6 @@ from harness.system import environment, fastopen
 from harness.system.atomic import write_atomically, written_beside
 from harness.system.background import call_forked
 from harness.system.delay_queue import SLOT_S
-from harness.system.privileges import User
 from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
 from harness.system.untrusted import (
@@ -153,10 +152,9 @@ def _har(har: Path) -> LoadLog | None:
 
 @dataclass(frozen=True)
 class LeftBehind:
-    """The files of a load in `scratch`, made by `maker`; what is kept goes to `directory`."""
+    """The files of a load in `scratch`; what is kept goes to `directory`."""
 
     scratch: Path
-    maker: User
     directory: Path
     page: str
 
@@ -164,7 +162,7 @@ class LeftBehind:
         """Keep the load's log and HAR. A file that cannot be read is left out: the report says why the load failed."""
         for name in (self.page, f"{self.page}.har"):
             try:
-                content = read_untrusted(self.scratch / name, owner=self.maker.uid)
+                content = read_untrusted(self.scratch / name)
             except UnreadableFileError:
                 continue
             write_atomically(self.directory / name, content)
@@ -172,7 +170,7 @@ class LeftBehind:
     def report(self, complaint: str, limit: int = LARGEST_FILE) -> dict[str, Any]:
         """Return what load.json says; when it cannot be read, {"errors": [the `complaint` of load_page.py, or why]}."""
         try:
-            report = read_untrusted_json(self.scratch / REPORT, limit=limit, owner=self.maker.uid)
+            report = read_untrusted_json(self.scratch / REPORT, limit=limit)
         except UnreadableFileError as error:
             return {"errors": [complaint or f"load_page.py left no report: {error.why}"]}
         if not isinstance(report, dict):
@@ -189,7 +187,7 @@ class LeftBehind:
     def keep_output(self, output: IO[bytes]) -> list[str]:
         """Keep the last output of chromedriver and Chrome, and load_page.py's `output`; return the files' names."""
         try:
-            with open_untrusted(self.scratch / DRIVER_OUTPUT, limit=ANY_SIZE, owner=self.maker.uid) as file:
+            with open_untrusted(self.scratch / DRIVER_OUTPUT, limit=ANY_SIZE) as file:
                 drivers = end_of(file)
         except UnreadableFileError as error:
             drivers = f"{DRIVER_OUTPUT}: {error.why}\n".encode()
@@ -216,7 +214,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path,
     scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
     os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)
     directory.mkdir(parents=True, exist_ok=True)
-    left = LeftBehind(scratch, lab.browsing_user, directory, load.page.name)
+    left = LeftBehind(scratch, directory, load.page.name)
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
             with captured_packets(lab.star.user, lab.work_dir) if lab.settings.pcap else nullcontext() as capture:

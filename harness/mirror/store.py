@@ -28,7 +28,6 @@ from harness.mirror.manifest import MANIFEST, body_in, read_manifest
 from harness.mirror.paths import md5_name, mirror_file, write_file
 from harness.mirror.recording import read_whole
 from harness.system.atomic import move
-from harness.system.privileges import User, give
 from harness.system.scratch import left_behind, locked, remove
 from harness.system.signals import ENDING_SIGNALS
 
@@ -117,17 +116,14 @@ class Store:
         names = (name if number == 1 else f"{name}-{number}" for number in count(1))
         return next(free for free in names if not any(map(os.path.lexists, _ends(directory, free))))
 
-    def publish(self, owner: User, keep: str = "") -> None:
-        """Put the directories in their place, in one step as far as signals can tell, and give them to `owner`.
+    def publish(self, keep: str = "") -> None:
+        """Put the directories in their place, in one step as far as signals can tell.
 
         What was there is removed; with `keep`, which is a `free_name`, it is moved to that name instead. Raises OSError
         when that is not possible, and nothing has changed then.
         """
         kept = _ends(self._ends[0].parent, keep) if keep else self._replaced
         aside = [places for places in zip(self._ends, self._replaced, kept, strict=True) if places[0].exists()]
-        for directory in (self.mirror, self.fetchlog):
-            if os.geteuid() == 0:
-                give(directory, owner)
         with _signals_held():
             _rename_all([*((end, old) for end, old, _ in aside),
                          *zip((self.mirror, self.fetchlog), self._ends, strict=True),

@@ -26,7 +26,7 @@ from harness.record.sources.served import ServedSource
 from harness.record.verdict import Verdict, judge
 from harness.record.visit import VISIT, Visit, VisitSettings, make_visit
 from harness.system.background import call_forked
-from harness.system.privileges import User, browsing_user, give, invoking_user
+from harness.system.privileges import User, browsing_user, give
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import UnreadableFileError, open_untrusted, read_untrusted_json
 
@@ -73,7 +73,7 @@ def record(files: PageFiles, pages: Sequence[Page], settings: VisitSettings, don
         if store.replaces and not append:
             outcome.kept = store.free_name()
         store.write_manifest(note)
-        store.publish(invoking_user(), outcome.kept)
+        store.publish(outcome.kept)
         outcome.published = True
         return outcome
     except OSError as error:
@@ -110,8 +110,7 @@ def _record_page(settings: VisitSettings, page: Page, store: Store, source: Serv
                 visit = _visit(replace(settings, rules=rules), work_dir, user, source.answer)
         _require_room(work_dir)
         try:
-            # The file has to be the user's own: root, who reads it, follows no link of theirs.
-            with open_untrusted(work_dir / NET_LOG, limit=LARGEST_NETLOG_BYTES, owner=user.uid):
+            with open_untrusted(work_dir / NET_LOG, limit=LARGEST_NETLOG_BYTES):
                 recording = evaluate(page.url, visit, work_dir / NET_LOG, CLOCK_SHIFT_MS if source else 0.0)
         except (ExperimentError, UnreadableFileError) as error:
             return Verdict(reasons=[*visit.errors, str(error)]), visit
@@ -158,7 +157,7 @@ def _visit(settings: VisitSettings, work_dir: Path, user: User, begun: Callable[
         try:
             call = partial(make_visit, settings, work_dir, user)
             status = call_forked(call, "visit", output, settings.hard_limit_s(), begun=begun)
-            return Visit(**read_untrusted_json(work_dir / VISIT, owner=user.uid))
+            return Visit(**read_untrusted_json(work_dir / VISIT))
         except subprocess.TimeoutExpired:
             return Visit(errors=[f"it did not end within {settings.hard_limit_s():.0f} s"])
         except (UnreadableFileError, TypeError):

@@ -25,7 +25,6 @@ from harness.synthetic.content import make_contents
 from harness.synthetic.page_plan import REDIRECT_STATUS, NodeKind, PagePlan, make_plan
 from harness.synthetic.shape import SHAPE_FILE, PageShape, Resource, over_tls, path_of, read_shapes
 from harness.system.atomic import write_atomically
-from harness.system.privileges import User
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 DEFAULT_SEED = 1
@@ -98,8 +97,7 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
         store.make()
         made = make_page_set([known[page.url] for page in pages], seed)
         _write(made, pages, store, {"note": note, **wanted})
-        owner = directory.stat()
-        store.publish(User("", owner.st_uid, owner.st_gid))
+        store.publish()
     finally:
         store.clean_up()
     count = sum(len(page.urls) for page in made)

@@ -21,7 +21,6 @@ from harness.system.libc import call
 from harness.system.options import Whole
 
 UNPRIVILEGED_ACCOUNT = "nobody"
-AT_EMPTY_PATH = 0x1000
 SHARED_TEMP = ("/tmp", "/var/tmp")
 PRELOAD_SEPARATORS = frozenset(" :")
 _CALLS = {"x86_64": (117, 119), "aarch64": (147, 149), "riscv64": (147, 149)}
@@ -157,35 +156,12 @@ def _groups(user: User) -> list[int]:
 
 
 def give(path: Path, user: User) -> None:
-    """Make `user` the owner of `path` and of everything below it. Links are given themselves, and never followed.
+    """Make `user` the owner of `path`, which nobody but root could write to so far, and of everything below it.
 
-    Every entry is opened first, and what was opened is given: whoever exchanges it for something else meanwhile gets
-    nothing. A file that has more than one name is left alone, since another name may stand where it is not the user's.
+    Links are given themselves, and never followed.
     """
-    parent = os.open(path.parent, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        _give_entry(parent, path.name, user)
-    finally:
-        os.close(parent)
-
-
-def _give_entry(parent: int, name: str, user: User) -> None:
-    entry = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    try:
-        status = os.fstat(entry)
-        is_directory = stat.S_ISDIR(status.st_mode)
-        if is_directory or status.st_nlink == 1:
-            # What is open only as a path, os.fchown does not take (fchownat(2), AT_EMPTY_PATH).
-            call("fchownat", entry, b"", user.uid, user.gid, AT_EMPTY_PATH)
-        if is_directory:
-            inside = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=entry)
-            try:
-                for below in os.listdir(inside):     # noqa: PTH208 - a descriptor, no path
-                    _give_entry(inside, below, user)
-            finally:
-                os.close(inside)
-    finally:
-        os.close(entry)
+    for each in (path, *path.rglob("*")):
+        os.lchown(each, user.uid, user.gid)
 
 
 def temp_root() -> Path:
@@ -206,14 +182,7 @@ def passable_temp_root() -> Path:
     such paths (ld.so(8), LD_PRELOAD). Raises InputError when there is none.
     """
     places = [temp_root().resolve(), *map(Path, SHARED_TEMP)]
-    return next((place for place in places if _open_to_all(place) and may_start_programs(place) and
-                 not set(str(place)) & PRELOAD_SEPARATORS), places[1])
-
-
-def _open_to_all(directory: Path) -> bool:
-    return all(each.is_dir() and each.stat().st_mode & stat.S_IXOTH for each in (directory, *directory.parents))
-
-
-def may_start_programs(directory: Path) -> bool:
-    """Say whether the file system of `directory` lets programs be started and libraries be used (mount(8), noexec)."""
-    return not os.statvfs(directory).f_flag & os.ST_NOEXEC
+    return next((place for place in places if all(each.is_dir() and each.stat().st_mode & stat.S_IXOTH
+                                                  for each in (place, *place.parents))
+                 and not os.statvfs(place).f_flag & os.ST_NOEXEC and not set(str(place)) & PRELOAD_SEPARATORS),
+                places[1])

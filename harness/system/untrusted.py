@@ -27,7 +27,6 @@ TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 MOST_DIGITS = 18
 """Of a whole number: what 64 bits hold. Times in ns since 1970 have 19, so none of our formats has such."""
 NO_FILE = "it is no regular file"
-SURROGATES = re.compile("[\ud800-\udfff]")
 SURROGATES_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 """How they stand in JSON: decoded text has none."""
 
@@ -45,9 +44,8 @@ class MissingFileError(UnreadableFileError):
 
 
 @contextlib.contextmanager
-def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None,
-                   since: int = 0) -> Iterator[IO[bytes]]:
-    """Open `path` for reading if it is a regular file of at most `limit` bytes, and belongs to the user id `owner`.
+def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, since: int = 0) -> Iterator[IO[bytes]]:
+    """Open `path` for reading if it is a regular file of at most `limit` bytes.
 
     With `since` it is read from that byte on, and only from there its bytes count; all of it if it has become shorter.
     The last part of `path` is not followed when it is a link, and a FIFO is not waited for. Raises UnreadableFileError.
@@ -56,14 +54,14 @@ def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None =
     with os.fdopen(_open(path), "rb") as file:
         status = os.fstat(file.fileno())
         begin = since if since <= status.st_size else 0
-        _check(path, status, status.st_size - begin, limit, owner)
+        _check(path, status, status.st_size - begin, limit)
         file.seek(begin)
         yield file
 
 
-def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None, since: int = 0) -> bytes:
+def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, since: int = 0) -> bytes:
     """Return the bytes of a file. Raises UnreadableFileError; see `open_untrusted`."""
-    with open_untrusted(path, limit=limit, owner=owner, since=since) as file:
+    with open_untrusted(path, limit=limit, since=since) as file:
         try:
             content = file.read(limit + 1)
         except OSError as error:
@@ -73,9 +71,9 @@ def read_untrusted(path: Path, *, limit: int = LARGEST_FILE, owner: int | None =
     return content
 
 
-def read_untrusted_text(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> str:
+def read_untrusted_text(path: Path, *, limit: int = LARGEST_FILE) -> str:
     """Return the text of a UTF-8 file, without the byte order mark of Windows' editors. Raises UnreadableFileError."""
-    content = read_untrusted(path, limit=limit, owner=owner).removeprefix(codecs.BOM_UTF8)
+    content = read_untrusted(path, limit=limit).removeprefix(codecs.BOM_UTF8)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -95,10 +93,10 @@ def lines_of(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
-def read_untrusted_json(path: Path, *, limit: int = LARGEST_FILE, owner: int | None = None) -> Any:
+def read_untrusted_json(path: Path, *, limit: int = LARGEST_FILE) -> Any:
     """Return what a JSON file holds. Every number in it is finite, every text can be encoded. UnreadableFileError."""
     try:
-        return parse_json(read_untrusted_text(path, limit=limit, owner=owner))
+        return parse_json(read_untrusted_text(path, limit=limit))
     except json.JSONDecodeError as error:
         raise UnreadableFileError(path, f"not JSON: {error.msg}", error.lineno) from None
     except (ValueError, RecursionError) as error:
@@ -109,14 +107,16 @@ def parse_json(text: str) -> Any:
     """Return what the JSON in `text` holds; ValueError for anything else.
 
     Stricter than json.loads: no NaN and no infinity (1e999), no whole number beyond 64 bits, at most DEEPEST levels.
-    Half of a surrogate pair, which Python takes but cannot print or write, is replaced by U+FFFD.
+    Half of a surrogate pair, which Python takes but cannot print or write, is replaced by a question mark.
     """
     try:
         found = json.loads(text, parse_int=_whole_number, parse_float=_finite_number, parse_constant=_finite_number)
     except RecursionError:
         raise ValueError(TOO_DEEP) from None
     _check_depth(found)
-    return _encodable(found) if SURROGATES_ESCAPED.search(text) else found
+    if SURROGATES_ESCAPED.search(text):
+        found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
+    return found
 
 
 def _open(path: Path) -> int:
@@ -135,13 +135,11 @@ def _open(path: Path) -> int:
     return descriptor
 
 
-def _check(path: Path, status: os.stat_result, size: int, limit: int, owner: int | None) -> None:
+def _check(path: Path, status: os.stat_result, size: int, limit: int) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise UnreadableFileError(path, NO_FILE)
     if size > limit:
         raise UnreadableFileError(path, _too_large(size, limit))
-    if owner is not None and status.st_uid != owner:
-        raise UnreadableFileError(path, f"it belongs to user {status.st_uid}, not to {owner}")
 
 
 def _too_large(size: int, limit: int) -> str:
@@ -169,12 +167,3 @@ def _check_depth(found: Any) -> None:
                  if isinstance(item, dict | list)]
     if level:
         raise ValueError(TOO_DEEP)
-
-
-def _encodable(value: Any) -> Any:
-    """Return `value`, which is not nested deep, with U+FFFD in the place of each half of a surrogate pair."""
-    if isinstance(value, str):
-        return SURROGATES.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [*map(_encodable, value)]
-    return {_encodable(key): _encodable(item) for key, item in value.items()} if isinstance(value, dict) else value

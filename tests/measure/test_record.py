@@ -1,7 +1,6 @@
 """What is taken over of what a load leaves, and the record of it: Chrome's side may be a hostile page."""
 
 import io
-import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -35,7 +34,6 @@ from harness.measure.settings import Settings
 from harness.measure.timekeeping import MOST_LATE, PAGE_PROCESS, timekeeping_of, waited_for_others_ms
 from harness.network.arrivals import Arrivals, Said
 from harness.network.star import LinkSpeeds
-from harness.system.privileges import User
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
 
@@ -174,15 +172,13 @@ def test_the_end_of_a_companion_is_told_in_a_line(monkeypatch: pytest.MonkeyPatc
         loads.record_of(cast("Laboratory", lab), LOAD)
 
 
-ME = User("", os.getuid(), os.getgid())
-ALICE, BOB = User("alice", 1234, 4321), User("bob", 2345, 5432)
 
 
 @pytest.fixture
 def left(tmp_path: Path) -> LeftBehind:
     (tmp_path / "scratch").mkdir()
     (tmp_path / "kept").mkdir()
-    return LeftBehind(tmp_path / "scratch", ME, tmp_path / "kept", "page")
+    return LeftBehind(tmp_path / "scratch", tmp_path / "kept", "page")
 
 
 def test_log_har_and_report_are_taken_over(left: LeftBehind) -> None:
@@ -227,16 +223,3 @@ def test_the_last_words_are_kept(left: LeftBehind) -> None:
     assert (left.directory / driver).read_bytes().endswith(b"xthe end\n")
     assert (left.directory / driver).stat().st_size == MOST_OUTPUT
     assert (left.directory / program).read_text() == "Traceback\n"
-
-
-@pytest.mark.root
-def test_another_users_file_is_not_taken(open_to_all: Path) -> None:
-    for name in ("scratch", "kept"):
-        (open_to_all / name).mkdir()
-    left = LeftBehind(open_to_all / "scratch", ALICE, open_to_all / "kept", "page")
-    for name, owner in ((REPORT, BOB), ("page", ALICE), ("page.har", BOB)):
-        (left.scratch / name).write_text(json.dumps({}))
-        os.chown(left.scratch / name, owner.uid, owner.gid)
-    left.keep_logs()
-    assert [path.name for path in left.directory.iterdir()] == ["page"]
-    assert left.report("")["errors"] == ["load_page.py left no report: it belongs to user 2345, not to 1234"]

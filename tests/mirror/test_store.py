@@ -14,7 +14,6 @@ from harness.mirror.paths import md5_name
 from harness.mirror.store import Store
 from harness.record.recorder import RecordingOutcome, remove_older
 from harness.record.verdict import Verdict
-from harness.system.privileges import invoking_user
 
 
 def tree(directory: Path) -> dict[str, str]:
@@ -47,7 +46,7 @@ def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
         store.make()
         store.put("http://a.test/x", "GET", content.encode())
         store.write_manifest(note=content)
-        store.publish(invoking_user(), keep=store.free_name())
+        store.publish(keep=store.free_name())
         store.clean_up()
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
@@ -93,7 +92,7 @@ def test_what_cannot_be_replaced_stays_in_its_place(tmp_path: Path, store: Store
 
     monkeypatch.setattr(Path, "rename", full)
     with pytest.raises(OSError, match=f"Errno {why}"):
-        store.publish(invoking_user(), keep="demo.previous" if why == errno.ENOTEMPTY else "")
+        store.publish(keep="demo.previous" if why == errno.ENOTEMPTY else "")
     store.clean_up()
     assert {path.name: tree(path) for path in tmp_path.iterdir()} == old
 
@@ -105,7 +104,7 @@ def more(tmp_path: Path, store: Store) -> Iterator[Store]:
         store.put(f"http://a.test/{name}", "GET", b"first")
     store.pages.append({"url": "http://a.test/x"})
     store.write_manifest()
-    store.publish(invoking_user())
+    store.publish()
     added = Store(tmp_path, "demo")
     added.make()
     yield added
@@ -117,7 +116,7 @@ def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, more: 
     assert more.pages == [{"url": "http://a.test/x"}]
     assert more.put("http://a.test/x", "GET", b"second").file != "a.test/x"
     assert tree(tmp_path / "demo") == {"a.test/x": "first", "a.test/y": "first"}
-    more.publish(invoking_user())
+    more.publish()
     assert tree(tmp_path / "demo").pop("a.test/x") == "first"
     assert len(tree(tmp_path / "demo")) == 3
 

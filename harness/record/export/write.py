@@ -36,7 +36,6 @@ from harness.mirror.alike import path_and_query
 from harness.mirror.importing import import_recording
 from harness.record.export.recorded import RecordedPage, recorded_pages
 from harness.system.atomic import written_beside
-from harness.system.privileges import give, invoking_user
 
 ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
 FRAMING = ("transfer-encoding", "content-length")
@@ -69,7 +68,6 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
                 write_har(beside, recorded)
             else:
                 write_warc(beside, exchanges)
-            give(beside, invoking_user())
     except OSError as error:
         if error.errno in NO_FAULT_OF_OURS:
             raise
