@@ -2,10 +2,8 @@
 
 import errno
 import os
-import select
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from enum import IntEnum
 from io import TextIOWrapper
 
@@ -97,22 +95,6 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
-def _nobody_reads() -> bool:
-    """Tell whether standard output is a pipe whose reader has ended, as `less` or `head` (poll(2))."""
-    looked = select.poll()
-    looked.register(STANDARD_OUTPUT, 0)
-    return any(found & select.POLLERR for _, found in looked.poll(0))
-
-
-def _end_without_a_reader() -> None:
-    """Say why the program ends, and let what is still to be printed go nowhere: Python would complain at its end."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, STANDARD_OUTPUT)
-    os.close(nowhere)
-    with suppress(BrokenPipeError):         # standard error may go into the same pipe
-        print("standard output: nobody reads it any more; that ends the program", file=sys.stderr, flush=True)
-
-
 def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
     """Run a script's `main`, print an expected error as one line, and exit with its status.
 
@@ -129,13 +111,14 @@ def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
         print(printable(str(error)), file=sys.stderr)
         status = error.status
     except OSError as error:
-        if error.errno == errno.EPIPE and _nobody_reads():
-            _end_without_a_reader()
-        elif error.errno not in NO_FAULT_OF_OURS:
-            raise
-        else:
+        if isinstance(error, BrokenPipeError):      # `| less`, and q
+            os.dup2(os.open(os.devnull, os.O_WRONLY), STANDARD_OUTPUT)      # Python would complain at its end
+            line = "nobody reads any more what this program writes; that ends it"
+        elif error.errno in NO_FAULT_OF_OURS:
             line = f"{error.filename or 'a file'}: {NO_FAULT_OF_OURS[error.errno]} and try again"
-            print(printable(line), file=sys.stderr)
+        else:
+            raise
+        print(printable(line), file=sys.stderr)
         status = ExitStatus.INCOMPLETE
     if at_once:
         sys.stdout.flush()

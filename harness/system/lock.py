@@ -22,6 +22,7 @@ from harness.errors import BusyError
 from harness.system.contained import machines_proc, started_as, started_by
 from harness.system.fastopen import SYSCTL
 from harness.system.privileges import as_root
+from harness.system.processes import stat_of
 
 
 @dataclass(frozen=True)
@@ -96,32 +97,13 @@ def _take(descriptor: int, lock: Lock) -> None:
 
 
 def holder(lock: Lock = MACHINES) -> str:
-    """Return who holds the lock now: what it wrote about itself or, when that one is gone, its process that is left."""
+    """Return who holds the lock now, as that program noted about itself: root's programs do."""
     try:
-        written = lock.notes.read_bytes()[:LONGEST].decode(errors="replace").partition("\n")[0].strip()
+        noted = lock.notes.read_bytes()[:LONGEST].decode(errors="replace").partition("\n")[0].strip()
     except OSError:
-        written = ""
-    pids = [int(process.name) for process in machines_proc().glob("[0-9]*") if _has_lock(process, lock.folder)]
-    named = _HOLDER.match(written)
-    if not pids or (named and int(named[1]) in pids):
-        return written or "unknown"
-    try:
-        command = (machines_proc() / f"{min(pids)}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
-    except OSError:         # it has ended meanwhile
-        return written or "unknown"
-    return f"pid {min(pids)} ({shlex.join(word.decode(errors='replace') for word in command)})"
-
-
-def _has_lock(process: Path, folder: Path) -> bool:
-    """Tell whether a process, a folder of /proc, has a descriptor of `folder` with a lock on it (proc(5), fdinfo)."""
-    try:
-        for descriptor in (process / "fd").iterdir():
-            if os.path.samestat(descriptor.stat(), folder.stat()) and "FLOCK" in (
-                    process / "fdinfo" / descriptor.name).read_text():
-                return True
-    except OSError:
-        pass                # it has ended, or is another user's
-    return False
+        noted = ""
+    named = _HOLDER.match(noted)
+    return noted if named and stat_of(named[1], machines_proc()) else "lslocks(8) says which"
 
 
 def _put_back_what_was_noted(lock: Lock) -> None:

@@ -4,7 +4,6 @@ The words are kept in a file, too, without the bar.
 """
 
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -70,9 +69,6 @@ def _opened(path: Path) -> IO[str]:
         descriptor = os.open(path, flags, 0o644)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); move it away") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise InputError(f"{path}: is no file; move it away")
     return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace", buffering=1)
 
 

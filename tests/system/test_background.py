@@ -13,7 +13,6 @@ import pytest
 from harness.errors import ExperimentError, InputError
 from harness.system.background import call_forked, running
 from harness.system.processes import children_by_parent
-from tests.support.namespaces import own_namespace
 from tests.support.waiting import wait_until
 
 
@@ -39,16 +38,6 @@ def test_many_complaints_do_not_stop_it(tmp_path: Path) -> None:
     code = f"echo ready; head -c 300000 /dev/zero >&2; touch {tmp_path}/through; exec sleep 60"
     with running(shell(code), "ready", "the program"):
         wait_until((tmp_path / "through").exists)
-
-
-@pytest.mark.root
-def test_it_runs_in_the_namespace_and_we_do_not(tmp_path: Path) -> None:
-    with own_namespace() as other:
-        own = Path("/proc/self/ns/net").readlink()
-        code = f"readlink /proc/self/ns/net >{tmp_path}/seen; echo ready; exec sleep 60"
-        with running(shell(code), "ready", "the program", other):
-            assert Path("/proc/self/ns/net").readlink() == own
-        assert (tmp_path / "seen").read_text().strip() == str(Path(f"/proc/{other}/ns/net").readlink()) != str(own)
 
 
 def test_one_that_ended_is_said_with_its_last_words() -> None:

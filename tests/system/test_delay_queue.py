@@ -1,26 +1,19 @@
 """The delay queue releases packets when they are due, in order, and counts in shared memory how late it was."""
 
-import os
 import time
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import ExperimentError
-from harness.system import delay_queue
 from harness.system.delay_queue import (
     LEAD_LIMIT_S,
     SLOT_S,
     SLOTS,
     Alarm,
     DelayQueue,
-    forward,
     latest_ms,
     note_lateness,
-    queued_packets,
-    shared_numbers,
     sharing,
 )
 
@@ -102,67 +95,6 @@ def test_the_alarm_learns_how_long_waking_takes_and_forgets_a_stall(latency_s: f
     assert alarm.lead_s() == learnt_s
 
 
-class Stalled:
-    """A kernel's queue with one packet in it, which came while the process was stopped for 50 ms, in its sleep."""
-
-    def __init__(self, queue: DelayQueue, passed: list[str]) -> None:
-        self._queue, self._passed = queue, passed
-        self._reader, self._writer = os.pipe()
-        self.reads = 0
-
-    def get_fd(self) -> int:
-        return self._reader
-
-    def run(self, *, block: bool) -> None:
-        assert not block
-        os.read(self._reader, 1)
-        self.reads += 1
-        self._queue.hold(Packet("stalled", self._passed), 0.0)
-
-    def asleep(self, readers: Sequence[int], _w: Sequence[int], _e: Sequence[int],
-               _wait_s: float) -> tuple[list[int], list[int], list[int]]:
-        """Stand for select(), and return 50 ms after the call, whatever was asked for."""
-        if self.reads:
-            raise KeyboardInterrupt
-        time.sleep(0.05)
-        os.write(self._writer, b".")
-        return list(readers), [], []
-
-    def close(self) -> None:
-        os.close(self._reader)
-        os.close(self._writer)
-
-
-def test_a_stall_without_packets_held_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    with sharing(2 * SLOTS) as (_, pairs):
-        before_s = time.time()
-        queue = DelayQueue(pairs)
-        passed: list[str] = []
-        kernel_queue = Stalled(queue, passed)
-        monkeypatch.setattr("harness.system.delay_queue.select.select", kernel_queue.asleep)
-        with pytest.raises(KeyboardInterrupt):
-            forward(kernel_queue, queue)
-        kernel_queue.close()
-        late_ms = latest_ms(pairs, before_s, time.time())
-    assert passed == ["stalled"]
-    assert late_ms >= 50 - delay_queue.LOOK_S * 1000
-
-
-def test_rules_come_and_go_even_when_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    commands: list[list[str]] = []
-
-    def run(command: list[str], _what: str) -> str:
-        if "refused" in command:
-            raise ExperimentError("no such chain")
-        commands.append(command)
-        return ""
-
-    monkeypatch.setattr(delay_queue, "run", run)
-    with pytest.raises(ExperimentError), queued_packets([["A", "-i", "x"], ["refused"]], ["iptables", "ip6tables"]):
-        raise AssertionError("must not begin")
-    assert [command[4] for command in commands] == ["-A", "-D"], "what stays, tests/support/leaks.py finds"
-
-
 @pytest.mark.parametrize(("start_s", "end_s", "expected_ms"), [
     (1000.0, 1000.4, 7.0), (1000.2, 1000.4, 3.0), (1001.0, 1001.9, 100.0), (1001.1, 1001.9, 0.0), (900.0, 999.8, 0.0),
     (1000 + SLOTS * SLOT_S, 1001 + SLOTS * SLOT_S, 0.0)])
@@ -183,16 +115,3 @@ def test_a_slot_is_used_again() -> None:
             pairs[place % SLOTS * 2], pairs[place % SLOTS * 2 + 1] = place - SLOTS, 999.0
         note_lateness(pairs, 0.005)
         assert latest_ms(pairs, slot * SLOT_S, time.time()) == pytest.approx(5)
-
-
-def test_another_process_notes() -> None:
-    with sharing(2 * SLOTS) as (descriptor, pairs):
-        began_s = time.time()
-        child = os.fork()
-        if child == 0:
-            theirs = shared_numbers(descriptor)
-            for late_s in (0.0002, 0.3, 0.0001):
-                note_lateness(theirs, late_s)
-            os._exit(0)
-        assert os.waitpid(child, 0)[1] == 0
-        assert latest_ms(pairs, began_s, time.time()) == pytest.approx(300)

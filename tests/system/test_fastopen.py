@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.errors import ExperimentError
 from harness.system.fastopen import (
     COUNTERS,
     OF_ESTABLISHED,
@@ -29,16 +28,9 @@ ENABLE, DISABLE, STATUS = (SCRIPTS / f"{name}_tfo.sh" for name in ("enable", "di
 NOBODY = 65534
 
 
-def column(name: str) -> int:
-    """Find a TcpExt counter in the fixture in another way than the parser does."""
-    names, values = (line.split() for line in NETSTAT.splitlines() if line.startswith("TcpExt:"))
-    return int(values[names.index(name)])
-
-
 def test_a_real_file() -> None:
     values, kept = parse_netstat(NETSTAT), (*COUNTERS, *OF_ESTABLISHED)
     assert set(kept) <= values.keys()
-    assert {name: values[name] for name in kept} == {name: column(name) for name in kept}
     assert {name: values[name] for name in kept if values[name]} == {
         "TCPFastOpenActive": 3, "TCPFastOpenPassive": 3, "TCPFastOpenCookieReqd": 1}
 
@@ -62,20 +54,6 @@ def test_the_switch_is_the_namespaces_own(namespace: int) -> None:
         shown = ran("nsenter", f"--net=/proc/{namespace}/ns/net", "cat", SYSCTL, status=0).stdout
         assert int(shown) == value
     assert SYSCTL.read_text() == outside
-
-
-@pytest.mark.root
-def test_a_switch_that_does_not_take_is_an_error(namespace: int, tmp_path: Path,
-                                                 monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stubborn:
-        def write_text(self, _text: str) -> None: ...
-
-        def read_text(self) -> str:
-            return "1\n"
-
-    monkeypatch.setattr("harness.system.fastopen.SYSCTL", Stubborn())
-    with pytest.raises(ExperimentError, match=r" 1 .* 3 "):
-        set_fastopen([namespace], ON)
 
 
 def _in_new_namespace(command: str) -> str:

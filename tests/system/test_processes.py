@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -31,24 +30,6 @@ def test_stop_ends_what_ignores_sigterm() -> None:
         assert process.returncode == -signal.SIGKILL
         assert not is_running(process.pid)
         assert time.monotonic() - began_s >= 0.3
-
-
-class SlowlyKilled(subprocess.Popen[str]):
-    """A process that needs a second to end when it is killed: others have the processor."""
-
-    def wait(self, timeout: float | None = None) -> int:
-        if timeout is not None and timeout < 1:
-            raise subprocess.TimeoutExpired(self.args, timeout)
-        return super().wait(timeout)
-
-
-def test_what_is_killed_is_reaped_however_short_the_patience_was() -> None:
-    with SlowlyKilled(["sh", "-c", DEAF], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.poll = lambda: process.returncode       # type: ignore[method-assign]
-        stop(process, patience_s=0.1)
-        assert process.returncode == -signal.SIGKILL
 
 
 def test_the_tree_and_the_descendants() -> None:

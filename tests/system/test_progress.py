@@ -129,12 +129,9 @@ def test_what_is_printed_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_something_else_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "fifo")
     (tmp_path / "precious").touch()
     (tmp_path / "link").symlink_to(tmp_path / "precious")
-    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
-    for name in ("folder", "fifo", "link"):
+    for name in ("folder", "link"):
         with pytest.raises(InputError, match=f"/{name}: "), run_log(tmp_path / name):
             pass
-    os.close(reader)
     assert (tmp_path / "precious").read_text() == ""

@@ -49,7 +49,7 @@ def test_a_reader_that_has_ended_is_one_line() -> None:
         program.stdin.write("go on\n")
         program.stdin.close()
         said = program.stderr.read()
-    assert (said, program.returncode) == ("standard output: nobody reads it any more; that ends the program\n", 1)
+    assert (said, program.returncode) == ("nobody reads any more what this program writes; that ends it\n", 1)
 
 
 @pytest.mark.parametrize(("text", "shown"), [
