@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.network.arrivals import Arrivals, Said, noting_arrivals, read_packet
+from harness.network.arrivals import Said, noting_arrivals, read_packet
 from harness.network.star import Host
 from harness.system.namespaces import inside
 from tests.support.namespaces import own_namespace
@@ -37,14 +37,6 @@ def test_only_what_a_server_itself_says_counts() -> None:
     assert read_packet(packet(options=COOKIE))[1] is Said.NOTHING, "a bare acknowledgement is the kernel's"
     assert read_packet(packet(b"x", protocol=17)) == (SERVER, Said.ANSWER), "UDP: QUIC's, whatever it says"
     assert read_packet(packet(b"x", protocol=1))[1] is Said.NOTHING, "ICMP"
-
-
-def test_a_syn_ack_ends_a_request_s_wait_only_when_it_brings_a_cookie() -> None:
-    arrivals = Arrivals()
-    arrivals.at_s[SERVER] = {Said.CONNECTED: [1.0, 4.0], Said.COOKIE: [3.0], Said.ANSWER: [2.0]}
-    assert arrivals.of(SERVER, connecting=True) == [1.0, 2.0, 3.0, 4.0]
-    assert arrivals.of(SERVER, connecting=False) == [2.0, 3.0]
-    assert arrivals.of("10.0.0.8", connecting=True) == []
 
 
 @given(st.binary(max_size=120), st.binary(max_size=40))

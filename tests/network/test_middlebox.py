@@ -68,16 +68,11 @@ def test_a_syn_is_cleaned_of_what_the_box_cuts_and_of_nothing_else(options: list
 
 @pytest.mark.parametrize(("typed", "kind"), [
     ("drop-syn-data", Middlebox(Box.DROP_SYN_DATA)), ("strip-option:0.1", Middlebox(Box.STRIP_OPTION, 0.1)),
-    ("trim-data:1", Middlebox(Box.TRIM_DATA)), ("drop-option:0.25", Middlebox(Box.DROP_OPTION, 0.25))])
-def test_a_middlebox_is_typed_as_its_kind_and_a_share(typed: str, kind: Middlebox) -> None:
-    """A share of 1 is not said."""
-    assert read_middlebox(typed) == kind
-    assert read_middlebox(middlebox_in_words(typed)) == kind
-
-
-@pytest.mark.parametrize("typed", ["", "drop", "drop-syn-data:", "drop-syn-data:0", "drop-syn-data:1.1", "trim-data:x"])
-def test_what_is_no_middlebox_is_refused(typed: str) -> None:
-    """By argparse's own error, of which it makes a line."""
+    ("", None), ("drop", None), ("drop-syn-data:", None), ("drop-syn-data:0", None), ("trim-data:x", None)])
+def test_a_middlebox_is_typed_as_its_kind_and_a_share(typed: str, kind: Middlebox | None) -> None:
+    if kind:
+        assert read_middlebox(typed) == read_middlebox(middlebox_in_words(typed)) == kind
+        return
     with pytest.raises(argparse.ArgumentTypeError):
         read_middlebox(typed)
 

@@ -80,12 +80,3 @@ def test_bad_use(arguments: list[str], problem: str) -> None:
     done = run_uml(*arguments)
     assert_refused(done)
     assert problem in done.stderr
-
-
-def test_a_missing_kernel_is_said_with_what_installs_it(tmp_path: Path) -> None:
-    script = tmp_path / "scripts" / "uml.sh"
-    script.parent.mkdir()
-    script.write_text(UML.read_text().replace(str(KERNEL), "/nowhere/linux.uml"))
-    done = ran("bash", script, "true", status=2)
-    assert_refused(done)
-    assert "sudo ./scripts/setup.sh --tests" in done.stderr

@@ -106,12 +106,3 @@ def test_only_the_interval_counts(monkeypatch: pytest.MonkeyPatch, start_s: floa
             monkeypatch.setattr(time, "time", lambda at_s=at_s: at_s)
             note_lateness(pairs, late_s)
         assert latest_ms(pairs, start_s, end_s) == pytest.approx(expected_ms)
-
-
-def test_a_slot_is_used_again() -> None:
-    with sharing(2 * SLOTS) as (_, pairs):
-        slot = int(time.time() / SLOT_S)
-        for place in (slot, slot + 1):      # whichever it is when the packet is noted
-            pairs[place % SLOTS * 2], pairs[place % SLOTS * 2 + 1] = place - SLOTS, 999.0
-        note_lateness(pairs, 0.005)
-        assert latest_ms(pairs, slot * SLOT_S, time.time()) == pytest.approx(5)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -36,13 +37,6 @@ def environment() -> dict[str, str]:
         "TERM": "xterm-256color", "PYTHONPATH": str(ROOT), "LC_ALL": "C.UTF-8"}
 
 
-def piped(*steps: str, step_s: float = 0) -> list[str]:
-    """Return the lines that a job of `steps` prints into a pipe."""
-    done = ran(sys.executable, "-c", SCRIPT, step_s, *steps, status=0, env=environment())
-    assert done.stderr == ""
-    return done.stdout.splitlines()
-
-
 def on_a_terminal(*steps: str) -> str:
     """Return all that the job writes to a terminal."""
     ours, theirs = pty.openpty()
@@ -58,53 +52,36 @@ def on_a_terminal(*steps: str) -> str:
     return written.decode()
 
 
-def test_piped_it_is_plain_lines() -> None:
-    lines = piped("first", "second", "third", step_s=0.02)
-    assert [re.sub(r"\(\d+ s left\)$", "(TIME)", line) for line in lines] == [
-        "[  1/3] first  (TIME)", "[  2/3] second  (TIME)", "[  3/3] third  (TIME)"]
-    assert lines[-1].endswith("(0 s left)")
-
-
-def test_the_time_left_is_that_of_the_steps_left_at_the_pace_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock_s = iter([1000.0, 1010.0, 1040.0, 1300.0, 1304.0])  # the beginning, and the end of each of four steps
+@pytest.mark.parametrize(("total", "steps", "lines"), [
+    (4, [(1010, "a", {}), (1040, "b", {}), (1300, "c", {}), (1304, "d", {})],
+     ["[  1/4] a  (30 s left)", "[  2/4] b  (40 s left)", "[  3/4] c  (2 min left)", "[  4/4] d  (0 s left)"]),
+    (2, [(1010, "a fails", {"left": 2}), (1020, "b", {"left": 5, "is_most": True}),
+         (1030, "a", {"left": 0, "is_most": True})],
+     ["[  1/3] a fails  (20 s left)", "[  2/<=7] b  (at most 50 s left)", "[  3/3] a  (0 s left)"])])
+def test_the_time_left_is_that_of_the_steps_left_at_the_pace_so_far(
+        total: int, steps: list[tuple[float, str, dict[str, Any]]], lines: list[str],
+        monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = iter([1000.0, *(at_s for at_s, _, _ in steps)])
     monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
     written = io.StringIO()
-    steps = Steps(4, console=Console(file=written))
-    for what in "abcd":
-        steps.done(what)
-    assert written.getvalue().splitlines() == [
-        "[  1/4] a  (30 s left)", "[  2/4] b  (40 s left)", "[  3/4] c  (2 min left)", "[  4/4] d  (0 s left)"]
+    progress = Steps(total, console=Console(file=written))
+    for _, what, left in steps:
+        progress.done(what, **left)
+    assert written.getvalue().splitlines() == lines
 
 
-def test_how_many_are_left_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock_s = iter([0.0, 10.0, 20.0, 30.0])
-    monkeypatch.setattr("harness.system.progress.time.monotonic", lambda: next(clock_s))
-    written = io.StringIO()
-    steps = Steps(2, console=Console(file=written))
-    steps.done("a fails", 2)
-    steps.done("b", 5, is_most=True)
-    steps.done("a", 0, is_most=True)
-    assert written.getvalue().splitlines() == [
-        "[  1/3] a fails  (20 s left)", "[  2/<=7] b  (at most 50 s left)", "[  3/3] a  (0 s left)"]
-
-
-def test_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:
+def test_piped_what_looks_like_markup_or_is_long_is_left_as_it_is() -> None:
     what = "http://a.org/[bold]x[/bold]?a=1 'b' 10.0 ms " + "y" * 300
-    line, = piped(what)
-    assert line == f"[  1/1] {what}  (0 s left)"
-    assert ESCAPE not in line
+    done = ran(sys.executable, "-c", SCRIPT, 0, what, status=0, env=environment())
+    assert (done.stdout, done.stderr) == (f"[  1/1] {what}  (0 s left)\n", "")
 
 
 def test_on_a_terminal_it_is_a_bar_with_the_time_left() -> None:
     written = on_a_terminal("first page", "second page")
     assert ESCAPE in written
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
-    assert "first page" in plain
-    assert "second page" in plain
-    assert "sites" in plain
-    assert "2/2" in plain
+    assert all(part in plain for part in ("first page", "second page", "sites", "2/2", "━"))
     assert re.search(r"\d:\d\d", plain), "the time"
-    assert "━" in plain
     assert written.count(f"{ESCAPE}[?25l") == written.count(f"{ESCAPE}[?25h"), "the cursor is shown again"
 
 

@@ -85,28 +85,23 @@ def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path, w
     assert (tmp_path / "cleaned").exists()
 
 
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_second_signal_does_not_break_the_clean_up(tmp_path: Path, second: signal.Signals) -> None:
+def test_further_signals_do_not_break_the_clean_up(tmp_path: Path) -> None:
     with running(tmp_path, clean_up_s=0.3) as process:
         process.send_signal(signal.SIGTERM)
         wait_until((tmp_path / "cleaning").exists)
-        for _ in range(3):
-            process.send_signal(second)
+        for further in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process.send_signal(further)
         process.communicate()
     assert process.returncode == -signal.SIGTERM, "the first signal is the true one"
     assert (tmp_path / "cleaned").exists()
 
 
-def send_two_at_once(process: "subprocess.Popen[str]") -> str:
-    """Send SIGINT and SIGTERM so that the process finds both; return its complaints. Ctrl-C on run.sh may do so."""
-    for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
-        process.send_signal(number)
-    return process.communicate()[1]
-
-
 def test_two_signals_at_once_are_one_line(tmp_path: Path) -> None:
+    """Ctrl-C on run.sh may send two."""
     with running(tmp_path) as process:
-        complaint = send_two_at_once(process)
+        for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+            process.send_signal(number)
+        complaint = process.communicate()[1]
     assert complaint == "stopped by SIGINT; everything is cleaned up\n"
 
 
