@@ -16,7 +16,7 @@ from harness.browser.program import BINARIES
 from harness.errors import InputError
 from harness.mirror.store import Store
 from harness.system.lock import only_experiment
-from tests.support.leaks import adopt_no_more, find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
 from tests.support.session import SHARED, enter_own_machine, give_what_stays
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -136,7 +136,6 @@ def _test_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     else:
         yield
     leaks = find_own_leaks(before)
-    adopt_no_more()
     if leaks:
         pytest.fail("\n".join(leaks), pytrace=False)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.answering import serving
 from tests.support.own_chrome import answer_of
-from tests.support.small_web import serving
 
 pytestmark = pytest.mark.chrome
 

@@ -12,8 +12,8 @@ from harness.browser.binary import CHROMES_OWN, GROUPS, SOCKET_LIMITS, find_once
 from harness.browser.program import Browser, find_browser
 from harness.errors import InputError
 from harness.measure.preflight import check_connection_limit
+from tests.support.answering import serving
 from tests.support.own_chrome import answer_of
-from tests.support.small_web import serving
 
 SYN_ROOM = 1420
 """Bytes of data the kernel puts into a SYN to a server with an MSS of 1460: 40 are kept for TCP's options."""

@@ -23,9 +23,9 @@ from harness.measure.loading import PageLoad
 from harness.measure.settings import Settings
 from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants, is_running
+from tests.support.answering import serving
 from tests.support.faults import command_of
 from tests.support.ran import ran
-from tests.support.small_web import serving
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.chrome

@@ -11,8 +11,8 @@ import pytest
 
 from harness.browser.chrome import visitors_user_agent
 from harness.browser.program import find_browser
+from tests.support.answering import serving
 from tests.support.own_chrome import answer_of
-from tests.support.small_web import serving
 
 pytestmark = pytest.mark.chrome
 

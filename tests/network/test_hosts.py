@@ -1,6 +1,5 @@
 """Other machines than this one: their firewalls, programs and kernels, as far as namespaces and false programs go."""
 
-import json
 import os
 import shutil
 import socket
@@ -17,7 +16,9 @@ from harness.system import environment
 from harness.system.namespaces import inside
 from harness.system.tcp import listen
 from tests.support.namespaces import host_with
+from tests.support.project_copy import TFO
 from tests.support.ran import ran
+from tests.support.small_mirror import one_document
 
 pytestmark = pytest.mark.root
 
@@ -44,14 +45,11 @@ def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Pat
     if program is None or subprocess.run(["unshare", "--net", program, "-t", "mangle", "-L"], capture_output=True,
                                          check=False).returncode != 0:
         pytest.skip(f"no {iptables} here")
-    there = f"{ALL_DROPPED} exec {PYTHON} tests/support/star_elsewhere.py"
-    done = ran("unshare", "--net", "sh", "-ec", there, status=0, cwd=ROOT,
-               env=path_with(tmp_path, "iptables", f'exec {program} "$@"'))
-    found = json.loads(done.stdout)
-    print(f"wanted 20 ms, measured {found['measured_ms']}")
-    assert len(found["measured_ms"]) == 2     # check_rtts has compared them
-    assert found["sent_again"] == 0, "the star was not ready for packets when it was given"
-    assert found["ipv6"] == []
+    measured = [*TFO, "--dir", one_document(tmp_path), "--name", "small", "--delaynet", 10, "--on-user", "true"]
+    done = ran("unshare", "--net", "sh", "-ec", f'{ALL_DROPPED} exec "$@"', "sh", *measured, status=0,
+               env=path_with(tmp_path / "bin", "iptables", f'exec {program} "$@"'))
+    print(done.stdout)
+    assert "20 ms wanted" in done.stdout
 
 
 @pytest.mark.parametrize(("program", "says", "problem"), [
@@ -81,7 +79,8 @@ def test_a_lock_of_iptables_that_somebody_keeps_is_not_waited_for_for_ever(tmp_p
 
 
 @pytest.mark.parametrize(("lacking", "command", "status", "problem"), [
-    ("-sys_admin", ["tests/support/star_elsewhere.py"], 69, "no network namespace can be set up here ("),
+    ("-sys_admin", ["-c", "from harness.errors import run_main; from harness.network.needs import check_kernel; "
+      "run_main(lambda: check_kernel(delay_line=True))"], 69, "no network namespace can be set up here ("),
     ("-sys_nice", ["-c", "from harness.errors import run_main; from harness.system.delay_queue import be_punctual; "
       "run_main(be_punctual)"], 1, "no priority over other"),
 ])

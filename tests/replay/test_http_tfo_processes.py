@@ -14,12 +14,12 @@ import pytest
 
 from harness.replay.connection import IDLE_LIMIT_S
 from harness.system.namespaces import inside
+from harness.system.processes import is_running
 from tests.support.namespaces import own_namespace
 from tests.support.ran import ran
 from tests.support.replay_process import (
     HOST,
     Running,
-    alive,
     free_port,
     make_recording,
     read_all,
@@ -164,7 +164,7 @@ def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int,
         _, complaint = server.process.communicate()
     assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
     assert (server.process.returncode, complaint) == (status, "")
-    assert not any(map(alive, pids))
+    assert not any(map(is_running, pids))
 
 
 def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
     server.process.terminate()
     server.process.communicate()
     assert server.process.returncode == 0
-    wait_until(lambda: not any(map(alive, pids)))
+    wait_until(lambda: not any(map(is_running, pids)))
 
 
 def test_no_server_outlives_a_killed_parent(recording: Path) -> None:
@@ -183,7 +183,7 @@ def test_no_server_outlives_a_killed_parent(recording: Path) -> None:
     pids = server.children()
     server.process.kill()
     server.process.communicate()
-    wait_until(lambda: not any(map(alive, pids)))
+    wait_until(lambda: not any(map(is_running, pids)))
 
 
 def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> Non
     os.kill(pids[3], signal.SIGKILL)
     _, complaint = server.process.communicate()
     assert (server.process.returncode, complaint) == (1, f"{HOST}: its server ended (status -9)\n")
-    assert not any(map(alive, pids))
+    assert not any(map(is_running, pids))
 
 
 def test_the_log_is_whole_after_a_kill(recording: Path) -> None:

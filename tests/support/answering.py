@@ -27,5 +27,18 @@ def answering(answer: Callable[[str, Message], Answer]) -> Iterator[int]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        yield server.server_port
-        server.shutdown()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+
+
+@contextmanager
+def serving(answer: Callable[[str], tuple[str, str]]) -> Iterator[str]:
+    """Serve what `answer` gives for a path: its media type and text; give the server's URL without a last slash."""
+    def as_answer(path: str, _headers: Message) -> Answer:
+        kind, text = answer(path)
+        return 200, {"Content-Type": kind}, text.encode()
+
+    with answering(as_answer) as port:
+        yield f"http://127.0.0.1:{port}"

@@ -5,7 +5,6 @@ this process, or names this session's temporary directory in its environment or 
 every program the tests start inherits TMPDIR, and Chrome gets a profile below it.
 """
 
-import ctypes
 import gc
 import os
 import re
@@ -27,7 +26,6 @@ WORTH_A_LINE = re.compile(r"-|:\S+ (?!ACCEPT)")   # rules, chains of somebody's 
 
 SOCKET = re.compile(r" -> socket:")
 LIBRARIES = (sys.prefix, "/usr/share/fonts", "/usr/lib")
-PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 36, 37
 MAY_GO = ("process", "file in TMPDIR", "thread", "socket", "descriptor", "child")
 """What may end or be removed at any time."""
 PATIENCE_S = float(os.environ.get("TFO_LAB_LEAKS_MAY_TAKE_S", "60"))
@@ -107,35 +105,11 @@ def _descriptors() -> Iterator[tuple[int, str]]:
 
 
 def _children() -> Iterator[str]:
-    """List this process's children, those that ended and were not waited for included (proc(5), task/TID/children).
-
-    But where a test made this process adopt orphans, ended ones may be grandchildren, which nobody here ever started.
-    """
-    adopts = _adopts_orphans()
+    """List this process's children, those that ended and were not waited for included (proc(5), task/TID/children)."""
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):                             # a thread that has just ended
             for pid in path.read_text().split():
-                if not (adopts and _has_ended(pid)):
-                    yield f"{pid} {_command_of(pid)}"
-
-
-def _adopts_orphans() -> bool:
-    """Return whether this process is a child subreaper (PR_GET_CHILD_SUBREAPER, prctl(2))."""
-    answer = ctypes.c_int(0)
-    ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
-    return bool(answer.value)
-
-
-def adopt_no_more() -> None:
-    """Take back what a test may have made of this process, adopt_orphans(): later tests know nothing of it."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
-
-
-def _has_ended(pid: str) -> bool:
-    try:
-        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
+                yield f"{pid} {_command_of(pid)}"
 
 
 def _command_of(pid: str) -> str:

@@ -1,24 +1,23 @@
-"""tfo.py with something broken on purpose; run by test_broken_loads.py and test_https_experiment.py.
+"""tfo.py with something broken on purpose; run by test_broken_loads.py, test_https_experiment.py and tests/faults.
 
-    spoiled_experiment.py rules|rtt|authority=DIR [options of tfo.py]
+    spoiled_experiment.py rules|rtt|suspend|authority=DIR [options of tfo.py]
 
 rules      one load after the other is spoiled as SPOILT says, each in another way; the loads between them are not
 rtt        the network delays more than it is told to
+suspend    at SIGUSR1 the machine seems to have been suspended; it is not waited for other programs before measuring
 authority  the browser is told to trust the certificate authority in DIR, not the servers'
 
 But with rtt, tests start it with LATE_PYTHON (tests/support/project_copy.py), so that nothing is refused for its times.
 """
 
-import ctypes
 import dataclasses
 import os
 import signal
-import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -33,13 +32,13 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.rules import alone
 from harness.network.links import Delay
-from harness.network.star import Host, LinkSpeeds, running_star
+from harness.network.star import LinkSpeeds, running_star
 from harness.replay.authority import open_authority
-from harness.system import fastopen
+from harness.system import environment, fastopen
+from harness.system.background import beside
 from harness.system.namespaces import inside
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
-from harness.system.tcp import QUEUE
 from tests.support.ran import ran
 
 POLL_S = 0.05
@@ -52,13 +51,8 @@ connection: the 1.5 s of silence at the end of a load is what sees it."""
 TRIES = 4
 """So often a load is done that is not spoiled, where the machine fails it. The experiment cannot do it again, as
 --retries would do the spoiled ones again, too."""
-EXTRA_MS = 5.0
-PIDFD_GETFD = 438
-"""Number of pidfd_getfd(2), the same on every architecture; Python has no name for it."""
+EXTRA_MS, SUSPEND_MS = 5.0, 5000.0
 Spoiling = Callable[[Laboratory, Load], AbstractContextManager[object]]
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
 def server_of(lab: Laboratory, host: str) -> int:
     """Return the process that serves `host`: the one in its network namespace that is not Mininet's shell."""
     shell = lab.star.servers[host].pid
@@ -75,27 +69,6 @@ def wait_until(happened: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def beside(work: Callable[[], object]) -> Iterator[None]:
-    """Do `work` in a thread meanwhile, and wait for its end."""
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-
-
-@contextmanager
-def stopped(pid: int) -> Iterator[None]:
-    """Let a process do nothing while this lasts."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-
-@contextmanager
 def dropped_syn(lab: Laboratory, load: Load) -> Iterator[None]:
     """The firewall of the document's server drops the first SYN."""
     server = lab.star.servers[host_of(load)]
@@ -105,85 +78,24 @@ def dropped_syn(lab: Laboratory, load: Load) -> Iterator[None]:
         with inside(server.pid):
             return ran("iptables", *words, status=0).stdout
 
-    def first_one_only() -> None:
+    def first_one_only(_ended: threading.Event) -> None:
         wait_until(lambda: "-c 0 0" not in iptables("-v", "-S", "INPUT").splitlines()[-1])
         iptables("-D", *rule)
 
     iptables("-A", *rule)
-    with beside(first_one_only):
+    with beside(first_one_only, "firewall"):
         yield
-
-
-@contextmanager
-def queue_of_one(lab: Laboratory, load: Load) -> Iterator[None]:
-    """The images' server accepts nothing, and one connection may wait, until the kernel has turned one away."""
-    server, pid = lab.star.servers[f"images.{host_of(load)}"], server_of(lab, f"images.{host_of(load)}")
-    before = overflows(server)
-
-    def until_one_overflows() -> None:
-        with stopped(pid):
-            wait_until(lambda: overflows(server) > before)
-
-    set_backlog(pid, 1)
-    try:
-        with beside(until_one_overflows):
-            yield
-    finally:
-        set_backlog(pid, QUEUE)
-
-
-def overflows(host: Host) -> int:
-    return fastopen.read_counters(host.pid)["ListenOverflows"]
-
-
-def set_backlog(pid: int, backlog: int) -> None:
-    """Call listen(2) again on the listening sockets of another process."""
-    process = os.pidfd_open(pid)
-    try:
-        for number in [int(entry.name) for entry in Path(f"/proc/{pid}/fd").iterdir()
-                       if str(entry.readlink()).startswith("socket:")]:
-            copy = _libc.syscall(PIDFD_GETFD, process, number, 0)
-            with closing(socket.socket(fileno=copy)) as listener:
-                if listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                    listener.listen(backlog)
-    finally:
-        os.close(process)
 
 
 @contextmanager
 def hung_server(lab: Laboratory, load: Load) -> Iterator[None]:
     """The kernel takes the request, the server never reads it."""
-    with stopped(server_of(lab, host_of(load))):
-        yield
-
-
-@contextmanager
-def killed_chrome(lab: Laboratory, load: Load) -> Iterator[None]:
-    """The browser is killed while it waits for the document's answer."""
-    server = lab.star.servers[host_of(load)]
-
-    def in_mid_load() -> None:
-        wait_until(lambda: " 01 " in tcp_sockets(server))
-        for pid in descendants(os.getpid()):
-            command = command_of(pid)
-            if b"--log-net-log" in command and b"--type=" not in command:
-                os.kill(pid, signal.SIGKILL)
-
-    with hung_server(lab, load), beside(in_mid_load):
-        yield
-
-
-def tcp_sockets(host: Host) -> str:
-    """Return /proc/net/tcp of the host; an established connection has " 01 " there (linux/tcp_states.h)."""
-    with inside(host.pid):
-        return Path("/proc/thread-self/net/tcp").read_text()
-
-
-def command_of(pid: int) -> bytes:
+    pid = server_of(lab, host_of(load))
+    os.kill(pid, signal.SIGSTOP)
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def replaced(change: Callable[[str], str] | None) -> Spoiling:
@@ -242,8 +154,7 @@ def no_cookie(lab: Laboratory, load: Load) -> Iterator[None]:
 
 
 SPOILT: dict[tuple[str, int], Spoiling] = {
-    ("network.test", 0): dropped_syn, ("network.test", 1): queue_of_one,
-    ("server.test", 0): hung_server, ("server.test", 1): killed_chrome,
+    ("network.test", 0): dropped_syn, ("network.test", 1): hung_server,
     ("document.test", 0): replaced(None), ("document.test", 1): replaced(lambda text: text + "<p>more"),
     ("requests.test", 0): replaced(lambda text: text.replace("a.png", "b.png")), ("requests.test", 1): full_server_log,
     ("switch.test", 0): really_on, ("switch.test", 1): no_cookie,
@@ -261,11 +172,11 @@ def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
     if spoiling is None:
         return good_load(lab, load)
     lab = with_limits(lab, HUNG_S if spoiling is hung_server else lab.settings.timeout_s,
-                      PATIENT_S if spoiling in (dropped_syn, queue_of_one) else QUIET_S)
+                      PATIENT_S if spoiling is dropped_syn else QUIET_S)
     for _ in range(TRIES):
         with spoiling(lab, load):
             record = record_of(lab, load)
-        if spoiling in (dropped_syn, queue_of_one) or not record.counters["user"]["TCPSynRetrans"]:
+        if spoiling is dropped_syn or not record.counters["user"]["TCPSynRetrans"]:
             break           # else the machine stood still for a second, which hides what was spoiled
     return record
 
@@ -282,6 +193,19 @@ def with_limits(lab: Laboratory, timeout_s: float, quiet_s: float) -> Laboratory
     return dataclasses.replace(lab, web=dataclasses.replace(lab.web, settings=settings))
 
 
+class Suspended:
+    """Stands for harness.system.environment.suspended_ms: CLOCK_BOOTTIME has run ahead of CLOCK_MONOTONIC."""
+
+    def __init__(self) -> None:
+        self.real, self.ahead_ms = environment.suspended_ms, 0.0
+
+    def __call__(self) -> float:
+        return self.real() + self.ahead_ms
+
+    def once_more(self, *_: object) -> None:
+        self.ahead_ms += SUSPEND_MS
+
+
 def slower(speeds: LinkSpeeds) -> LinkSpeeds:
     return dataclasses.replace(speeds, delay_net_ms=speeds.delay_net_ms + EXTRA_MS)
 
@@ -295,6 +219,11 @@ if __name__ == "__main__":
         setattr(Delay, "change", lambda delay, speeds: change(delay, slower(speeds)))  # noqa: B010
     elif what == "authority":
         vars(laboratory)["open_authority"] = lambda _: open_authority(Path(authority))
+    elif what == "suspend":
+        suspended = Suspended()
+        signal.signal(signal.SIGUSR1, suspended.once_more)
+        vars(environment)["suspended_ms"] = suspended
+        vars(tfo)["wait_for_quiet"] = lambda _patience_s: []
     elif what == "rules":
         vars(experiment)["record_of"] = spoiled_load
     run_interruptible(tfo.main)
