@@ -171,7 +171,8 @@ def started(base: Path, testruns: int, tfo: str, delaynet_ms: int = DELAYNET_MS)
         make_page(base)
         command = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py"), "suspend",
                    "--dir", str(base), "--name", "small", "--delaynet", str(delaynet_ms),
-                   "--testruns", str(testruns), "--tfo", tfo, "--retries", str(RETRIES), "--quiet", "0.1", "--timeout", "3", "--patience", "20"]
+                   "--testruns", str(testruns), "--tfo", tfo, "--retries", str(RETRIES), "--quiet", "0.1",
+                   "--timeout", "3", "--patience", "20"]
         with (base / "output").open("wb") as output:
             process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                                        env={**os.environ, "TMPDIR": str(base / "t")})
