@@ -23,6 +23,8 @@ from harness.system.namespaces import inside
 from harness.system.processes import run
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
+RATE_TOLERANCE = 0.01
+"""tc rounds."""
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
@@ -123,18 +125,16 @@ def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: flo
     with inside(host.pid):
         classes = run(["tc", "class", "show", "dev", host.interface], "reading the rate back")
         qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", host.interface], "reading the delay back"))
-    rates_mbit = parse_rates_mbit(classes)
-    if len(rates_mbit) != 1 or abs(rates_mbit[0] - bw_mbit) > 0.01 * bw_mbit:
-        raise ExperimentError(f"{host.name}: tc gives {rates_mbit} Mbit/s on {host.interface} instead of {bw_mbit:g}")
+    rates_mbit = [bw_mbit if math.isclose(rate_mbit, bw_mbit, rel_tol=RATE_TOLERANCE) else rate_mbit
+                  for rate_mbit in parse_rates_mbit(classes)]
     buffers = [qdisc["options"]["limit"] for qdisc in qdiscs if qdisc["kind"] == "bfifo"]
-    if buffers != ([] if buffer_kb is None else [round(buffer_kb * 1000)]):
-        raise ExperimentError(f"{host.name}: tc gives buffers of {buffers} bytes on {host.interface} instead of "
-                              f"{'none' if buffer_kb is None else f'{buffer_kb:g} kB'}")
-    delays_ms = [qdisc["options"]["delay"]["delay"] * 1000 for qdisc in qdiscs
+    delays_ms = [round(qdisc["options"]["delay"]["delay"] * 1000, 3) for qdisc in qdiscs
                  if qdisc["kind"] == "netem" and "delay" in qdisc["options"]]      # none is told of a delay of 0
-    if [round(found, 3) for found in delays_ms] != ([round(delay_ms, 3)] if delay_ms else []):
-        raise ExperimentError(f"{host.name}: tc gives netem delays {delays_ms} ms on {host.interface} "
-                              f"instead of {delay_ms:g}")
+    found = rates_mbit, buffers, delays_ms
+    wanted = [bw_mbit], [] if buffer_kb is None else [round(buffer_kb * 1000)], [round(delay_ms, 3)] if delay_ms else []
+    if found != wanted:
+        raise ExperimentError(f"{host.name}: tc gives {found} on {host.interface} instead of {wanted} "
+                              "(Mbit/s, bytes of buffer, ms of netem's delay)")
 
 
 def parse_rates_mbit(tc_class_output: str) -> list[float]:

@@ -10,7 +10,6 @@ see of a box in the network. Where netem delays packets and where the delay line
 
 import json
 import os
-import pwd
 import re
 import shlex
 import subprocess
@@ -176,20 +175,12 @@ def run_on_user(host: Host, command: str, user: User) -> int:
     try:
         words = shlex.split(command)
         with inside(host.pid):
-            process = subprocess.Popen(words or [""], text=True, env={**os.environ, **_of(user)}, user=user.uid,
-                                       group=user.gid, extra_groups=[user.gid])
+            process = subprocess.Popen(words or [""], text=True, user=user.uid, group=user.gid,
+                                       extra_groups=[user.gid],
+                                       env={**os.environ, "USER": user.name, "LOGNAME": user.name})
     except (ValueError, OSError) as error:
         raise InputError(f"tfo.py: --on-user: {command!r} cannot be started: {error}") from None
     try:
         return process.wait()
     finally:
         stop(process)
-
-
-def _of(user: User) -> dict[str, str]:
-    """Return what makes programs take `user` for who runs them."""
-    try:
-        home = pwd.getpwuid(user.uid).pw_dir
-    except KeyError:                # a container may know the number only
-        return {}
-    return {"USER": user.name, "LOGNAME": user.name, "HOME": home}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import PYTHON, ROOT
-from harness.errors import ExperimentError, InputError
-from harness.network import needs, nodes
+from harness.errors import InputError
+from harness.network import needs
 from harness.network.needs import check_kernel
 from harness.system import environment
 from harness.system.namespaces import inside
@@ -101,13 +101,3 @@ def test_servers_use_cubic_whatever_the_default() -> None:
             with socket.create_connection(("127.0.0.1", 8000)), listener.accept()[0] as accepted:
                 used = accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     assert used.rstrip(b"\0") == b"cubic"
-
-
-def test_a_command_that_fails_is_named() -> None:
-    """Mininet would go on without."""
-    with host_with("") as host:
-        node = type("Node", (), {"name": "s0", "pid": host.pid})()
-        with pytest.raises(ExperimentError, match=r"s0: `tc -batch -` .* \(class add dev lo .* htb\)$"):
-            nodes.run_batch(node, "tc", ["qdisc add dev lo root handle 5: htb", "class add dev lo parent 9: htb"])
-        with inside(host.pid), pytest.raises(ExperimentError, match=r"^none: tso "):
-            nodes.offloads_off(["none"])

@@ -36,13 +36,13 @@ tc class add dev lo parent 5: classid 5:1 htb rate {rate} burst 15k
 @pytest.mark.root
 @pytest.mark.parametrize(("setup", "speeds", "netem", "problem"), [
     (LINK.format(rate="4mbit"), LinkSpeeds(4, 4), False, ""),
-    (LINK.format(rate="4mbit"), LinkSpeeds(5, 5), False, r"x: tc gives \[4\.0\] Mbit/s on lo instead of 5"),
+    (LINK.format(rate="4mbit"), LinkSpeeds(5, 5), False, r"x: tc gives \(\[4\.0\], .* instead of \(\[5\], .*"),
     (LINK.format(rate="1gbit"), LinkSpeeds(1000, 1000), False, ""),
     (LINK.format(rate="4020kbit"), LinkSpeeds(4, 4), False, ""),
-    (LINK.format(rate="4060kbit"), LinkSpeeds(4, 4), False, r"x: tc gives \[4\.06\d*\] Mbit/s on lo instead of 4"),
-    ("", LinkSpeeds(), False, r"x: tc gives \[\] Mbit/s on lo instead of 1000"),
+    (LINK.format(rate="4060kbit"), LinkSpeeds(4, 4), False, r"x: tc gives \(\[4\.06\d*\], .* instead of \(\[4\], .*"),
+    ("", LinkSpeeds(), False, r"x: tc gives \(\[\], .* instead of \(\[1000\], .*"),
     # Mininet prints tc's error and carries on without the delay.
-    (LINK.format(rate="4mbit"), LinkSpeeds(4, 4, delay_home_ms=10), True, r"x: .* \[\] .* lo .* 10")])
+    (LINK.format(rate="4mbit"), LinkSpeeds(4, 4, delay_home_ms=10), True, r"x: .*, \[\]\) on lo .* \[10\]\) .*")])
 def test_read_back_from_a_real_interface(setup: str, speeds: LinkSpeeds, netem: bool, problem: str) -> None:
     found = ""
     with host_with(setup) as host:

@@ -97,14 +97,13 @@ def test_nothing_survives_whatever_is_killed(start: Callable[..., Started], kill
     wait_until(lambda: not experiment.folder.exists())
 
 
-@pytest.mark.parametrize("status", [0, 7])
-def test_it_ends_as_the_experiment_does(start: Callable[..., Started], status: int) -> None:
-    experiment = start(str(status))
-    assert experiment.process.wait() == status
+def test_it_ends_as_the_experiment_does(start: Callable[..., Started]) -> None:
+    experiment = start("7")
+    assert experiment.process.wait() == 7
     assert not experiment.folder.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_signals_are_passed_on(start: Callable[..., Started], number: signal.Signals) -> None:
     experiment = start("stay")
     experiment.process.send_signal(number)
