@@ -82,7 +82,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
         began_s=before.at_s, ticks=ticks, arrivals=arrivals, late_packets_ms=_late_packets_ms(lab.delay, before.at_s),
         warm_up=read_warm_up(lab.client_dir, load.page.name) if load.run else None,
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
-                     "measured_rtt_ms": lab.measured_rtt_ms, "load_average": environment.load_average(),
+                     "measured_rtt_ms": lab.measured_rtt_ms, "load_average": os.getloadavg()[0],
                      "sysctls": environment.sysctls(lab.star.user.pid)})
 
 

@@ -19,6 +19,7 @@ latest packet is kept, in a pair of numbers: which slot it is, counted since 197
 
 import gc
 import heapq
+import math
 import mmap
 import os
 import select
@@ -67,30 +68,23 @@ class DelayQueue:
     def __init__(self, lateness: "memoryview[float] | None" = None) -> None:
         """Note how late packets are let go in `lateness`, pairs of numbers (`note_lateness`)."""
         self._lateness = lateness
-        self._held: list[tuple[float, int, float, Packet]] = []
+        self._held: list[tuple[float, int, Packet]] = []
         self._count = 0
         self.looked_s = time.monotonic()
         """When all that had come was read: what is read now came later than that."""
-        self.overslept_s = 0.0
-        """How much longer than it had asked for this process slept before it read what it reads now."""
 
     def hold(self, packet: Packet, delay_s: float, not_before_s: float = 0.0) -> float:
         """Hold a packet for `delay_s` from when it came, and until the monotonic clock is at `not_before_s`.
 
         Returns the time at which it is due. A packet that arrives from the network bears the time at which the kernel
-        got it (see `arrivals_stamped`). Nobody notes when one came that leaves this host: its delay counts from now,
-        and by what this process overslept it is late already.
+        got it (see `arrivals_stamped`). Nobody notes when one came that leaves this host: its delay counts from now.
         """
-        now_s, stamp_s = time.monotonic(), packet.get_timestamp()
-        if stamp_s:
-            # The clock may be set meanwhile; the packet came after we looked last, whatever the clock says.
-            waited_s = min(max(time.time() - stamp_s, 0.0), now_s - self.looked_s)
-            unread_s = 0.0
-        else:
-            waited_s, unread_s = 0.0, self.overslept_s
+        now_s = time.monotonic()
+        # The clock may be set meanwhile; the packet came after we looked last, whatever the clock says.
+        waited_s = min(max(time.time() - (packet.get_timestamp() or math.inf), 0.0), now_s - self.looked_s)
         due_s = max(now_s - waited_s + delay_s, not_before_s)
         self._count += 1
-        heapq.heappush(self._held, (due_s, self._count, unread_s, packet))
+        heapq.heappush(self._held, (due_s, self._count, packet))
         return due_s
 
     def release_due(self) -> float | None:
@@ -100,10 +94,9 @@ class DelayQueue:
             late_s = time.monotonic() - held[0][0]
             if late_s < 0:
                 return -late_s
-            _, _, unread_s, packet = heapq.heappop(held)
-            packet.accept()
+            heapq.heappop(held)[2].accept()
             if self._lateness is not None:
-                note_lateness(self._lateness, late_s + unread_s)
+                note_lateness(self._lateness, late_s)
         return None
 
 
@@ -141,12 +134,10 @@ def forward(kernel_queue: Any, held: DelayQueue) -> None:
             fell_asleep_s = time.monotonic()
             # select, since epoll's timeout counts in whole milliseconds.
             ready, _, _ = select.select([descriptor], [], [], sleep_s)
-            overslept_s = time.monotonic() - fell_asleep_s - sleep_s
-            held.overslept_s = max(overslept_s, 0.0)
             if ready:
                 kernel_queue.run(block=False)
             elif sleep_s:
-                alarm.overslept(overslept_s)
+                alarm.overslept(time.monotonic() - fell_asleep_s - sleep_s)
 
 
 def delay_packets(hold: Callable[[Packet], None], held: DelayQueue, rules: Iterable[Sequence[str]],

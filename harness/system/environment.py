@@ -11,9 +11,10 @@ import platform
 import socket
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, printable
@@ -79,11 +80,6 @@ def git_state(checkout: Path = ROOT) -> str:
     return f"{commit}-dirty" if changes else commit
 
 
-def load_average() -> float:
-    """Return the number of runnable processes, averaged over the last minute."""
-    return os.getloadavg()[0]
-
-
 STAT = Path("/proc/stat")
 MS_PER_TICK = 1000 / os.sysconf("SC_CLK_TCK")
 BUSY_FIELDS, STEAL_FIELD = (0, 2), 7
@@ -97,6 +93,8 @@ STEAL_SHARE = 0.05
 LOOK_S = 1.0
 """How long one look takes."""
 PAUSE_S = 1.0
+Used = tuple[str, float]
+"""What a process is called, and its processor time in ms."""
 
 
 def read_pressure() -> dict[str, float]:
@@ -121,13 +119,6 @@ def parse_stat(text: str) -> dict[str, float]:
             "busy": sum(fields[place] for place in BUSY_FIELDS)}
 
 
-class Used(NamedTuple):
-    """What a process had used at one moment: its name, and its processor time in ms."""
-
-    name: str
-    cpu_ms: float
-
-
 def busy_with(look_s: float = LOOK_S) -> list[str]:
     """Look for `look_s` seconds; return in words what keeps the machine busy, the busiest first, [] when nothing does.
 
@@ -144,21 +135,19 @@ def busy_with(look_s: float = LOOK_S) -> list[str]:
 
 def busiest(before: Mapping[int, Used], after: Mapping[int, Used], spent_ms: float) -> list[str]:
     """Return the processes that used over BUSY_SHARE of a core in `spent_ms`, in words, the busiest first."""
-    shares = {pid: (used.cpu_ms - before[pid].cpu_ms) / spent_ms for pid, used in after.items() if pid in before}
+    shares = {pid: (used_ms - before[pid][1]) / spent_ms for pid, (_, used_ms) in after.items() if pid in before}
     found = sorted(((share, pid) for pid, share in shares.items() if share > BUSY_SHARE), reverse=True)
-    return [f"{printable(after[pid].name)} (pid {pid}) uses {share:.0%} of a core" for share, pid in found]
+    return [f"{printable(after[pid][0])} (pid {pid}) uses {share:.0%} of a core" for share, pid in found]
 
 
 def processor_times() -> dict[int, Used]:
-    """Return what every process has used so far (proc(5), stat: utime and stime)."""
+    """Return what every process is called, and what it has used so far (proc(5), stat: utime and stime)."""
     times = {}
     for entry in machines_proc().glob("[0-9]*"):
-        try:
+        with suppress(OSError):     # it has ended
             head, _, tail = (entry / "stat").read_text(errors="replace").rpartition(")")
-        except OSError:
-            continue                # it has ended
-        fields = tail.split()
-        times[int(entry.name)] = Used(head.partition("(")[2], (int(fields[11]) + int(fields[12])) * MS_PER_TICK)
+            fields = tail.split()
+            times[int(entry.name)] = head.partition("(")[2], (int(fields[11]) + int(fields[12])) * MS_PER_TICK
     return times
 
 

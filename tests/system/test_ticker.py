@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.environment import MS_PER_TICK, Used, busiest, busy_with, parse_stat, wait_for_quiet
+from harness.system.environment import MS_PER_TICK, busiest, busy_with, parse_stat, wait_for_quiet
 from harness.system.ticker import Ticks, ticking, worked_ms
 from tests.support.ran import ran
 
@@ -116,8 +116,8 @@ def test_a_program_over_a_fifth_of_a_core_is_named() -> None:
 
 
 def test_the_busiest_first_and_the_others_not() -> None:
-    before = {1: Used("a", 0.0), 2: Used("b\x1b[2J", 100.0), 3: Used("c", 50.0)}
-    after = {1: Used("a", 150.0), 2: Used("b\x1b[2J", 1100.0), 3: Used("c", 290.0), 4: Used("new", 900.0)}
+    before = {1: ("a", 0.0), 2: ("b\x1b[2J", 100.0), 3: ("c", 50.0)}
+    after = {1: ("a", 150.0), 2: ("b\x1b[2J", 1100.0), 3: ("c", 290.0), 4: ("new", 900.0)}
     assert busiest(before, after, 1000) == [r"b\x1b[2J (pid 2) uses 100% of a core", "c (pid 3) uses 24% of a core"]
 
 
