@@ -51,7 +51,7 @@ def test_the_whole_program_uses_netem_where_the_kernel_has_it() -> None:
     assert "<title>Synthetic page: http://www.tiny.test/</title>" in done.stdout
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> None:
     """Not even of the kernel's own processes; SIGKILL leaves the directory of the console's log, which we remove."""
     with subprocess.Popen([UML, "sh", "-c", "echo up; sleep 3600 & sleep 3600"], stdout=subprocess.PIPE, text=True,
@@ -74,8 +74,7 @@ def test_a_kernel_that_dies_is_said_in_a_line() -> None:
 
 
 @pytest.mark.parametrize(("arguments", "problem"), [
-    ([], "command"), (["--memory"], "--memory"), (["--odd", "true"], "--odd"),
-    (["--memory", "1G", "true"], "--memory: '1G'"), (["--memory", "999999", "true"], "999999 MB")])
+    ([], "command"), (["--odd", "true"], "--odd"), (["--memory", "1G", "true"], "--memory: '1G'")])
 def test_bad_use(arguments: list[str], problem: str) -> None:
     done = run_uml(*arguments)
     assert_refused(done)

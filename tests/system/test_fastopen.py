@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from harness.system.fastopen import (
     set_fastopen,
 )
 from tests.support.namespaces import own_namespace
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 
 NETSTAT = (Path(__file__).parent.parent / "data" / "netstat-6.18.txt").read_text()
 """Captured on Linux 6.18 in a fresh namespace after four TFO connections over loopback, the first without a cookie."""
@@ -40,19 +39,14 @@ def test_unknown_columns_do_not_shift_the_others() -> None:
     assert parse_netstat(text) == {"FromTheFuture": 7, "TCPSynRetrans": 1, "Another": 8, "TCPTimeouts": 2}
 
 
-@pytest.fixture
-def namespace() -> Iterator[int]:
-    with own_namespace() as holder:
-        yield holder
-
-
 @pytest.mark.root
-def test_the_switch_is_the_namespaces_own(namespace: int) -> None:
+def test_the_switch_is_the_namespaces_own() -> None:
     outside = SYSCTL.read_text()
-    for value in (ON, OFF, ON):
-        set_fastopen([namespace], value)
-        shown = ran("nsenter", f"--net=/proc/{namespace}/ns/net", "cat", SYSCTL, status=0).stdout
-        assert int(shown) == value
+    with own_namespace() as namespace:
+        for value in (ON, OFF, ON):
+            set_fastopen([namespace], value)
+            shown = ran("nsenter", f"--net=/proc/{namespace}/ns/net", "cat", SYSCTL, status=0).stdout
+            assert int(shown) == value
     assert SYSCTL.read_text() == outside
 
 
@@ -81,17 +75,11 @@ def test_status_names_the_bits_that_are_on(value: int, on: list[str]) -> None:
     assert [line.split()[0] for line in lines[1:]] == ["0x001", "0x002", "0x004", "0x200", "0x400"]
 
 
-def _as_nobody(script: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script without root. Bash reads it from its input, because nobody may not enter every directory."""
-    user = NOBODY if os.geteuid() == 0 else None
-    return ran("bash", "-s", cwd="/", input=script.read_text(), user=user, group=user,
-               extra_groups=[] if user else None)
-
-
 @pytest.mark.parametrize("script", [ENABLE, DISABLE])
 def test_the_others_refuse_without_root_in_one_line(script: Path) -> None:
-    answer = _as_nobody(script)
-    assert answer.returncode == 2
-    assert answer.stdout == ""
+    """Bash reads it from its input, because nobody may not enter every directory."""
+    user = NOBODY if os.geteuid() == 0 else None
+    answer = ran("bash", "-s", cwd="/", input=script.read_text(), user=user, group=user,
+                 extra_groups=[] if user else None)
+    assert_refused(answer)
     assert answer.stderr.startswith("root is needed")
-    assert answer.stderr.count("\n") == 1

@@ -59,17 +59,6 @@ def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
             assert holder(lock).startswith(f"pid {os.getpid()} ")
 
 
-def test_a_program_started_meanwhile_does_not_keep_the_lock(lock: Lock) -> None:
-    with only_experiment(lock):
-        child = subprocess.Popen(["sleep", "60"], close_fds=False)
-    try:
-        with only_experiment(lock):
-            pass
-    finally:
-        child.kill()
-        child.wait()
-
-
 @pytest.fixture
 def descriptor(lock: Lock) -> Iterator[int]:
     """Open the folder and do not take the lock."""

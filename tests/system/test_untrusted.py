@@ -64,9 +64,8 @@ def test_a_sparse_file_of_60_gigabytes_is_refused_before_it_is_read(tmp_path: Pa
 
 @pytest.mark.parametrize(("content", "why"), [
     (b"\xff", "not UTF-8"), ("", "not JSON: Expecting value"), ('{"a": 1', "not JSON: Expecting ',' delimiter"),
-    ("[1e999]", "1e999 is no finite number"), ("[-1e999]", "-1e999 is no finite number"),
-    ("NaN", "NaN is no finite number"), ("[Infinity]", "Infinity is no finite number"),
-    ("9" * 4000, "a number of 4000 digits"), ("-" + "9" * 5000, "a number of 5000 digits"),
+    ("[-1e999]", "-1e999 is no finite number"), ("NaN", "NaN is no finite number"),
+    ("-" + "9" * 5000, "a number of 5000 digits"),
     ("[" * 100_000 + "]" * 100_000, f"nested deeper than {DEEPEST} levels"),
     ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), f"nested deeper than {DEEPEST} levels"),
     ('{"a":' * 100_000, f"nested deeper than {DEEPEST} levels")])
