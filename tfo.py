@@ -34,13 +34,13 @@ from harness.measure.loopback import say_ready, try_pages
 from harness.measure.preflight import (
     check_authority,
     check_browser,
-    check_layout,
     check_pages,
     check_room,
     check_transports,
 )
 from harness.measure.resume import Plan
 from harness.measure.rtts import links, thinking_rtts
+from harness.mirror.servers import make_layout
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.programs import run_on_user
@@ -67,7 +67,7 @@ def main() -> int:
     page_set = check_pages(files)
     check_authority(page_set)
     check_transports(settings, page_set)
-    layout = check_layout(settings.layout, page_set)
+    layout = make_layout(settings.layout, page_set.recording)
     check_host_count([*layout.servers(page_set.hosts)])
 
     # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;

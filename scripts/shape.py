@@ -33,7 +33,7 @@ from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
-from harness.synthetic.measured import LoadDetails, document_texts, make_shape
+from harness.synthetic.measured import document_texts, make_shape
 from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment
@@ -123,11 +123,11 @@ def shape_of(page: Page, month: str, near: Measured, far: Measured, page_set: Pa
     if load.record is None or load.record.initiators is None:
         raise ExperimentError(f"{page.url}: Chrome did not say what caused its requests")
     loading_ms = load.record.navigation_timing.get("loadEventStart")
-    details = LoadDetails(document_texts(timeline, page_set.recording, page_set.files.mirror),
-                          float(loading_ms) if isinstance(loading_ms, (int, float)) else None,
-                          page_set.recording.http2_hosts)
     try:
-        return make_shape(page.url, month, near[1], timeline, details)
+        return make_shape(page.url, month, near[1], timeline,
+                          texts=document_texts(timeline, page_set.recording, page_set.files.mirror),
+                          loading_ms=float(loading_ms) if isinstance(loading_ms, (int, float)) else None,
+                          http2_hosts=page_set.recording.http2_hosts)
     except ValueError as error:
         raise ExperimentError(f"{page.url}: no load of it can be used: {error}") from None
 

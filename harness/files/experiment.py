@@ -22,19 +22,6 @@ TFOS = {"0": (0,), "1": (1,), "both": (0, 1)}
 
 
 @dataclass(frozen=True)
-class LiveLeftOut:
-    """What live connections brought after a page's recorded load event, which no replay has: `late_bytes` of `bytes`.
-
-    In that recording `late_requests` of the page's `requests` came after its load event.
-    """
-
-    late_bytes: Count
-    bytes: Count
-    late_requests: Count
-    requests: Count
-
-
-@dataclass(frozen=True)
 class ExperimentRecord:
     """What an experiment's file says about all loads at one delay.
 
@@ -48,8 +35,7 @@ class ExperimentRecord:
     `paper`: the network was the paper's. `bw_home_mbit` is the rate of user's link down, None if it does not say.
     `server_rtts_ms` are the RTTs to the servers, by host name, where each had its own (tfo.py --rtt recorded); then
     `rtt_ms` is the median of the hosts' own: a server that several share is as near as the nearest of them. `settings`
-    is all of the file, as it is. `live_left_out` are, by URL, pages whose live connections said most after the recorded
-    load event. `unusual` are the options of tfo.py that were not as by default, as they are typed.
+    is all of the file, as it is. `unusual` are the options of tfo.py that were not as by default, as they are typed.
     """
 
     delaynet_ms: Ms
@@ -70,7 +56,6 @@ class ExperimentRecord:
     server_rtts_ms: Mapping[str, Ms] = field(default_factory=dict, hash=False)
     layout: str = HOST
     settings: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    live_left_out: Mapping[str, LiveLeftOut] = field(default_factory=dict, hash=False)
     unusual: tuple[str, ...] = ()
 
     @property

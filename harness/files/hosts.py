@@ -6,9 +6,8 @@ names: with a line break, a comma or a slash in it, it would say more there than
 A site is a registrable domain, the public suffix of a name and one label more (https://publicsuffix.org, as the package
 publicsuffixlist has it; nothing is asked over the network).
 
-A layout says which host names share a server, in lines ``host server``, with comments after ``#``. A server is called
-by any name: two hosts with one name share it. A host that no line names has a server of its own, which goes by the
-host's name; so ``cdn.example.org www.example.org`` puts the first onto the second's.
+A layout says which host names share a server. A host that it does not name has a server of its own, which goes by the
+host's name.
 
 The host-remap file (``hack_dns``) has lines ``hostname ip port`` for the site's port 80, ``hostname ip port https`` for
 its port 443.
@@ -76,14 +75,11 @@ HOST = "host"
 RECORDED, DOMAIN, ONE = "recorded", "domain", "one"
 CHOICES = (HOST, DOMAIN, ONE, RECORDED)
 """Each host name a server of its own; one for a registrable domain; one for all; as it was when they were recorded."""
-LARGEST_FILE = 2**20
-"""Bytes: twenty thousand lines."""
-HOW_TO_WRITE = "write: host server"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """`choice` is one of CHOICES, or "file" and its name. `shared` is the server of each host that may share one."""
+    """`choice` is one of CHOICES. `shared` is the server of each host that may share one."""
 
     choice: str = HOST
     shared: Mapping[str, str] = field(default_factory=dict)
@@ -119,40 +115,6 @@ def joined(groups: Iterable[Sequence[str]]) -> dict[str, str]:
         whole = set(group).union(*(found[name] for name in group if name in found))
         found.update(dict.fromkeys(whole, whole))
     return {name: min(whole) for name, whole in found.items()}
-
-
-def read_layout(path: Path, hosts: Iterable[str]) -> tuple[Layout, list[str]]:
-    """Return the layout that a file says, as far as it is about `hosts`, and a note for each line that is about none.
-
-    Raises InputError (``file:line: problem``); also when it is about none of them.
-    """
-    try:
-        lines = read_untrusted_lines(path, limit=LARGEST_FILE)
-    except UnreadableFileError as error:
-        raise InputError(f"{error}; give a file of lines: host server, or one of {', '.join(CHOICES)}") from None
-    known, shared, notes, stood = set(hosts), dict[str, str](), list[str](), dict[str, int]()
-    for number, line in enumerate(lines, start=1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        if len(words) != 2 or not all(map(is_host_name, words)):
-            raise InputError(f"{path}:{number}: not a line of a layout: {line[:120]!r}; {HOW_TO_WRITE}")
-        host, server = (word.lower() for word in words)
-        if host in stood:
-            raise InputError(f"{path}:{number}: {host} has a server already, in line {stood[host]}; leave one out")
-        stood[host] = number
-        if host in known:
-            shared[host] = server
-        else:
-            notes.append(f"{path}:{number}: no host {host} in this recording; left out")
-    if not shared:
-        raise InputError(f"{path}:1: a layout of none of this recording's hosts; {HOW_TO_WRITE}")
-    return Layout(f"file {path.name}", shared), notes
-
-
-def format_layout(layout: Layout, hosts: Iterable[str]) -> str:
-    """Return the layout of `hosts` as a file holds it."""
-    return "".join(f"{host} {layout.server_of(host)}\n" for host in hosts)
 
 
 PORTS = {"http": 80, "https": 443}

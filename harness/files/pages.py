@@ -5,7 +5,7 @@ The one owner of these names, and of what a run's results are called in its fold
 
 import contextlib
 import string
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -116,7 +116,7 @@ def read_pages(path: Path) -> list[Page]:
     """Read a ``.pages`` file: one URL per line, blank lines ignored.
 
     Raises InputError (``file:line: problem``) when the file is missing, unreadable or empty, when a line is not
-    an http or https URL, or when two lines give the same file name, or one that of a file beside the other's log.
+    an http or https URL that can be a file's name, or when two lines give the same file name.
     """
     pages: dict[str, Page] = {}
     for number, line in enumerate(_lines(path), start=1):
@@ -126,28 +126,18 @@ def read_pages(path: Path) -> list[Page]:
             if first is not page:
                 raise InputError(f"{path}:{number}: {url} has the same file name ({page.name}) as {first.url} "
                                  f"in line {first.line}; remove one of them")
-    for page in pages.values():
-        if owner := _owner_of_that_name(page.name, pages):
-            raise InputError(f"{path}:{page.line}: {page.url} has the same file name ({page.name}) as a file of "
-                             f"{pages[owner].url} in line {pages[owner].line}; remove one of them")
     if not pages:
         raise InputError(f"{path}:1: no pages; write one URL per line")
     return [*pages.values()]
 
 
 def listable(urls: Iterable[str]) -> list[str]:
-    """Return those URLs that a list can hold together: their file names are not too long, nor one like the other."""
+    """Return those URLs that a list can hold together: they can be files' names, and no two of them are alike."""
     by_name: dict[str, str] = {}
     for url in urls:
         with contextlib.suppress(InputError):
             by_name.setdefault(_checked_page(url, url).name, url)
-    return [url for name, url in by_name.items() if not _owner_of_that_name(name, by_name)]
-
-
-def _owner_of_that_name(name: str, names: Collection[str]) -> str:
-    """Return the page, of these, that has a file of this name beside its log; "" if none has."""
-    owners = (name.removesuffix(ending) for ending in BESIDE if name.endswith(ending))
-    return next((owner for owner in owners if owner in names), "")
+    return [*by_name.values()]
 
 
 def _lines(path: Path) -> list[str]:
@@ -164,6 +154,7 @@ def _checked_page(text: str, where: str, line: int = 0) -> Page:
         page = page_of(text, line)
     except ValueError:
         raise InputError(f"{where}: not a URL: {text[:120]!r}; write http://host/path") from None
-    if page.name in (".", "..") or len(page.name) > LONGEST_NAME:
-        raise InputError(f"{where}: this URL cannot be a file name (over {LONGEST_NAME} characters); use a shorter one")
+    if len(page.name) > LONGEST_NAME or page.name.endswith(BESIDE):
+        raise InputError(f"{where}: this URL cannot be a file name (over {LONGEST_NAME} characters, or one that ends "
+                         f"with {', '.join(BESIDE)}); add a query such as ?x=1, or take it out")
     return page

@@ -210,11 +210,11 @@ def _attempts(cell: Path) -> list[Path]:
 
 
 def _pages_in(directory: Path) -> list[str]:
-    """File names of the pages that left anything in `directory`; a page's own name may end like those beside it."""
+    """File names of the pages that left a log or a record in `directory`."""
     names = {path.name for path in _folders(directory, files=True)
              if not path.name.startswith((".", "#")) and not path.name.endswith(".json~")}      # an editor's
-    beside = {name for name in names if name.endswith(BESIDE) and f"{name}.json" not in names}
-    return sorted((names - beside) | {name.removesuffix(".json") for name in beside if name.endswith(".json")})
+    return sorted({name.removesuffix(".json") for name in names
+                   if name.endswith(".json") or not name.endswith(BESIDE)})
 
 
 def _urls(experiments: Iterable[ExperimentRecord], loads: Iterable[LoadResult]) -> dict[str, str]:

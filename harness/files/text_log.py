@@ -20,8 +20,6 @@ NOTHING = "nil"
 OPENING = re.compile(r"<(resolves|transactions|responses|stats|queries)>$")
 """An opening tag ends its line; a crash dump may stand before it."""
 TAG = re.compile(r"</?(resolves|transactions|responses|stats|queries)>$")
-RENAMED = re.compile(r"\*\*\* Renamed (/.*) to /([0-9a-f]{32}) \*\*\*")
-"""What the scraper of 2013 wrote when it kept a body under an MD5."""
 LOAD_TIMER = re.compile(r"t:tfo\.page_load_timer:\s*([0-9]{1,9})")
 """A line of <stats>, where the browser of 2013 wrote how long the page took: from its first request to its load event,
 in ms."""
@@ -75,7 +73,6 @@ class PageLog:
     `transactions_seen` is False for a log without ``<transactions>``: a load that crashed. `transactions_whole` is
     True once ``</transactions>`` was read: without it the log is cut short and its last transaction is not the page's.
     `torn` are the sections that are known to lack a row, or a part of one: a crash dump was written into it.
-    `renamed` has the path, query and fragment of each URL whose body the scraper kept under an MD5, by that MD5.
     `load_timer_ms` is how long the page took from its first request to its load event, None where the log does not say.
     `problems` says in one line each what could not be read.
     """
@@ -86,7 +83,6 @@ class PageLog:
     transactions_seen: bool = False
     transactions_whole: bool = False
     torn: set[str] = field(default_factory=set)
-    renamed: dict[str, str] = field(default_factory=dict)
     load_timer_ms: float | None = None
     problems: list[str] = field(default_factory=list)
 
@@ -112,9 +108,7 @@ def read_log(path: Path) -> PageLog:
     section, opened_at = "", 0
     for number, line in enumerate(map(str.strip, lines), start=1):
         opened = OPENING.search(line)
-        if renamed := RENAMED.fullmatch(line):
-            log.renamed[renamed[2]] = renamed[1]
-        elif section and (not line or line == HEADERS.get(section)
+        if section and (not line or line == HEADERS.get(section)
                           or _is_row(log, section, line, whole=number < len(lines))):
             continue
         elif section and f"</{section}>" in line:

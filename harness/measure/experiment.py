@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from harness.analysis.load_tables import write_load_tables
@@ -20,7 +20,6 @@ from harness.measure.rtts import own_rtts
 from harness.measure.rule import Blame, Reason
 from harness.measure.rules import alone
 from harness.measure.series import Measured, Series
-from harness.mirror.live import live_left_out
 from harness.network.needs import real_time_allowed
 from harness.network.rtt import RttError
 from harness.network.star import LinkSpeeds
@@ -89,14 +88,12 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
     settings, page_set, machine = web.settings, web.page_set, environment.machine()
     hello = place_of_key_shares(settings, browser) is None if page_set.secure else None
     digest = recording_digest(page_set.files)
-    live = {page.url: asdict(left_out) for page in page_set.pages
-            if (left_out := live_left_out(page_set.files.fetchlog / f"{page.name}.har"))}
     rtts_ms = own_rtts(settings, speeds, page_set, web.layout)
     return {
         **settings.to_json(), "unusual": settings.unusual,
         **({"transports": settings.transports} if settings.warm_pairs else {}),
         "pages": [page.url for page in page_set.pages], "recording_sha256": digest,
-        "synthetic": page_set.recording.manifest.synthetic, "live_left_out": live,
+        "synthetic": page_set.recording.manifest.synthetic,
         "post_quantum": hello, "layout": web.layout.in_words(page_set.hosts),
         "shared_servers": {server: hosts for server, hosts in web.servers.items() if len(hosts) > 1},
         "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms, **rtts_ms,

@@ -13,14 +13,12 @@ from pathlib import Path
 from harness.browser.binary import CHROMES_OWN, SOCKET_LIMITS, ConnectionLimit, find_once
 from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, MachineError, first_few, many, printable
-from harness.files.hosts import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.measure.settings import Settings
 from harness.mirror.answers import Recorded
 from harness.mirror.importing import import_recording
 from harness.mirror.manifest import damage
 from harness.mirror.recording import Recording, read_recording
-from harness.mirror.servers import make_layout
 from harness.replay.authority import AUTHORITY, open_authority
 
 ROOM_MB = 100
@@ -84,19 +82,6 @@ def check_connection_limit(browser: Browser, per_host: int) -> ConnectionLimit |
         raise InputError(f"--connections-per-host {per_host}: {browser.binary} has its limits elsewhere than Chromium "
                          f"156, and opens {CHROMES_OWN}; leave the option out")
     return ConnectionLimit(per_host, place)
-
-
-def check_layout(choice: str, page_set: PageSet) -> Layout:
-    """Return the layout that `choice` asks for (harness.mirror.servers). Raises InputError.
-
-    When it is a file with lines about hosts that are not in the recording, these lines are printed.
-    """
-    layout, notes = make_layout(choice, page_set.recording)
-    for note in notes[:NOTES_SHOWN]:
-        print(printable(note), file=sys.stderr)
-    if len(notes) > NOTES_SHOWN:
-        print(f"and {len(notes) - NOTES_SHOWN} more lines about hosts that are not in this recording", file=sys.stderr)
-    return layout
 
 
 def check_room(directory: Path) -> None:

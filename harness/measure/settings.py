@@ -17,7 +17,7 @@ import msgspec
 
 from harness.browser.binary import CHROMES_OWN, PER_HOST
 from harness.errors import InputError
-from harness.files.hosts import HOST
+from harness.files.hosts import CHOICES, HOST
 from harness.files.load_parts import CookieMode
 from harness.files.pages import BUNDLED
 from harness.files.transport import Transport, middlebox_in_words
@@ -160,8 +160,7 @@ class Settings:
     think: str | None = option("--think", str, None, "before each answer a server waits as it did when it was "
                                "recorded: the time to the first byte, less a round trip", choices=(RECORDED,))
     layout: str = option("--layout", str, HOST, "which host names share a server: none; those of a registrable domain; "
-                         "all; those that shared an address when they were recorded; or as a file says, lines of: host "
-                         "server", "host|domain|one|recorded|FILE")
+                         "all; those that shared an address when they were recorded", choices=CHOICES)
 
     port: int = option("--port", USER_PORT, 8000, "port of every server", "PORT", numbers=False, swept=False)
     tls_port: int | None = option("--tls-port", USER_PORT, None, "port of every server for https (--port + 1)", "PORT",

@@ -1,4 +1,4 @@
-"""Recordings of older formats brought into today's: that of 2013, text logs alone, and ours before 1.0.0.
+"""Recordings of 2013's format, text logs alone, brought into today's.
 
     fetch.py --from NAME        writes NAME.fetchlog/<page>.har and manifest.json; the text logs stay as they are
 
@@ -17,7 +17,6 @@ others are written the next time. What a program makes itself is written likewis
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -27,8 +26,7 @@ from msgspec.structs import replace
 
 from harness.errors import many
 from harness.files.exchange import H2, Answer, Body, Exchange, Fate, Place, Request, place_of
-from harness.files.har import CHARSET, har_log, read_har_log, to_har
-from harness.files.har_entry import NO_ENTRY, from_har
+from harness.files.har import CHARSET, har_log, to_har
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log, read_log
@@ -45,7 +43,6 @@ from harness.mirror.exchanges import (
 from harness.mirror.manifest import MANIFEST, bodies_of, list_bodies, read_manifest, written_manifest
 from harness.mirror.paths import find_file, write_file
 from harness.system.atomic import write_atomically
-from harness.system.untrusted import UnreadableFileError
 
 MOST_REDIRECTS = 20
 """Redirects one after the other that are followed: Chrome's limit (net::URLRequest::kMaxRedirects)."""
@@ -165,29 +162,15 @@ def _end(exchange: Exchange, last: Mapping[Place, Exchange]) -> Place | None:
 
 
 def import_recording(files: PageFiles) -> str:
-    """Bring a recording of an older format into today's; return in a line that it was, "" when it was in it already.
+    """Bring a recording of 2013's format into today's; return in a line that it was, "" when it was in it already.
 
     Raises OSError when it cannot be written.
     """
     logs, manifest = page_logs(files.fetchlog), read_manifest(files.fetchlog, [])
-    hars = [har for log in logs if (har := har_of(log)).is_file()]
-    if manifest.is_of_today and len(hars) == len(logs):
+    if manifest.content and all(har_of(log).is_file() for log in logs):
         return ""
-    http2_hosts = manifest.content.get("http2_hosts", ())
-    bodies = list_bodies(files.mirror) if manifest.content and not manifest.is_of_today else {}
-    for har in hars if bodies else ():
-        _add_hashes(har, bodies)
-    complete(files.fetchlog, files.mirror, manifest.source, manifest.content, http2_hosts)
-    which = "a format before 1.0.0" if manifest.content else "2013's format"
-    return f"{files.fetchlog.name}/ is of {which}, and was brought into today's: {many(len(logs), 'page')}"
-
-
-def _add_hashes(har: Path, bodies: Mapping[str, Body]) -> None:
-    """Write the HAR of a page anew, with the size and hash of each body; what is none is left as it is."""
-    with suppress(UnreadableFileError, *NO_ENTRY):
-        log = read_har_log(har)
-        entries = [to_har(_with_hash(from_har(entry), bodies)) for entry in log["entries"]]
-        write_atomically(har, json.dumps({"log": {**log, "entries": entries}}))
+    complete(files.fetchlog, files.mirror, manifest.source, manifest.content)
+    return f"{files.fetchlog.name}/ is of 2013's format, and was brought into today's: {many(len(logs), 'page')}"
 
 
 def complete(fetchlog: Path, mirror: Path, source: str, more: Mapping[str, object], http2_hosts: Collection[str] = ()

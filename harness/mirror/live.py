@@ -11,18 +11,16 @@ Anybody may have written such a HAR: nonsense is left out, and no pause is longe
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import accumulate
-from pathlib import Path
 
 from wsproto.frame_protocol import Opcode
 
-from harness.files.exchange import Exchange, Fate, Message, Place
-from harness.files.experiment import LiveLeftOut
+from harness.files.exchange import Exchange, Message, Place
 from harness.files.headers import EVENT_STREAM
-from harness.mirror.exchanges import read_page, replayed_place
+from harness.mirror.exchanges import replayed_place
 
 Arrivals = tuple[tuple[float, int], ...]
 """When, in ms since an answer's head, how many bytes of its body had come."""
@@ -74,11 +72,13 @@ def read_live(exchanges: Iterable[Exchange], last_s: float) -> list[LiveConnecti
 
 def first_message_s(exchanges: Iterable[Exchange]) -> float:
     """Return when a live connection first told the page something, in s since the epoch; infinity where none did."""
-    return min((at_s for exchange in exchanges if _is_live(exchange) for at_s, _ in _came(exchange)), default=math.inf)
-
-
-def _is_live(exchange: Exchange) -> bool:
-    return exchange.answer.messages is not None or _stays_open(exchange)
+    came: list[float] = []
+    for exchange in exchanges:
+        came += [message.time_s for message in exchange.answer.messages or () if message.received]
+        if exchange.started is not None and exchange.answer.arrivals and _stays_open(exchange):
+            head_s = exchange.started.timestamp() + exchange.phases.until_head / 1000
+            came.append(head_s + exchange.answer.arrivals[0][0] / 1000)
+    return min(came, default=math.inf)
 
 
 def _stays_open(exchange: Exchange) -> bool:
@@ -136,34 +136,3 @@ def _can_be_sent(message: Message) -> bool:
     if message.opcode == Opcode.CLOSE:
         return message.data.isdigit() and int(message.data) in CLOSE_CODES
     return message.opcode in (Opcode.TEXT, Opcode.BINARY)
-
-
-def live_left_out(har: Path) -> LiveLeftOut | None:
-    """Return what is left out of a recorded page whose live connections said most after its load event.
-
-    None for any other page, and where there is no such HAR.
-    """
-    page = read_page(har, [])
-    return left_out(page.exchanges, page.load_event_s) if page is not None else None
-
-
-def left_out(exchanges: Sequence[Exchange], load_event_s: float) -> LiveLeftOut | None:
-    """Return the same of the exchanges of a page whose load event was then, in s since the epoch."""
-    came = [came for exchange in exchanges if _is_live(exchange) for came in _came(exchange)]
-    late, total = sum(size for at_s, size in came if at_s > load_event_s), sum(size for _, size in came)
-    asked = [exchange for exchange in exchanges if exchange.answer.messages is None]
-    if 2 * late <= total:
-        return None
-    return LiveLeftOut(late, total, sum(exchange.fate is Fate.AFTER_LOAD for exchange in asked), len(asked))
-
-
-def _came(exchange: Exchange) -> Iterator[tuple[float, int]]:
-    """Give when, in s since the epoch, a live connection brought how much: bytes of messages, or of streams."""
-    for message in exchange.answer.messages or ():
-        if message.received:
-            yield message.time_s, len(message.data)
-    if exchange.started is not None:
-        head_s, before = exchange.started.timestamp() + exchange.phases.until_head / 1000, 0
-        for time_ms, so_far in exchange.answer.arrivals:
-            yield head_s + time_ms / 1000, so_far - before
-            before = so_far

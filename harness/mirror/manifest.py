@@ -19,7 +19,6 @@ from harness.system.untrusted import MissingFileError, UnreadableFileError, read
 
 MANIFEST = "manifest.json"
 MANIFEST_FORMAT = 2
-"""Of format 1, before 1.0.0, HARs do not have their bodies' sizes and hashes; `importing` brings it into this one."""
 USER_AGENT = re.compile(r"[\x20-\x7e]{1,1000}")
 """What a browser may say that it is."""
 CHUNK_BYTES = 2**20
@@ -38,11 +37,6 @@ class Manifest:
     user_agents: Mapping[str, str] = field(default_factory=dict)
     bodies: Mapping[str, Body] = field(default_factory=dict)
     content: Mapping[str, Any] = field(default_factory=dict, compare=False)
-
-    @property
-    def is_of_today(self) -> bool:
-        """Whether it is there, in today's format."""
-        return self.content.get("format") == MANIFEST_FORMAT
 
     @property
     def synthetic(self) -> bool:
@@ -82,7 +76,7 @@ def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
         why = error if isinstance(error, UnreadableFileError) else f"{path}: not a manifest ({error!r})"
         problems.append(f"{why}; taken as recorded")
         return Manifest()
-    if version not in range(1, MANIFEST_FORMAT + 1):
+    if version != MANIFEST_FORMAT:
         raise InputError(f"{path}:1: format {version!r} is not this program's ({MANIFEST_FORMAT}); record it again, or "
                          "update the program")
     return manifest

@@ -23,8 +23,6 @@ LONGEST_COMPONENT = 255
 """Bytes a directory entry's name may have (NAME_MAX of Linux file systems)."""
 INDEX = "index.html"
 MD5_NAME = re.compile("[0-9a-f]{32}")
-NAMED_AFTER_SCHEMES = ("http%3A", "https%3A")
-"""Directories of some mirrors of 2013's format that are none of a host."""
 
 
 def mirror_file(path_and_query: str) -> str:
@@ -55,19 +53,13 @@ def lookups(path_and_query: str) -> list[str]:
     """Return the files, relative to the host's directory, in which a URL's body may be, in the order of looking.
 
     First the plain path, then the MD5 of path and query, both as received; then both without a bare ``?`` or ``#`` at
-    the end, and percent-decoded; last as Windows' file systems have it, which know no ``?``. No name leads out of the
-    host's directory.
+    the end, and percent-decoded. No name leads out of the host's directory.
     """
     target = from_root(path_and_query)
     found: dict[str, None] = {}
     for form in (target, _without_bare_end(target), target.partition("#")[0], from_root(_decoded(target))):
         name = _plain_name(form)
-        collapsed = re.sub("/+", "/", name)         # a//b, which some 2013 mirrors hold as a/b
-        found |= dict.fromkeys((*([name] if _can_be_file(name) else []), md5_name(form),
-                                *([collapsed] if _can_be_file(collapsed) else [])))
-    written = _plain_name(target.partition("#")[0])
-    if "?" in written and _can_be_file(written):
-        found[written.replace("?", "_")] = None
+        found |= dict.fromkeys((*([name] if _can_be_file(name) else []), md5_name(form)))
     return list(found)
 
 
@@ -84,14 +76,13 @@ def find_file(files: frozenset[str], path_and_query: str) -> str | None:
 def hosts(mirror_dir: Path) -> list[str]:
     """Return the names of the hosts that have a directory in the mirror, sorted.
 
-    Those named after a scheme are left out. Raises InputError when the mirror is missing, holds no host, or a directory
+    Raises InputError when the mirror is missing, holds no host, or a directory
     whose name cannot be a host's.
     """
     try:
         with os.scandir(mirror_dir) as entries:
             found = sorted(entry.name for entry in entries
-                           if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
-                           and entry.name not in NAMED_AFTER_SCHEMES)
+                           if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."))
     except OSError as error:
         raise InputError(f"{mirror_dir}: no mirror can be read here ({error.strerror}); "
                          "record or make the pages first") from None

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import InputError, printable
-from harness.files.hosts import DOMAIN, HOST, ONE, RECORDED, Layout, joined, read_layout, site_of
+from harness.files.hosts import DOMAIN, ONE, RECORDED, Layout, joined, site_of
 from harness.files.pages import PageFiles
 from harness.mirror.recording import Recording
 from harness.system.atomic import write_atomically
@@ -114,36 +114,26 @@ def scaled(rtts_ms: Mapping[str, float], factor: float) -> dict[str, float]:
     return {host: rtt_ms if rtt_ms >= SHORTEST_MS else 0.0 for host, rtt_ms in times.items()}
 
 
-def make_layout(choice: str, recording: Recording) -> tuple[Layout, list[str]]:
-    """Return the layout of a recording's hosts that `choice` asks for, which is a word or a file; and notes for people.
+def make_layout(choice: str, recording: Recording) -> Layout:
+    """Return the layout of a recording's hosts that `choice` asks for, one of harness.files.hosts.CHOICES.
 
-    Raises InputError when the file is not a layout, or when the recording does not say its servers' addresses.
+    "recorded": hosts share a server that had an address in common when they were recorded. A host without an address
+    (nobody answered, or all came from the browser's cache) has a server of its own. Raises InputError when no host has
+    an address.
     """
     hosts = recording.hosts()
-    if choice == HOST:
-        return Layout(), []
     if choice == DOMAIN:
-        return Layout(DOMAIN, {host: site_of(host) for host in hosts}), []
+        return Layout(choice, {host: site_of(host) for host in hosts})
     if choice == ONE:
-        return Layout(ONE, dict.fromkeys(hosts, ONE)), []
-    if choice == RECORDED:
-        return recorded_layout(recording), []
-    return read_layout(Path(choice), hosts)
-
-
-def recorded_layout(recording: Recording) -> Layout:
-    """Return the layout in which hosts share a server that had an address in common when they were recorded.
-
-    A host without an address (nobody answered, or all came from the browser's cache) has a server of its own. Raises
-    InputError when no host has one.
-    """
+        return Layout(choice, dict.fromkeys(hosts, ONE))
+    if choice != RECORDED:
+        return Layout()
     names: dict[str, set[str]] = defaultdict(set)
     for host, addresses in recording.addresses.items():
         for address in addresses:
             names[address].add(host)
-    known = set(recording.hosts())
-    groups = [sorted(group & known) for group in names.values() if group & known]
+    groups = [sorted(group & {*hosts}) for group in names.values() if group & {*hosts}]
     if not groups:
         raise InputError("this recording does not say its servers' addresses (no serverIPAddress in a HAR, as in those "
                          f"of 2013); give another --layout than {RECORDED}")
-    return Layout(RECORDED, joined(groups))
+    return Layout(choice, joined(groups))

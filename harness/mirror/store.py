@@ -75,9 +75,8 @@ class Store:
         mirror, fetchlog = self._ends
         manifest = read_manifest(fetchlog, [])
         pages = manifest.content.get("pages")
-        if manifest.source != "recorded" or not manifest.is_of_today or not isinstance(pages, list):
-            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording of today's format that can be added to; "
-                             f"bring an older one into it (--from {mirror.name}), or record without --append")
+        if manifest.source != "recorded" or not isinstance(pages, list):
+            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to; record without --append")
         self.pages, self._notes = pages, manifest.note.split(NEXT_NOTE)
         try:
             for existing, copy in ((mirror, self.mirror), (fetchlog, self.fetchlog)):

@@ -179,13 +179,8 @@ def _work_dir() -> Iterator[tuple[Path, User]]:
 
 
 def require_recordable(list_file: Path, pages: list[Page]) -> None:
-    """Raise InputError for a page that no replay can have, or whose log would be taken for something else: see
-    harness.mirror.recording.
-    """
+    """Raise InputError for a page that no replay can have."""
     for page in pages:
         if names_port(page.url):
             raise InputError(f"{list_file}:{page.line}: {page.url}: pages on other ports than 80 and "
                              "443 cannot be replayed; take it out")
-        if page.name.endswith((".json", ".har")):
-            raise InputError(f"{list_file}:{page.line}: {page.url} would have a log named {page.name}, "
-                             "which is no log's name; add a query such as ?x=1")

@@ -14,7 +14,6 @@ from harness.files.exchange import Fate
 from harness.files.headers import EVENT_STREAM
 from harness.files.pages import sanitise
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
-from harness.mirror.live import left_out
 from harness.netlog.page import led_on_in_words, moved_on_to
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import Brought, mask
@@ -143,10 +142,8 @@ def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
         yield (f"live connections are not replayed ({counted(lost)}): what comes over them is missing, and the page "
                "may be empty without it")
     if replayed:
-        late = ("; most of it came after the load event and is not replayed: a replay shows less than the page"
-                if is_mostly_late(recording) else "")
-        yield (f"live connections ({counted(replayed)}): what came over them is replayed, with its times up to the "
-               f"load event{late}")
+        yield (f"live connections ({counted(replayed)}): what came over them up to the load event is replayed, with "
+               "its times; what came later is not, so a replay may show less than the page")
     if any(seen.exchange.before_document for seen in recording.requests):
         yield ("another document came before the one that is shown (a question for consent, say): its loads are timed "
                "from there, and some connections stand by then")
@@ -235,13 +232,6 @@ def live_connections(recording: PageRecording) -> tuple[Counter[str], Counter[st
         if is_events or seen.endless or seen.stays_open:
             (replayed if seen.stays_open else lost)["EventSource" if is_events else ENDLESS] += 1
     return +lost, +replayed
-
-
-def is_mostly_late(recording: PageRecording) -> bool:
-    """Tell whether most of what came over the replayed connections came after the load event: no replay has it."""
-    event = recording.load_event
-    exchanges = [*(seen.exchange for seen in recording.requests), *recording.websockets]
-    return event is not None and left_out(exchanges, recording.moment(event.end_ms).timestamp()) is not None
 
 
 def _counts(seen: Seen) -> bool:

@@ -12,7 +12,7 @@ from harness.analysis.stats import RESAMPLES
 from harness.show.columns import table_of
 from harness.show.figures import Curve, Point, draw_curves, framed
 from harness.show.labels import doubtful_words, is_simulated, percent, short_names, synthetic_words
-from harness.show.row_notes import NoteKind, doubt_lines, too_few_runs
+from harness.show.row_notes import too_few_runs
 from harness.show.section import Section, chart_of
 
 NAME = "improvement-vs-rtt"
@@ -56,7 +56,6 @@ def _words(selection: Selection) -> Iterator[str]:
     yield "excludes 0: whether 0, no improvement, lies outside those limits, and waits for a processor are not " \
           "all there is of it. Behind it: how sure that is, if not 95%."
     yield from too_few_runs(selection.rows)
-    yield from doubt_lines(selection.rows, (NoteKind.LIVE_LEFT_OUT,))
     if worth_a_curve(selection):
         yield from threshold_lines(selection)
 
@@ -126,7 +125,6 @@ def _words_predicted(selection: Selection, found: Sequence[Prediction]) -> Itera
     if any(experiment.settings.get("middlebox") or experiment.settings.get("balancer", 1) != 1
            for experiment in selection.results.experiments):
         yield CLEAN_PATH
-    yield from doubt_lines(selection.rows, (NoteKind.LIVE_LEFT_OUT,))
     for row in selection.rows:
         if row.prediction and row.doubtful[0]:
             yield f"{row.title}:{doubtful_words(row.doubtful[0])} What is predicted from it may not be the page's."

@@ -1,13 +1,13 @@
 """Notes on single rows of the table: loads that do not count, a wide spread, more saved than handshakes took."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
 from harness.analysis.doubts import waited_ms
 from harness.analysis.row import Row
 from harness.analysis.stats import ENOUGH_PAIRS, coefficient_of_variation, median_confidence
-from harness.show.labels import NOT_KNOWN, seconds, share_of
+from harness.show.labels import NOT_KNOWN, seconds
 
 WIDE_SPREAD = 0.05
 """Coefficient of variation from which a cell is named: faithful runs stay under 0.03 (the design's prototype)."""
@@ -25,7 +25,6 @@ class NoteKind(Enum):
     NOT_SIGNIFICANT = "the improvement's interval contains 0"
     RACE = "the load event waited for more answers without TFO than with it, or for fewer: no improvement is given"
     UNEXPLAINED = "more was saved than handshakes explain"
-    LIVE_LEFT_OUT = "what live connections said after the load event is left out"
 
     @property
     def on_console(self) -> bool:
@@ -33,7 +32,7 @@ class NoteKind(Enum):
         return self not in (NoteKind.LEFT_OUT, NoteKind.WIDE_SPREAD, NoteKind.WAITED)
 
 
-DOUBTS = (NoteKind.LIVE_LEFT_OUT, NoteKind.RACE, NoteKind.ONLY_WAITED)
+DOUBTS = (NoteKind.RACE, NoteKind.ONLY_WAITED)
 """Rows with these are not what they look like."""
 
 
@@ -45,17 +44,16 @@ class Note:
     words: str
 
 
-def doubt_lines(rows: Iterable[Row], kinds: Collection[NoteKind] = DOUBTS) -> Iterator[str]:
-    """Give a line for each row with a note of these kinds, for the foot of tables that have no other notes."""
+def doubt_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Give a line for each row with a note of DOUBTS, for the foot of tables that have no other notes."""
     for row in rows:
-        if found := [note.words for note in notes_on(row) if note.kind in kinds]:
+        if found := [note.words for note in notes_on(row) if note.kind in DOUBTS]:
             yield f"{row.title}: {'; '.join(found)}"
 
 
 def notes_on(row: Row) -> list[Note]:
     """Return what to know before one believes a row."""
-    return [Note(kind, words) for kind, words in (
-        *_of_loads(row), *_of_the_improvement(row), *_of_the_recording(row))]
+    return [Note(kind, words) for kind, words in (*_of_loads(row), *_of_the_improvement(row))]
 
 
 def _of_loads(row: Row) -> Iterator[tuple[NoteKind, str]]:
@@ -87,16 +85,6 @@ def _of_the_improvement(row: Row) -> Iterator[tuple[NoteKind, str]]:
     if saving := row.unexplained_saving:
         yield (NoteKind.UNEXPLAINED, f"{seconds(saving[0])} s saved, of which handshakes explain "
                f"{seconds(saving[1])} s: the rest need not be TFO's; load the page more often (--until-ci 3)")
-
-
-def _of_the_recording(row: Row) -> Iterator[tuple[NoteKind, str]]:
-    for experiment in row.results.experiments:
-        left_out = experiment.live_left_out.get(row.url)
-        if left_out and experiment.rtt_ms == row.rtt_ms:
-            yield (NoteKind.LIVE_LEFT_OUT, f"{share_of(left_out.late_bytes / left_out.bytes)} of what its live "
-                   f"connections said when it was recorded came after the load event, as did {left_out.late_requests} "
-                   f"of its {left_out.requests} requests: that is left out, so PLT is shorter than the page's, and "
-                   "TFO's share of it larger")
 
 
 def too_few_runs(rows: Iterable[Row]) -> Iterator[str]:

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
-from harness.files.hosts import CHOICES as LAYOUTS
 from harness.files.load_record import converted, of_this_tool
 from harness.measure.resume import program_digest
 from harness.measure.settings import OPTIONS, add_options, settings_of
@@ -74,8 +73,6 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
             parser.error(f"{word}: a sweep measures nothing by that; leave it out")
     add_options(parser, [name for name, option in OPTIONS.items() if option.swept])
     settings = settings_of(parser, parser.parse_args(words))
-    if settings.layout not in LAYOUTS:
-        parser.error(f"--layout: one of {', '.join(LAYOUTS)}; a file of one site is none of another")
     if settings.warm_pairs:
         parser.error("--http h3: a sweep compares loads without and with TFO, which QUIC has not; leave it out")
     options: list[str] = []

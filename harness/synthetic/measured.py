@@ -10,10 +10,11 @@ hardly anything else takes time.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from html import escape
 from itertools import accumulate, islice
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from harness.analysis.asked_for import DATA, DOCUMENT, SCRIPT, STYLE
@@ -58,20 +59,6 @@ NEVER = float("inf")
 
 
 @dataclass(frozen=True)
-class LoadDetails:
-    """What else is known of the load over a round trip: its documents' texts by URL, and when, in ms, its load event
-    began; and which hosts spoke HTTP/2 when they were recorded.
-    """
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    loading_ms: float | None = None
-    http2_hosts: Collection[str] = ()
-
-
-NO_DETAILS = LoadDetails()
-
-
-@dataclass(frozen=True)
 class _Found:
     """How a request was found (see Resource): by which `way`, after what, where in it, and how long after it without
     delay; `at_once`, that a script worked for so long, and set no timer.
@@ -99,16 +86,19 @@ def document_texts(load: Timeline, recording: Recording, mirror: Path) -> dict[s
     return found
 
 
-def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: LoadDetails = NO_DETAILS) -> PageShape:
+def make_shape(url: str, month: str, near: Timeline, far: Timeline, *, texts: Mapping[str, str] = MappingProxyType({}),
+               loading_ms: float | None = None, http2_hosts: Collection[str] = ()) -> PageShape:
     """Return the shape of the page `url` from its load without delay, `near`, and the one over a round trip, `far`.
 
-    The resources are the requests of `far` that were answered. Raises ValueError when the page itself was not.
+    The resources are the requests of `far` that were answered. What else is known of `far`: its documents' `texts` by
+    URL, when, in ms, its load event began; and which hosts spoke HTTP/2 when they were recorded. Raises ValueError when
+    the page itself was not answered.
     """
     seen = sorted((request for request in far.requests if request.status),
                   key=lambda request: (request.start_ms, request.order))
     if not seen or seen[0].kind != DOCUMENT or all(request.redirect_to for request in seen):
         raise ValueError("the page's document was not answered first")
-    loads = _Loads(near, far, details.texts)
+    loads = _Loads(near, far, texts)
     numbers = {request.order: number for number, request in enumerate(seen)}
     redirected_to = followed((request.url, request.redirect_to) for request in seen)
     resources = []
@@ -118,7 +108,7 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
             request.url, request.mime_type, index=number, redirect_to=redirected_to.get(number),
             size_bytes=request.body_bytes, start_ms=round(request.start_ms), end_ms=round(request.end_ms),
             kind=DATA if synchronous else request.kind,
-            after_load=_is_after_load(request, far.plt_ms, details.loading_ms),
+            after_load=_is_after_load(request, far.plt_ms, loading_ms),
             blocking=synchronous or (request.kind == SCRIPT and said.blocking))
         if said.priority in PRIORITIES:
             resource = replace(resource, priority=said.priority, seen=said.seen)
@@ -126,9 +116,9 @@ def make_shape(url: str, month: str, near: Timeline, far: Timeline, details: Loa
             found = loads.find(request)
             resource = _caused(resource, found, numbers.get(found.parent.order, 0), loads.twin(request), near)
         resources.append(resource)
-    http2_hosts = {resource.host for resource in resources if resource.scheme == "https"} & {*details.http2_hosts}
+    secure = {resource.host for resource in resources if resource.scheme == "https"}
     last_work_ms = max(0, round(near.plt_ms - cause_of_load_event(near).at_ms))       # from what that event waited for
-    return PageShape(url, month, resources, last_work_ms, frozenset(http2_hosts))
+    return PageShape(url, month, resources, last_work_ms, frozenset(secure & {*http2_hosts}))
 
 
 class _Loads:

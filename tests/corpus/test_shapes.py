@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from harness.synthetic.build import make_page_set
-from harness.synthetic.measured import LoadDetails, make_shape
+from harness.synthetic.measured import make_shape
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes
 from tests.support.made_har import PAGE
@@ -29,8 +29,8 @@ def lines(shapes: list[PageShape]) -> list[str]:
 
 @pytest.mark.parametrize("page", cases("shapes.jsonl"), ids=lambda page: page["what"])
 def test_its_shape_is_the_one_beside_it(page: dict[str, Any]) -> None:
-    details = LoadDetails(page.get("texts", {}), page.get("loading_ms"))
-    shape = make_shape(PAGE, "2026-11", timeline_of(page["near"]), timeline_of(page["far"]), details)
+    shape = make_shape(PAGE, "2026-11", timeline_of(page["near"]), timeline_of(page["far"]),
+                       texts=page.get("texts", {}), loading_ms=page.get("loading_ms"))
     assert lines([shape]) == page["shape"]
 
 

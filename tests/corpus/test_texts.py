@@ -20,7 +20,7 @@ from harness.errors import InputError
 from harness.files.encoding import encode_text
 from harness.files.exchange import Answer
 from harness.files.har_entry import handshake_ms
-from harness.files.hosts import is_host_name, read_hack_dns, read_layout
+from harness.files.hosts import is_host_name, read_hack_dns
 from harness.files.load_record import LoadEvent, LoadRecord, load_event_of
 from harness.files.moments import moment_of
 from harness.files.notes import check_notes
@@ -32,7 +32,6 @@ from tests.support.made_record import made_record
 LINES = Path(__file__).parent / "texts.jsonl"
 CASES = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
 TEN = datetime(2024, 3, 5, 10, tzinfo=timezone.utc)
-HOSTS = ["a.one.test", "two.test", "www.one.test"]
 EVENT = LoadEvent(3688.0, 3696.2)
 """Of google.com's page as GitHub ahume128/gt-cs6250 recorded it: its handler asks for a picture and a beacon."""
 ANSWER = Answer(200, headers=(("accept-ranges", "bytes"), ("etag", '"1"'), ("last-modified", "then")))
@@ -54,12 +53,6 @@ def part(asked: dict[str, str]) -> list[int] | None:
     """Return the first byte and the end of the part of a body of 2048 bytes that is asked for; [] for an empty one."""
     span = wanted_span(ANSWER, asked, 2048)
     return None if span is None else [span.start, span.stop] if span else []
-
-
-def layout_in(file: Path) -> list[Any]:
-    """Return the hosts' servers, and where the file is about others."""
-    layout, notes = read_layout(file, HOSTS)
-    return [layout.servers(HOSTS), [where(note, file) for note in notes]]
 
 
 def refused_in(change: dict[str, Any]) -> str | None:
@@ -85,7 +78,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
-    "pages": lambda file: [page.name for page in read_pages(file)], "layout": layout_in, "notes": check_notes,
+    "pages": lambda file: [page.name for page in read_pages(file)], "notes": check_notes,
     "remaps": lambda file: [*map(astuple, read_hack_dns(file))]}
 
 

@@ -6,7 +6,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,13 +31,6 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
         written = write_load_record(tmp_path / "x.json", record)
         assert read_load_record(written) == record
         assert json.loads(written.read_text())["valid"] == record.valid == (not record.why_not)
-
-
-@pytest.mark.parametrize("path", FORMAT_1, ids=lambda path: f"{path.parent.name}/{path.name[-24:]}")
-def test_records_of_format_1_are_read(path: Path) -> None:
-    record = read_load_record(path)
-    assert (record.url, record.experiment, record.attempt, record.answers) == (
-        json.loads(path.read_text())["url"], None, 1, None)
 
 
 def test_a_load_that_is_not_valid_has_a_reason() -> None:

@@ -4,7 +4,6 @@ import re
 import string
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,20 +13,16 @@ from harness.errors import InputError
 from harness.files import moments
 from harness.files.hosts import (
     PORTS,
-    Layout,
     Remap,
-    format_layout,
     is_host_name,
     joined,
     read_hack_dns,
-    read_layout,
     resolver_rules,
     write_hack_dns,
 )
 from harness.files.moments import moment_of
 from harness.files.pages import Page, page_url, read_pages, sanitise
 
-HOSTS = ["a.one.test", "two.test", "www.one.test"]
 labels = st.from_regex(r"[a-z0-9_][a-z0-9_-]{0,20}", fullmatch=True).filter(lambda label: label[:4] != "xn--")
 hosts = st.lists(labels, min_size=1, max_size=5).map(".".join)
 remaps = st.lists(st.builds(Remap, hosts, st.ip_addresses(v=4).map(str), st.integers(1, 65535),
@@ -58,14 +53,6 @@ def test_the_last_rule_always_stops_every_other_name(tmp_path_factory: pytest.Te
     assert resolver_rules(wanted).split(",") == [
         *(f"MAP {remap.host}:{PORTS[remap.scheme]} {remap.address}:{remap.port}" for remap in wanted),
         "MAP * ~NOTFOUND"]
-
-
-def test_what_is_written_of_a_layout_is_read_again(tmp_path: Path) -> None:
-    layout = Layout("one", dict.fromkeys(HOSTS, "one"))
-    (tmp_path / "cdn.layout").write_text(format_layout(layout, HOSTS))
-    again = read_layout(tmp_path / "cdn.layout", HOSTS)[0]
-    assert again.servers(HOSTS) == layout.servers(HOSTS)
-    assert again.in_words(HOSTS).startswith("file cdn.layout: 3 host names on 1 server (")
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3), max_size=8))

@@ -1,18 +1,17 @@
-"""Recordings of older formats are brought into today's once, whole, and answer as before; so does a program's own."""
+"""Recordings of 2013's format are brought into today's once, whole, and answer as before; so does a program's own."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response
 from harness.measure.preflight import check_pages
 from harness.mirror import importing
 from harness.mirror.importing import MadeResource, import_recording, write_small_recording
 from harness.mirror.manifest import Manifest
-from harness.mirror.recording import Recording, read_recording, read_whole
+from harness.mirror.recording import Recording, read_recording
 from tests.support.har_schema import har_problems
 from tests.support.written import text_recording
 
@@ -52,28 +51,6 @@ def test_what_is_brought_in_is_a_recording_like_any_other(older: PageFiles) -> N
     assert answers(after) == answers(before)
     assert set(after.bodies) == set(MIRROR)
     assert import_recording(older) == "", "once"
-
-
-def test_one_of_ours_before_hashes_gets_them(older: PageFiles) -> None:
-    """Its bodies are found missing as those of any other."""
-    import_recording(older)
-    har, manifest = older.fetchlog / "page.har", older.fetchlog / "manifest.json"
-    today = [json.loads(path.read_text()) for path in (har, manifest)]
-    archive, content = (json.loads(path.read_text()) for path in (har, manifest))
-    for entry in archive["log"]["entries"]:
-        entry.pop("_fileBytes", None)
-        entry.pop("_fileSha256", None)
-    har.write_text(json.dumps(archive))
-    manifest.write_text(json.dumps({**content, "format": 1}))
-    before = answers(read(older))
-    assert import_recording(older)
-    assert [json.loads(path.read_text()) for path in (har, manifest)] == today
-    assert answers(read(older)) == before
-    manifest.write_text(json.dumps({**content, "format": 1}))
-    (older.mirror / "a.test" / "go").unlink()
-    assert import_recording(older)
-    with pytest.raises(InputError, match=r"^1 .* 3 "):
-        read_whole(older)
 
 
 @pytest.mark.parametrize("writes", [0, 1])

@@ -1,8 +1,7 @@
 """Live connections in HARs that anybody may have written: what makes no sense is left out, every number is bounded.
 
 `messages.jsonl` has a WebSocket a line: what was `said` over it, and the messages that a replay sends: the pause before
-each in ms, opcode, data. `left_out.jsonl` has pages with a WebSocket, over which was `said` (by whom, in s since the
-page was begun, what), and a stream whose head came after 100 ms (`arrivals`), and what is left out of them.
+each in ms, opcode, data.
 """
 
 import json
@@ -11,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.files.experiment import LiveLeftOut
 from harness.files.har_entry import exchanges_of, from_har
-from harness.mirror.live import LONGEST_MS, arrivals_of, live_left_out, read_live
+from harness.mirror.live import LONGEST_MS, arrivals_of, read_live
 
 INFINITE = float("inf")
 BEGAN, BEGAN_S = "2026-09-21T14:13:20.000+00:00", 1_790_000_000.0
@@ -51,25 +49,3 @@ def test_what_came_after_the_load_event_is_left_out() -> None:
     assert arrivals_of(from_har(stream), BEGAN_S + 0.3) == (((0, 3), (150, 9)), False)
     assert arrivals_of(from_har(stream), BEGAN_S + 0.2) == (((0, 3),), True)
     assert arrivals_of(from_har(stream), BEGAN_S + 0.05) == (((0, 0),), True)
-
-
-@pytest.mark.parametrize("case", rows("left_out.jsonl"), ids=lambda case: case["what"])
-def test_what_is_left_out_is_told_where_it_is_most(case: dict[str, Any], tmp_path: Path) -> None:
-    said = [{"type": who, "time": BEGAN_S + at_s if isinstance(at_s, float) else at_s, "opcode": 1, "data": data}
-            for who, at_s, data in case["said"]]
-    asked: list[dict[str, Any]] = [
-        {"path": ""}, {"path": "events", "_arrivals": case.get("arrivals", []), "_partial": True,
-                       "timings": {"wait": 100, "receive": 5000}},
-        {"path": "x", "scheme": "ws", "_webSocketMessages": said}, {"path": "late", "_afterLoad": True}]
-    entries = [{"startedDateTime": BEGAN, "response": {}, **more,
-                "request": {"url": f"{more.get('scheme', 'http')}://a.test/{more['path']}"}} for more in asked]
-    pages = [{"startedDateTime": BEGAN, "pageTimings": {"onLoad": case.get("on_load_ms", 1000)}}]
-    (tmp_path / "page.har").write_text(json.dumps({"log": {"pages": pages, "entries": entries}}))
-    assert live_left_out(tmp_path / "page.har") == (LiveLeftOut(*case["left_out"]) if case["left_out"] else None)
-
-
-@pytest.mark.parametrize("content", [None, '{"log": {"entries": 3}}', "{}", "[]"])
-def test_of_what_is_no_har_nothing_is_left_out(content: str | None, tmp_path: Path) -> None:
-    if content is not None:
-        (tmp_path / "page.har").write_text(content)
-    assert live_left_out(tmp_path / "page.har") is None

@@ -76,5 +76,5 @@ def test_which_hosts_share_a_server(case: dict[str, Any], tmp_path: Path) -> Non
         (tmp_path / page).touch()
     recording = read_recording(tmp_path / "Web", tmp_path)
     with nullcontext() if case["servers"] else pytest.raises(InputError):
-        layout, _ = make_layout(case["layout"], recording)
+        layout = make_layout(case["layout"], recording)
         assert layout.servers(recording.hosts()) == case["servers"]

@@ -76,7 +76,7 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(("url", "problem"), [
     ("https://a.test:8443/x", "A.pages:2: https://a.test:8443/x: "),
     ("http://a.test:443/", "A.pages:2: http://a.test:443/: "),
-    ("http://a.test/x.har", "A.pages:2: http://a.test/x.har "), ("http://a.test:80/", "")])
+    ("http://a.test/x.har", "A.pages:2: this URL "), ("http://a.test:80/", "")])
 def test_what_cannot_be_replayed_is_refused_before_chrome_starts(tmp_path: Path, url: str, problem: str) -> None:
     list_file = tmp_path / "A.pages"
     list_file.write_text(f"http://b.test/\n{url}\n")

@@ -18,7 +18,7 @@ from harness.errors import InputError
 from harness.mirror.recording import read_recording
 from harness.mirror.servers import read_rtts, write_rtts
 from harness.synthetic.build import make_page_set, make_pages
-from harness.synthetic.measured import LoadDetails, document_texts, make_shape
+from harness.synthetic.measured import document_texts, make_shape
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
 from tests.support.beside import cases
@@ -46,7 +46,7 @@ def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_pat
     assert texts == {PAGE: TEXT}
     document = replace(far.requests[0], body_bytes=len(TEXT) // 2)
     told = make_shape(PAGE, "2026-11", load(0), replace(far, requests=(document, *far.requests[1:])),
-                      LoadDetails(texts, 10_000))
+                      texts=texts, loading_ms=10_000)
     offset = TEXT.index("\n") + 1
     assert [(resource.way, resource.offset) for resource in told.resources[1:4]] == [
         (way, round((offset + column) * (len(TEXT) // 2) / len(TEXT)))
