@@ -142,8 +142,8 @@ def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
         yield (f"live connections are not replayed ({counted(lost)}): what comes over them is missing, and the page "
                "may be empty without it")
     if replayed:
-        yield (f"live connections ({counted(replayed)}): what came over them up to the load event is replayed, with "
-               "its times; what came later is not, so a replay may show less than the page")
+        yield (f"live connections ({counted(replayed)}): what came over them is replayed, with its times up to the "
+               "load event; what came later is not, so a replay may show less than the page")
     if any(seen.exchange.before_document for seen in recording.requests):
         yield ("another document came before the one that is shown (a question for consent, say): its loads are timed "
                "from there, and some connections stand by then")
