@@ -122,6 +122,8 @@ def verdicts(groups: Sequence[Sequence[LoadRecord]], spoil: Spoil, arguments: ar
     chance = random.Random(arguments.seed)
     for group in groups:
         for index, record in enumerate(group):
+            if not any(map(is_needed, record.answers.each if record.answers else ())):
+                continue                    # a page that is one document has nothing that could be taken away
             for _ in range(arguments.times):
                 spoiled = with_answers(record, spoil, chance)
                 judged = sameness.compared([*group[:index], spoiled, *group[index + 1:]], [True] * len(group))
