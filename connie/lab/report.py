@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from connie.bench.strategies import RACE_TFO, percentile
 from connie.lab.task import FAULTS, FLOOR, Profile, Results, Time
@@ -85,7 +86,9 @@ def draw(profile: Profile, results: Results) -> Figure:
         axes.set(xscale="log", ylim=(0, 1.02), title=f"{fault}: {FAULTS[fault]}", ylabel="share of connects done",
                  xlabel="connect time (ms), name lookup included")
         axes.title.set_fontsize(9)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(visible=True, linewidth=0.4, alpha=0.5)
     figure.suptitle(f"Connect times: {profile.title}", fontsize=13)
     figure.legend(*panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
