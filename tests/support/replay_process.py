@@ -14,6 +14,7 @@ from harness.bootstrap import ROOT
 from harness.files.server_log import ServerRequest, read_server_log
 from harness.files.text_log import PageLog, Response, format_log
 from harness.mirror.paths import write_file
+from harness.system.processes import children_by_parent
 from tests.support.forked import typed
 from tests.support.waiting import wait_until
 
@@ -44,7 +45,7 @@ class Running:
 
     def children(self) -> list[int]:
         """Return the pids of the servers."""
-        return children(self.process.pid)
+        return children_by_parent().get(self.process.pid, [])
 
     def log(self, *settings: int) -> list[ServerRequest]:
         """Return what the logs of these TFO settings have (default: both, as the machine may have either)."""
@@ -142,11 +143,6 @@ def refusal(directory: Path, *options: str | Path, port: int | None = None) -> s
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     return done.stderr
-
-
-def children(pid: int) -> list[int]:
-    """Return the pids of the children of a process."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def read_all(connection: socket.socket) -> bytes:

@@ -7,20 +7,18 @@ disturb the other's times (harness/system/lock.py), and net.ipv4.tcp_fastopen, w
 pytest-xdist has its own of both, tests that compare no times can run side by side.
 """
 
-import ctypes
 import os
 from pathlib import Path
 
+from harness.system.libc import call
 from harness.system.lock import MACHINES
-from harness.system.namespaces import CLONE_NEWNET
+from harness.system.namespaces import CLONE_NEWNET, CLONE_NEWNS
 from tests.support.leaks import NAMED_NAMESPACES
 from tests.support.ran import ran
 
 SHARED = "TFO_LAB_TEST_SHARED"
 """The environment's variable that names the folder that the parts of one run of scripts/test.sh share: a recording that
 both use, the temporary folders of each."""
-CLONE_NEWNS = 0x00020000
-"""Of linux/sched.h; Python knows unshare(2) from 3.12 on."""
 
 STAYS = (".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".authority")
 """Caches, and the certificate authority that the first experiment over https makes: `sudo ./run.sh` opens it with its
@@ -32,9 +30,7 @@ def enter_own_machine(scratch: Path) -> None:
 
     For good: both are gone with the process. Raises OSError.
     """
-    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET | CLONE_NEWNS) != 0:
-        error = ctypes.get_errno()
-        raise OSError(error, f"unshare: {os.strerror(error)}")
+    call("unshare", CLONE_NEWNET | CLONE_NEWNS)
     own = scratch / MACHINES.notes.name
     for notes in (own, MACHINES.notes):
         notes.touch()
