@@ -35,13 +35,13 @@ class Fault:
     @property
     def ends(self) -> bool:
         """Whether no load can follow."""
-        return (self.what, self.part) in {*(("kill", part) for part in ENDING), ("no memory", "one server"),
-                                          ("full disk", "results"), ("no descriptors", "experiment")}
+        return (self.what, self.part) in {*(("kill", part) for part in ENDING), ("full disk", "results"),
+                                          ("no descriptors", "experiment")}
 
     @property
     def lasts(self) -> bool:
         """Whether it is there until the load is over, and is undone then."""
-        return self.what in ("freeze", "full disk", "no descriptors", "no memory")
+        return self.what in ("freeze", "full disk", "no descriptors")
 
     def __str__(self) -> str:
         return f"{self.what} {self.part} {self.number}".replace(" ", "-")
@@ -53,7 +53,6 @@ FAULTS = (
     *(Fault("freeze", part) for part in ("one server", "delay line")),
     *(Fault("full disk", place, number) for place in ("results", "temporary files") for number in (1, 2)),
     *(Fault("no descriptors", part) for part in ("experiment", "load_page.py", "browser", "one server")),
-    *(Fault("no memory", part) for part in ("browser", "one server")),
     Fault("suspend", "machine"),
 )
 
@@ -158,11 +157,9 @@ def _do(fault: Fault, pid: int, undo: ExitStack) -> None:
         undo.callback(_signal, pid, signal.SIGCONT)
         if fault.what == "stop":
             time.sleep(STOP_S)
-    elif fault.what == "no descriptors":
+    else:
         undo.callback(_limit_files, pid, f"{_file_limit(pid)}:")
         _limit_files(pid, "0:")
-    else:
-        undo.enter_context(_without_memory(pid))
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
@@ -198,40 +195,3 @@ def _filled(folder: Path) -> Iterator[None]:
         yield
     finally:
         file.unlink()
-
-
-def memory_groups() -> tuple[Path, str] | None:
-    """Return where this machine's cgroups for memory are made, and their file of the limit; None without any."""
-    for name, limit in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
-        base = Path(name)
-        probe = base / f"tfo-lab-{os.getpid()}"
-        try:
-            probe.mkdir()
-        except OSError:
-            continue
-        usable = (probe / limit).exists()
-        probe.rmdir()
-        if usable:
-            return base, limit
-    return None
-
-
-@contextmanager
-def _without_memory(pid: int) -> Iterator[None]:
-    """Let a process get no more memory while this lasts: the kernel kills it when it asks for some (cgroups)."""
-    groups = memory_groups()
-    assert groups, "the case is left out where there are no cgroups"
-    group = groups[0] / f"tfo-lab-{os.getpid()}"
-    group.mkdir()
-    try:
-        (group / groups[1]).write_text("65536")
-        (group / "cgroup.procs").write_text(str(pid))
-        yield
-    finally:
-        with suppress(OSError):
-            (groups[0] / "cgroup.procs").write_text(str(pid))
-        deadline_s = time.monotonic() + 60
-        while group.exists() and time.monotonic() < deadline_s:
-            with suppress(OSError):
-                group.rmdir()
-            time.sleep(0.02)
