@@ -10,6 +10,8 @@ later) takes 2.4 s and 148 MiB for a recording, which keeps its bodies, and 1.5 
 See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_type_list.h``.
 """
 
+import math
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -119,41 +121,34 @@ class NetLogFile:
     problems: list[str] = field(default_factory=list)
 
 
-def written() -> bool:
-    """Tell that nobody writes a net-log any more."""
-    return True
+def _wait_for_end(path: Path, is_over: Callable[[], bool]) -> None:
+    """Wait until a net-log has its end, or `is_over`, LAST_WORDS_S ago.
+
+    Chrome's network process writes it, and may end after Chrome does.
+    """
+    over_s = math.inf
+    while time.monotonic() < over_s + LAST_WORDS_S and not _tail(path).endswith(NETLOG_END):
+        if is_over():
+            over_s = min(over_s, time.monotonic())
+        time.sleep(LOOK_S)
 
 
-class _Growing:
-    """A net-log that Chrome may still be writing: to read waits for more until it has its end, or `is_over`."""
-
-    def __init__(self, file: IO[bytes], is_over: Callable[[], bool]) -> None:
-        self._file, self._is_over, self._tail = file, is_over, b""
-        self._over_s: float | None = None
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, at most `size`; none at the end. (ijson first asks for 0, to see what it gets.)"""
-        over = not size or self._has_ended()    # before it is read: what was written until then is read, too
-        while not (chunk := self._file.read(size)) and not over and self._tail != NETLOG_END:
-            time.sleep(LOOK_S)
-            over = self._has_ended()
-        self._tail = (self._tail + chunk)[-len(NETLOG_END):]
-        return chunk
-
-    def _has_ended(self) -> bool:
-        """Tell that nothing is written any more: Chrome's network process, which writes, may end after Chrome does."""
-        if self._over_s is None and self._is_over():
-            self._over_s = time.monotonic()
-        return self._over_s is not None and time.monotonic() - self._over_s >= LAST_WORDS_S
+def _tail(path: Path) -> bytes:
+    with _open(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - len(NETLOG_END)))
+        return file.read()
 
 
-def read_netlog_file(path: Path, *subscribers: Subscriber[Any], is_over: Callable[[], bool] = written) -> NetLogFile:
+def read_netlog_file(path: Path, *subscribers: Subscriber[Any],
+                     is_over: Callable[[], bool] | None = None) -> NetLogFile:
     """Give the events of a net-log to the subscribers, also of one whose end is missing (Chrome was killed).
 
-    It may still grow until `is_over` says that it does not, or it has its end.
+    If there is `is_over`, it is still written until that says so, or it has its end.
 
     Raises ExperimentError when there is no such file; whatever is wrong inside it becomes a line in `problems`.
     """
+    if is_over is not None:
+        _wait_for_end(path, is_over)
     log = NetLogFile(read_constants(path))
     if not log.constants:
         log.problems.append(f"{path}:1: not a net-log, or it ends before its first event; did Chrome start?")
@@ -164,7 +159,7 @@ def read_netlog_file(path: Path, *subscribers: Subscriber[Any], is_over: Callabl
         return log
     readers = _readers_by_number(types, kinds, subscribers)
     bad = 0
-    for number, raw in enumerate(read_events(path, log.problems, is_over)):
+    for number, raw in enumerate(read_events(path, log.problems)):
         tick = _give(raw, number, readers)
         bad += tick is None
         log.end_tick = max(log.end_tick, tick or 0)
@@ -213,7 +208,7 @@ def read_constants(path: Path) -> dict[str, Any]:
     return constants if isinstance(constants, dict) else {}
 
 
-def read_events(path: Path, problems: list[str], is_over: Callable[[], bool] = written) -> Iterator[Any]:
+def read_events(path: Path, problems: list[str]) -> Iterator[Any]:
     """Read a net-log's events one by one, as they stand in it; a missing end becomes a line in `problems`.
 
     Raises ExperimentError without a file, and for one that lacks a part of its middle: Chrome writes on when its disk
@@ -222,8 +217,7 @@ def read_events(path: Path, problems: list[str], is_over: Callable[[], bool] = w
     count = 0
     try:
         with _open(path) as file:
-            growing = _Growing(file, is_over)
-            for event in ijson.items(growing, "events.item", use_float=True, buf_size=CHUNK_BYTES):
+            for event in ijson.items(file, "events.item", use_float=True, buf_size=CHUNK_BYTES):
                 count += 1
                 yield event
     except (ijson.JSONError, ValueError):

@@ -10,25 +10,25 @@ accounts) and what needs no network (data:, blob:, chrome:) is left out and coun
 Chrome's monotonic clock.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
 from harness.files.exchange import H2, Phases
 from harness.files.headers import header_in
 from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, NameResolution, host_and_port
-from harness.netlog.file import Subscriber, read_netlog_file, written
+from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.requests import Requests
 from harness.netlog.transactions import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, load_flag
 
 ONLY_IF_CACHED = "asked of the cache only"
+NAME_NOT_RESOLVED = -105
+"""net::ERR_NAME_NOT_RESOLVED: in a laboratory what Chrome's start page gets, whose host no resolver rule maps."""
 CACHE_MISS = -400
 """net::ERR_CACHE_MISS: what the cache alone was asked for (fetch's only-if-cached) it had not; nothing was sent."""
 
@@ -59,14 +59,13 @@ class NetLog:
 
 
 def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
-                is_over: Callable[[], bool] = written) -> NetLog:
+                is_over: Callable[[], bool] | None = None) -> NetLog:
     """Read a net-log file, complete or cut off; `others` get their events by the way. Bodies may be large.
 
-    Chrome may still be writing it, until `is_over` says that it is not.
+    If there is `is_over`, Chrome is still writing it, until that says that it is not.
 
-    A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure);
-    a navigation of the main frame is kept unless the log's own --host-resolver-rules lead its host nowhere, which is
-    how Chrome's start page is told from the page.
+    A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure),
+    and so is a navigation of the main frame unless its host has no address: that is Chrome's start page.
 
     Raises ExperimentError when there is no such file.
     """
@@ -75,8 +74,7 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
                     browser_version=str(client.get("version", "")), problems=log.problems)
-    rules = _mapped_names(str(client.get("command_line", "")))
-    kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), rules, netlog.left_out)
+    kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), netlog.left_out)
     connections, carriers, look_ups = wires.read()
     _note_requests(kept, carriers)
     netlog.connections = [connection for connection in connections
@@ -88,19 +86,7 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
     return netlog
 
 
-def _mapped_names(command_line: str) -> list[str] | None:
-    """Return the host patterns that --host-resolver-rules maps, None when other names can be resolved too."""
-    match = re.search(r"--host-resolver-rules=(.*?)(?= --|$)", command_line)
-    if match is None:
-        return None
-    rules = [rule.split() for rule in match[1].strip("\"'").split(",")]
-    if not any(rule[:3] == ["MAP", "*", "~NOTFOUND"] for rule in rules):
-        return None
-    return [rule[1].rpartition(":")[0] or rule[1] for rule in rules if len(rule) == 3 and rule[2] != "~NOTFOUND"]
-
-
-def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
-          left_out: Counter[str]) -> tuple[list[HttpTransaction], set[int]]:
+def _keep(requests: Requests, ahead: int, left_out: Counter[str]) -> tuple[list[HttpTransaction], set[int]]:
     """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason.
 
     `ahead` is the flag of what is fetched for a page that may come later.
@@ -111,7 +97,7 @@ def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
     for hop in (hop for hops in each for hop in hops):
         hop.main_frame = hop.main_frame and not hop.load_flags & ahead
     for hops in each:
-        reason = _why_left_out(hops, mapped)
+        reason = _why_left_out(hops)
         if reason:
             left_out[reason] += max(1, len(hops))
             jobs.update(job for hop in hops for job in (*hop.sent_by, hop.job))
@@ -121,23 +107,19 @@ def _keep(requests: Requests, ahead: int, mapped: list[str] | None,
     return sorted(kept, key=lambda hop: hop.start), jobs
 
 
-def _why_left_out(hops: list[HttpTransaction], mapped: list[str] | None) -> str:
+def _why_left_out(hops: list[HttpTransaction]) -> str:
     """Return why a request is not the page's, "" when it is."""
     if not hops:
         return "never started"
-    try:
-        parts = urlsplit(hops[0].url)
-        host = parts.hostname or ""
-    except ValueError:
-        return "no URL"
-    if parts.scheme not in ("http", "https"):
-        return f"{parts.scheme}:"
+    scheme = hops[0].url.partition(":")[0]
+    if scheme not in ("http", "https"):
+        return f"{scheme}:"
     if hops[0].initiator == NO_ORIGIN and not hops[0].main_frame:
+        return "Chrome's own"
+    if hops[0].main_frame and hops[0].net_error == NAME_NOT_RESOLVED:
         return "Chrome's own"
     if hops[-1].net_error == CACHE_MISS and not any(hop.sends for hop in hops):
         return ONLY_IF_CACHED
-    if hops[0].main_frame and mapped is not None and not any(fnmatch(host, pattern) for pattern in mapped):
-        return "Chrome's own"
     return ""
 
 

@@ -175,7 +175,8 @@ def test_a_log_cut_anywhere_is_read_as_far_as_it_goes(length: int) -> None:
         netlog = read_netlog(path)
         assert netlog.problems or WHOLE[length:].strip() == b""
         if full is not None:
-            assert {(hop.source, hop.hop, hop.url) for hop in netlog.transactions} <= full
+            over = [hop for hop in netlog.transactions if hop.end is not None]      # Chrome's start page may not be
+            assert {(hop.source, hop.hop, hop.url) for hop in over} <= full
         page_log(netlog, 0)
         exchanges(netlog, 0)
 
