@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,8 @@ from harness.measure.settings import Settings, add_options, read_settings, setti
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.servers import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
-from harness.replay.processes import ServerHost, Service, ServingOptions, run_servers
+from harness.replay.connection import Service
+from harness.replay.processes import ServerHost, ServingOptions, run_servers
 from harness.replay.site import Site, Sites
 from harness.system.options import DELAY_MS, PORT, OptionParser, Several
 from harness.system.privileges import User, act_as
@@ -66,7 +68,7 @@ def main() -> int:
     _check_hosts(hosts, recording, options)
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
     serving = ServingOptions(options.mirror, settings.server == "2013", _log_dirs(options), options.user, mark,
-                             options.held_rtt, settings.balancer)
+                             settings.balancer)
     return run_servers(hosts, _services(hosts, recording, settings, options, mark), serving)
 
 
@@ -85,16 +87,17 @@ def _services(hosts: list[ServerHost], recording: Recording, settings: Settings,
             if not found:
                 continue
             sites = Sites(found)
-            if authority is None or scheme == "http":
-                service = Service(sites, settings.port, "HTTP/1.0" if settings.http == "1.0" else "HTTP/1.1")
-            else:
-                service = _secure(authority, sites, settings)
+            service = Service(sites, settings.port, "HTTP/1.0" if settings.http == "1.0" else "HTTP/1.1",
+                              held_rtt_s=options.held_rtt / 1000)
+            if authority is not None and scheme == "https":
+                service = _secure(authority, service, settings)
             services.setdefault(host, []).append(service)
     return services
 
 
-def _secure(authority: Authority, sites: Sites, settings: Settings) -> Service:
+def _secure(authority: Authority, service: Service, settings: Settings) -> Service:
     """Return the https service of an address."""
+    sites = service.sites
     old = settings.server == "2013"
     always, never = settings.http in ("h2", "h3"), old or settings.http == "1.1"
     protocols = {site.host: HTTP_2 if not never and (always or site.http2) else HTTP_1 for site in sites}
@@ -104,7 +107,8 @@ def _secure(authority: Authority, sites: Sites, settings: Settings) -> Service:
     except ValueError as error:
         raise InputError(f"{sites.first.host}: no certificate can be made for this name ({error}); take its page out "
                          "of the .pages file and record again") from None
-    return Service(sites, settings.https_port, "HTTP/1.0" if old else "HTTP/1.1", context, quic)
+    return replace(service, port=settings.https_port, tls=context, quic=quic,
+                   protocol="HTTP/1.0" if old else "HTTP/1.1")
 
 
 def _quic(pems: bytes) -> QuicConfiguration:

@@ -120,8 +120,8 @@ class Answer(msgspec.Struct, frozen=True):
 
     `protocol` is as HAR calls it ("HTTP/1.1", "h2"), "" where nobody knows. `mime_type` may have a charset behind it.
     `body` is the file that holds the body as it crossed the network, still encoded; `content` the same where it is in
-    no file yet. `content_bytes` is its size when decoded, `body_bytes` what crossed the network, `head_bytes` the
-    head's size over HTTP/2; UNKNOWN (the last 0) where nobody knows. `partial`: only its beginning came.
+    no file yet. `content_bytes` is its size when decoded, `body_bytes` what crossed the network;
+    UNKNOWN where nobody knows. `partial`: only its beginning came.
     `early_hints` are the headers of a 103 before it (RFC 8297).
     `arrivals`: when, in ms since its head, how many bytes of it had come; () where that does not matter.
     `messages` are a WebSocket's, None of all other answers.
@@ -137,7 +137,6 @@ class Answer(msgspec.Struct, frozen=True):
     content: bytes | None = None
     content_bytes: int = UNKNOWN
     body_bytes: int = UNKNOWN
-    head_bytes: int = 0
     partial: bool = False
     early_hints: Headers = ()
     arrivals: tuple[tuple[float, int], ...] = ()

@@ -98,8 +98,7 @@ def _response(exchange: Exchange) -> dict[str, Any]:
              "headers": _pairs(answer.headers or ()), "content": content | _content(answer),
              "redirectURL": answer.redirect_url,
              "headersSize": _size(line, answer.headers or ()) if known else UNKNOWN, "bodySize": answer.body_bytes}
-    more = {"_earlyHints": _pairs(answer.early_hints), "_headBytes": answer.head_bytes}
-    return found | {name: value for name, value in more.items() if value}
+    return found | ({"_earlyHints": hints} if (hints := _pairs(answer.early_hints)) else {})
 
 
 def _content(answer: Answer) -> dict[str, Any]:

@@ -30,7 +30,7 @@ NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData"
          "reason": "statusText", "redirect_url": "redirectURL", "head_bytes": "headersSize",
          "transfer_bytes": "_transferSize", "started": "startedDateTime", "connect_ms": "_connectMs",
          "protocol": "_protocol", "content_bytes": "_objectSizeUncompressed", "messages": "_webSocketMessages",
-         "file": "_file", "own_encoding": "_encoding", "early_hints": "_earlyHints", "own_head_bytes": "_headBytes",
+         "file": "_file", "own_encoding": "_encoding", "early_hints": "_earlyHints",
          "sha256": "_sha256"}
 """Fields of the schema -> HAR's names."""
 BESIDE_TLS = ("blocked", "dns", "connect", "send", "wait", "receive")
@@ -83,7 +83,7 @@ class RequestPart(Part, frozen=True):
 
 
 class ResponsePart(Part, frozen=True):
-    """What came; sizes in bytes. `own_head_bytes` is over HTTP/2."""
+    """What came; sizes in bytes."""
 
     status: int = 0
     reason: str = ""
@@ -95,7 +95,6 @@ class ResponsePart(Part, frozen=True):
     head_bytes: float = 0
     transfer_bytes: float = 0
     early_hints: list[Pair] = []
-    own_head_bytes: int = 0
 
 
 class Entry(Part, frozen=True):
@@ -215,7 +214,7 @@ def from_har(found: Any, page: str = "") -> Exchange:
         None if entry.headers_unknown else pairs_of(response.headers), response.content.mime_type,
         response.redirect_url, Body(entry.file, entry.file_bytes, entry.file_sha256) if entry.file else None,
         content_bytes=int(response.content.size), body_bytes=int(response.body_bytes),
-        head_bytes=response.own_head_bytes, partial=entry.partial, early_hints=pairs_of(response.early_hints),
+        partial=entry.partial, early_hints=pairs_of(response.early_hints),
         arrivals=tuple(entry.arrivals),
         messages=tuple(map(_read_message, entry.messages)) if isinstance(entry.messages, list) else None)
     return Exchange(

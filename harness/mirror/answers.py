@@ -201,7 +201,6 @@ def as_sent(exchange: Exchange, load_event_s: float) -> Answer:
     return replace(answer, status=status, headers=headers, redirect_url=redirect, body=body,
                    mime_type=answer.mime_type if headers is None else "",
                    content_bytes=0 if of_head else answer.content_bytes, arrivals=arrivals,
-                   head_bytes=answer.head_bytes if status == answer.status else 0,
                    early_hints=replayed(answer.early_hints, body=False),
                    partial=cut or bool(arrivals and answer.partial))
 

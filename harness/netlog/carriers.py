@@ -11,7 +11,7 @@ data (0-RTT), as soon as its keys are known. Both is the end of its job's QUIC_S
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from harness.netlog.connections import NEVER, OF_JOBS, OF_SOCKETS, Connection, Job, NameResolution, confirming
+from harness.netlog.connections import NEVER, OF_JOBS, OF_SOCKETS, Connection, Job, confirming
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, net_error, noting
 
 EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
@@ -117,7 +117,7 @@ class Connections:
         self._streams = Subscriber(("HTTP_STREAM_JOB",), _StreamJob, _OF_STREAMS)
         self.subscribers = self._jobs, self._sockets, self._http2, self._makers, self._quic, self._streams
 
-    def read(self) -> tuple[list[Connection], Carriers, list[NameResolution]]:
+    def read(self) -> tuple[list[Connection], Carriers, list[Job]]:
         """Return every connection that was tried, what each carried, and the look-ups, all in order of start."""
         jobs, makers, sessions = self._jobs.found, self._makers.found, self._quic.found
         for socket in self._sockets.found.values():
@@ -136,5 +136,5 @@ class Connections:
         carriers = {(job, False): each for each in made for job in each.jobs}
         carriers |= {(job, True): tried[socket] for session in self._http2.found.values()
                      for job, socket in session.sent if socket in tried}
-        look_ups = [look_up for job in (*jobs.values(), *makers.values()) for look_up in job.look_ups()]
+        look_ups = [job for job in (*jobs.values(), *makers.values()) if job.looked_up]
         return made, carriers, sorted(look_ups, key=attrgetter("start"))

@@ -24,20 +24,6 @@ NEVER = -1
 """A tick at which nothing was."""
 
 
-@dataclass(frozen=True)
-class NameResolution:
-    """One name resolved by the connect job `job`: ticks in ms, `error` 0 or Chrome's (negative) net error code."""
-
-    job: int
-    name: str
-    """``host:port``"""
-    start: int
-    end: int
-    error: int
-    addresses: tuple[str, ...]
-    """``ip:port`` after mapping; empty when the look-up failed."""
-
-
 @dataclass
 class Connection:
     """One TCP socket, or one QUIC session (harness.netlog.carriers). Ticks in ms of Chrome's clock.
@@ -78,7 +64,7 @@ class Connection:
 
     def made_by(self, job: "Job") -> None:
         """Note of a session of QUIC which job made it, and when it stood."""
-        self.connect_job, job.addresses = job.id, [self.address]
+        self.connect_job, job.addresses = job.id, [self.address] if self.address else []
         if job.connected is not None:       # how it ended later is no error of the connect
             self.connect_ms, self.error = float(job.connected - self.start), 0
             self.ssl = self.start, job.connected
@@ -108,31 +94,31 @@ def host_and_port(url: str) -> str:
 
 @dataclass
 class Job:
-    """A job that makes a connection, for the ``host:port`` `name`, and the look-up that it made; ticks.
+    """A job that makes a connection, for the ``host:port`` `name`, and the look-up that it made, in ticks.
 
-    Over QUIC it makes a `session`, on which requests can be sent from `connected` on.
+    `error` is 0 or Chrome's (negative) net error code; `addresses` are ``ip:port`` after mapping, none when the look-up
+    failed. Over QUIC it makes a `session`, on which requests can be sent from `connected` on.
     """
 
     id: int
     name: str = ""
-    start: int | None = None
-    end: int | None = None
+    start: int = NEVER
+    end: int = NEVER
     error: int = 0
     addresses: list[str] = field(default_factory=list)
     session: int = 0
     connected: int | None = None
 
-    def look_ups(self) -> list[NameResolution]:
-        """Return its look-up; none where it connects over another job or was cut off before the name was known."""
-        if self.start is None or self.end is None or not self.name:
-            return []
-        return [NameResolution(self.id, self.name, self.start, self.end, self.error,
-                               tuple(dict.fromkeys(filter(None, self.addresses))))]
+    @property
+    def looked_up(self) -> bool:
+        """Whether there was a look-up: not where it connects over another job, or was cut off before it had one."""
+        return bool(self.name) and NEVER not in (self.start, self.end)
 
 
 def _tries(job: Job, event: Event) -> None:
-    job.end = event.tick if job.end is None else job.end
-    job.addresses.append(str(event.params.get("address", "")))
+    job.end = event.tick if job.end == NEVER else job.end
+    if (address := str(event.params.get("address", ""))) not in ("", *job.addresses):
+        job.addresses.append(address)
 
 
 def _gave_up(job: Job, event: Event) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import urldefrag
 from harness.files.exchange import H2, Phases
 from harness.files.headers import header_in
 from harness.netlog.carriers import Carriers, Connections
-from harness.netlog.connections import Connection, NameResolution, host_and_port
+from harness.netlog.connections import Connection, Job, host_and_port
 from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.requests import Requests
 from harness.netlog.transactions import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, load_flag
@@ -42,7 +42,7 @@ class NetLog:
 
     transactions: list[HttpTransaction] = field(default_factory=list)
     connections: list[Connection] = field(default_factory=list)
-    look_ups: list[NameResolution] = field(default_factory=list)
+    look_ups: list[Job] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     time_offset_ms: float = 0.0
     browser_version: str = ""
@@ -139,7 +139,7 @@ IGNORE_LIMITS = "IGNORE_LIMITS"
 still for ever (Chromium's net/base/load_flags_list.h)."""
 
 
-def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[NameResolution],
+def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[Job],
              constants: Mapping[str, Any], log_end: int) -> None:
     """Say of the page's transactions, in order of start, what their own events do not tell.
 
@@ -148,7 +148,7 @@ def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[Na
     """
     errors = {int(code): f"net::{name}" for name, code in (constants.get("netError") or {}).items()}
     awaited = load_flag(constants, IGNORE_LIMITS)
-    look_up_of = {look_up.job: look_up for look_up in look_ups}
+    look_up_of = {look_up.id: look_up for look_up in look_ups}
     shown: set[str] = set()
     answered: dict[tuple[str, bool], HttpTransaction] = {}
     for hop in hops:
@@ -178,7 +178,7 @@ def _is_a_workers_navigation(hop: HttpTransaction) -> bool:
             and header_in(hop.request_headers, "sec-fetch-dest") == "empty")
 
 
-def _phases(hop: HttpTransaction, fresh: Connection | None, look_up: NameResolution | None, log_end: int) -> Phases:
+def _phases(hop: HttpTransaction, fresh: Connection | None, look_up: Job | None, log_end: int) -> Phases:
     """Cut the time from start to end into phases; `fresh` is the connection if it was made for this request."""
     end = hop.end if hop.end is not None else max(log_end, hop.start)
     cuts = [hop.start]

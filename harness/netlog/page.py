@@ -18,7 +18,7 @@ from harness.files.load_record import LoadEvent
 from harness.files.moments import moment_at
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.files.urls import document_url
-from harness.netlog.connections import NameResolution
+from harness.netlog.connections import Job
 from harness.netlog.load import NetLog
 from harness.netlog.transactions import HttpTransaction
 from harness.system.tcp import without_port
@@ -85,7 +85,7 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
     """
     asked = of_load(netlog, start_tick, end_tick)
     over = sorted((each for each in asked if not cut_off(each, end_tick)), key=lambda each: each.end or 0)
-    first: dict[str, NameResolution] = {}
+    first: dict[str, Job] = {}
     for look_up in netlog.look_ups:
         first.setdefault(look_up.name, look_up)
     return PageLog(

@@ -14,8 +14,10 @@ from hyperframe.exceptions import HyperframeError
 from hyperframe.frame import ContinuationFrame, DataFrame, Frame, HeadersFrame
 
 from harness.files.headers import header_in
-from harness.netlog.socket_bytes import FRAME_HEAD, HTTP2_PREFACE, Socket, Stream
+from harness.netlog.socket_bytes import HTTP2_PREFACE, Socket, Stream
 
+FRAME_HEAD = 9
+"""Bytes of a frame's head (RFC 9113, section 4.1)."""
 LARGEST_TABLE = 2**32 - 1
 """In bytes, what a server may allow at most for the table of headers that were sent before (RFC 9113, section 6.5.2).
 Chrome takes what it is allowed, and says so in the next headers. Nobody reads what the server allowed, so all is taken;
@@ -30,8 +32,6 @@ class Sent:
 
     connection: int
     body: bytes
-    head_bytes: int = 0
-    """Of its answer's head over HTTP/2, as it came (harness.netlog.socket_bytes); 0 where that is not known."""
 
 
 def read_sent_bodies(sockets: Iterable[Socket]) -> dict[Wanted, list[Sent]]:
@@ -44,26 +44,26 @@ def read_sent_bodies(sockets: Iterable[Socket]) -> dict[Wanted, list[Sent]]:
         scheme = "https" if socket.encrypted else "http"
         read = _over_http2 if socket.sent.data.startswith(HTTP2_PREFACE) else _over_http1
         with contextlib.suppress(HPACKError, HyperframeError, ValueError):
-            for tick, wanted, body, stream in read(socket.sent, scheme):
-                found.append((tick, wanted, Sent(socket.source, body, socket.heads.by_stream.get(stream, 0))))
+            for tick, wanted, body in read(socket.sent, scheme):
+                found.append((tick, wanted, Sent(socket.source, body)))
     bodies: dict[Wanted, list[Sent]] = defaultdict(list)
     for _, wanted, sent in sorted(found, key=lambda request: request[0]):
         bodies[wanted].append(sent)
     return dict(bodies)
 
 
-def _over_http1(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes, int]]:
-    """Give the tick, method, URL and body of each request on a connection, and its stream over HTTP/2."""
+def _over_http1(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
+    """Give the tick, method, URL and body of each request on a connection."""
     at = 0
     while head := socket.head(at):
         first, headers, end = head
         method, target, _ = first.split(" ")
         body = bytes(socket.data[end:end + int(header_in(headers, "content-length") or 0)])
-        yield socket.tick(at), (method, f"{scheme}://{header_in(headers, 'host')}{target}"), body, 0
+        yield socket.tick(at), (method, f"{scheme}://{header_in(headers, 'host')}{target}"), body
         at = end + len(body)
 
 
-def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes, int]]:
+def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, bytes]]:
     """Give the same of a connection over HTTP/2."""
     decoder, heads, bodies = Decoder(), dict[int, tuple[int, Wanted]](), defaultdict[int, bytearray](bytearray)
     decoder.max_allowed_table_size = LARGEST_TABLE
@@ -79,7 +79,7 @@ def _over_http2(socket: Stream, scheme: str) -> Iterator[tuple[int, Wanted, byte
                 heads.setdefault(frame.stream_id, (socket.tick(offset), (head.get(":method", ""), url)))
                 block = b""
     for stream, (tick, wanted) in heads.items():
-        yield tick, wanted, bytes(bodies[stream]), stream
+        yield tick, wanted, bytes(bodies[stream])
 
 
 def _frames(data: bytes) -> Iterator[tuple[int, Frame]]:

@@ -228,7 +228,7 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
 
 
 def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Sent]]) -> None:
-    """Give each request that was sent its body, and the size of its answer's head.
+    """Give each request that was sent its body.
 
     Several with one method and URL on its connection are in the order of sending. Requests over other connections may
     overtake it, or be its own first try on one that was dead.
@@ -242,7 +242,6 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
             waiting.remove(found)
             exchange = seen.exchange
             seen.exchange = replace(exchange, request=replace(exchange.request, body=found.body))
-            seen.has(head_bytes=found.head_bytes if seen.status else 0)
 
 
 def _name_protocols(requests: list[Seen]) -> None:

@@ -134,9 +134,9 @@ class Answering(Turns):
 
     def _ask(self, stream: int, site: Site, request: Request) -> None:
         """Take a request that is complete: hold it back, or answer it at once."""
-        if self._accepted.held.rtt_s:
+        if self._accepted.service.held_rtt_s:
             self._asked[stream] = site, request
-            heapq.heappush(self._due, (self._accepted.held.due_s(time.monotonic()), stream))
+            heapq.heappush(self._due, (self._accepted.due_s(time.monotonic()), stream))
         else:
             self._answer(stream, site, request, time.time(), early=self._accepted.early)
 
@@ -184,7 +184,7 @@ class Coming:
         """
         wanted = dict(self.fields)
         asked = _asked(tuple([field for field in self.fields if not field[0].startswith(":")]))
-        site = connection.endpoint.sites.named(wanted.get(":authority") or asked.headers.get("host", ""))
+        site = connection.service.sites.named(wanted.get(":authority") or asked.headers.get("host", ""))
         if self.body:
             asked = Asked(asked.headers, hash_body(bytes(self.body)))
         return site, Request(wanted.get(":method", "GET"), _utf8(wanted.get(":path", "/")), asked)
@@ -208,8 +208,8 @@ class Streams(Turns):
         self._coming: dict[int, Coming] = {}
         """Requests that have not ended, by stream."""
 
-    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
-        """Send a head, of `size` bytes as far as that can be (0: as few as can be). `ends`: nothing follows."""
+    def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
+        """Send a head. `ends`: nothing follows."""
         raise NotImplementedError
 
     def _write_hints(self, answer: Outgoing) -> None:
@@ -220,7 +220,7 @@ class Streams(Turns):
         head = [(":status", f"{reply.status:d}"), *reply.headers]      # of a member of HTTPStatus, too
         if reply.size is not None and not reply.stays_open:
             head.append(("content-length", str(reply.size)))
-        self._send_head(answer.stream, head, reply.head_bytes, ends=answer.is_only_head)
+        self._send_head(answer.stream, head, ends=answer.is_only_head)
 
     def _forget(self, stream: int) -> None:
         """Send nothing more on a stream that was reset, and take nothing."""

@@ -5,7 +5,7 @@ part that a request wants (RFC 9110, section 14).
 import os
 import re
 from collections.abc import Iterable, Mapping
-from errno import EIO, ENOENT
+from errno import ENOENT
 
 from harness.files.exchange import Answer
 from harness.mirror.paths import open_file
@@ -16,25 +16,6 @@ KEPT_BYTES = 64 * 1024
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
 
 
-class OnDisk:
-    """A large file, whose bytes are read when they are wanted: as bytes, it has a length and slices."""
-
-    def __init__(self, file: int, size: int) -> None:
-        self._file, self._size = file, size
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, wanted: slice) -> bytes:
-        found = os.pread(self._file, wanted.stop - wanted.start, wanted.start)
-        if len(found) < wanted.stop - wanted.start:     # the answer, and its connection, end without an end
-            raise OSError(EIO, "a file of the mirror was cut while it was sent")
-        return found
-
-    def __del__(self) -> None:
-        os.close(self._file)
-
-
 class Bodies:
     """The files that hold bodies, below descriptors of `directories` by host."""
 
@@ -42,24 +23,24 @@ class Bodies:
         self._directories = directories
         self._kept: dict[str, bytes] = {}
 
-    def content(self, name: str) -> bytes | OnDisk:
+    def content(self, name: str) -> bytes:
         """Return what the file `name` (``host/name``) holds. Raises OSError."""
         if (kept := self._kept.get(name)) is not None:
             return kept
         host, _, path = name.partition("/")
         if host not in self._directories:
             raise FileNotFoundError(ENOENT, "no directory of the mirror")
-        file = open_file(self._directories[host], path)
-        content = OnDisk(file, os.fstat(file).st_size)
-        if len(content) > KEPT_BYTES:
-            return content
-        return self._kept.setdefault(name, content[0:len(content)])
+        with os.fdopen(open_file(self._directories[host], path), "rb") as file:
+            content = file.read()
+        if len(content) <= KEPT_BYTES:
+            self._kept[name] = content
+        return content
 
 
 class Body:
     """Reads pieces in order, each of which stands at its start. What is not there ends it: `end` is the first gap."""
 
-    def __init__(self, pieces: Iterable[tuple[int, bytes | OnDisk]]) -> None:
+    def __init__(self, pieces: Iterable[tuple[int, bytes]]) -> None:
         self._pieces = sorted(pieces, key=lambda piece: piece[0])
         self._at, self.end = 0, self.reach(0)
 

@@ -32,8 +32,9 @@ from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
 
 if TYPE_CHECKING:
+    from aioquic.quic.configuration import QuicConfiguration
+
     from harness.replay.early_data import EarlyContext
-    from harness.replay.http3 import QuicPort
 
 LARGEST_UPLOAD = 16 * 1024 * 1024
 """Bytes of a request's body that are read before the answer."""
@@ -42,28 +43,36 @@ IDLE_LIMIT_S = TIMEOUT_S.high
 
 
 @dataclass(frozen=True)
-class ServedPort:
-    """A listening socket, the sites behind it, and what is spoken there.
+class Service:
+    """What an address serves on one port: the sites behind it, and what is spoken there.
 
     `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
-    spoken instead is agreed on in the TLS handshake (ALPN). Answers are held back for round trips of `held_rtt_s`
-    (harness.replay.connection).
+    spoken instead is agreed on in the TLS handshake (ALPN). `quic`: HTTP/3 beside it, on the same port of UDP; None for
+    none. Answers are held back for round trips of `held_rtt_s`.
     """
 
-    listener: socket
     sites: Sites
+    port: int
     protocol: str
     tls: ssl.SSLContext | EarlyContext | None = None
+    quic: QuicConfiguration | None = None
     held_rtt_s: float = 0.0
-    quic: QuicPort | None = None
-    """HTTP/3 beside it, over UDP; None for none."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a service is: a listening socket, and for QUIC a bound one."""
+
+    service: Service
+    listener: socket
+    datagrams: socket | None = None
 
 
 @dataclass(kw_only=True)
 class Connection:
     """One connection, the `number`th of its server, and what the logs say of its requests."""
 
-    endpoint: ServedPort
+    service: Service
     bodies: Bodies
     logs: Mapping[str, RequestLog]
     """By host."""
@@ -92,28 +101,7 @@ class Connection:
 
     def note_silent(self) -> None:
         """Write into the log of the server's first site that this connection brought no request, for whichever."""
-        self.note(self.endpoint.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
-
-
-@dataclass
-class HeldConnection:
-    """One accepted connection whose answers are held back for round trips of `rtt_s`; 0: not at all.
-
-    `syn_data`: its SYN carried data that was taken. `begun_s` is when it began, by time.monotonic().
-    """
-
-    rtt_s: float
-    syn_data: bool
-    begun_s: float = field(default_factory=time.monotonic)
-
-    def due_s(self, asked_s: float) -> float:
-        """Return when the answer to what was asked at `asked_s` may begin; both by time.monotonic()."""
-        stands_s = self.begun_s + (0.0 if self.syn_data else self.rtt_s)
-        return max(stands_s, asked_s) + self.rtt_s
-
-    def wait(self, asked_s: float) -> None:
-        """Wait until the answer to what was asked at `asked_s` may begin."""
-        time.sleep(max(0.0, self.due_s(asked_s) - time.monotonic()))
+        self.note(self.service.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
 
 
 @dataclass(kw_only=True)
@@ -124,22 +112,30 @@ class Accepted(Connection):
     address: object
     idle_limit_s: float
 
+    begun_s: float = field(default_factory=time.monotonic)
+
     def __post_init__(self) -> None:
         self.syn_data = carried_data_in_syn(self.socket)
-        self.held = HeldConnection(self.endpoint.held_rtt_s, self.syn_data)
+
+    def due_s(self, asked_s: float) -> float:
+        """Return when the answer to what was asked at `asked_s` may begin; both by time.monotonic()."""
+        rtt_s = self.service.held_rtt_s
+        stands_s = self.begun_s + (0.0 if self.syn_data else rtt_s)
+        return max(stands_s, asked_s) + rtt_s
 
     def agree(self) -> bool:
-        """Shake hands if this endpoint speaks TLS, and say whether the client wants to go on.
+        """Shake hands if this service speaks TLS, and say whether the client wants to go on.
 
         The server's flight leaves as soon as the ClientHello is there: with TCP Fast Open in answer to the SYN.
         """
-        self.protocol = self.endpoint.protocol
-        if self.endpoint.tls is None:
+        self.protocol = self.service.protocol
+        if self.service.tls is None:
             return True
         self.socket.settimeout(self.idle_limit_s)
         try:
-            self._hold_handshake()
-            secured: Any = self.endpoint.tls.wrap_socket(self.socket, server_side=True)
+            if self.service.held_rtt_s and self.socket.recv(1, MSG_PEEK):      # the ClientHello: hold its answer back
+                time.sleep(max(0.0, self.due_s(now_s := time.monotonic()) - now_s))
+            secured: Any = self.service.tls.wrap_socket(self.socket, server_side=True)
         except OSError:    # ssl.SSLError is one: no ClientHello, or one that trusts another authority
             self.protocol = "-"
             self.note_silent()
@@ -148,11 +144,6 @@ class Accepted(Connection):
         if secured.selected_alpn_protocol() == H2:
             self.protocol = H2
         return True
-
-    def _hold_handshake(self) -> None:
-        """Hold the answer to the ClientHello back. Raises OSError when none comes."""
-        if self.held.rtt_s and self.socket.recv(1, MSG_PEEK):
-            self.held.wait(time.monotonic())
 
     @property
     def early(self) -> str:

@@ -123,10 +123,6 @@ class EarlySocket:
         """As socket's."""
         self._timeout_s = None if blocking else 0.0
 
-    def setsockopt(self, level: int, name: int, value: int) -> None:
-        """As socket's."""
-        self._plain.setsockopt(level, name, value)
-
     def unwrap(self) -> None:
         """Say goodbye, without waiting for the other side's."""
         with suppress(SSL.Error):

@@ -4,9 +4,8 @@ The package hpack does the same, and takes half of the time of an answer for it:
 Here what a field looks like in bytes is worked out once, and what an index stands for is looked up. hpack's static
 table and its Huffman code are used as they are.
 
-Where a recording tells how large an answer's head was on the wire, it is written as large again: nginx writes each
-field in full every time, others most fields as one byte once they have sent them. A head of one packet more takes part
-of a round trip more.
+Most servers write a field that they have sent before as one byte. nginx writes each in full every time, which is about
+150 bytes more an answer: so is the answer whose recorded `server` is one of IN_FULL.
 """
 
 from collections import deque
@@ -31,8 +30,6 @@ MOST_FIELDS = 1000
 """Of a request's head."""
 FRAME_LIMIT = 16_384
 """Bytes of a frame that every client takes (RFC 9113, section 4.2)."""
-MOST_PADDING = 256
-"""Bytes that padding can add to a frame, its own length among them (RFC 9113, section 6.2)."""
 DATA, HEADERS, CONTINUATION = 0, 1, 9
 """Types of frames, and below their flags (RFC 9113, section 6)."""
 END_STREAM, END_HEADERS, PADDED = 1, 4, 8
@@ -40,6 +37,8 @@ STATIC: list[Field] = [(name.decode(), value.decode()) for name, value in Header
 FIRST_DYNAMIC = len(STATIC) + 1
 STATIC_FIELDS = {field: bytes((INDEXED | index,)) for index, field in enumerate(STATIC, start=1)}
 STATIC_NAMES = {name: index for index, (name, _) in reversed(list(enumerate(STATIC, start=1)))}
+IN_FULL = ("nginx", "openresty", "tengine")
+"""How the `server` of nginx and of its forks begins."""
 _HUFFMAN = HuffmanEncoder(REQUEST_CODES, REQUEST_CODES_LENGTH)
 
 
@@ -137,11 +136,11 @@ class HeadEncoder:
             self._limits_to_tell = [*dict.fromkeys((min((*self._limits_to_tell, limit)), limit))]
             self._table.make_room()
 
-    def encode(self, fields: Sequence[Field], size: int = 0) -> bytes:
-        """Return a head, of as near to `size` bytes as can be where that is not 0: in full if it fits, else indexed."""
+    def encode(self, fields: Sequence[Field]) -> bytes:
+        """Return a head."""
         told = b"".join(integer(limit, 5, SIZE_UPDATE) for limit in self._limits_to_tell)
         self._limits_to_tell = []
-        if size and (in_full := literals(tuple(fields), size - len(told))) is not None:
+        if (in_full := _in_full(tuple(fields))) is not None:
             return told + in_full
         places = self._table.places
         return told + b"".join([
@@ -156,47 +155,26 @@ class HeadEncoder:
         if not index and name in self._table.places:
             index = newest - self._table.places[name]
         self._table.add(field)
-        return integer(index, 6, LITERAL_INDEXED) + (b"" if index else literal(name)[0]) + literal(value)[0]
+        return integer(index, 6, LITERAL_INDEXED) + (b"" if index else literal(name)) + literal(value)
 
 
 @lru_cache(maxsize=4096)
-def literals(fields: tuple[Field, ...], size: int) -> bytes | None:
-    """Return a head whose fields are written in full, in `size` bytes or less; None if it takes more.
-
-    It changes no table. Texts are compressed where the head would be too large else.
-    """
-    texts: list[tuple[bytes, bytes]] = []
-    for name, value in fields:
-        if known := STATIC_FIELDS.get((name, value)):
-            texts.append((known, known))
-            continue
-        index = STATIC_NAMES.get(name, 0)
-        texts += [(integer(index, 4),) * 2, *([] if index else [literal(name)]), literal(value)]
-    spare = size - sum(len(short) for short, _ in texts)
-    if spare < 0:
+def _in_full(fields: tuple[Field, ...]) -> bytes | None:
+    """Return a head as nginx writes it, which changes no table; None where the answer is another server's."""
+    if not any(name == "server" and value.lower().startswith(IN_FULL) for name, value in fields):
         return None
-    block = bytearray()
-    for short, plain in texts:
-        more = len(plain) - len(short)
-        block += plain if more <= spare else short
-        spare -= more if more <= spare else 0
-    return bytes(block)
+    return b"".join(STATIC_FIELDS.get((name, value)) or (
+        integer(index, 4) if (index := STATIC_NAMES.get(name, 0)) else integer(0, 4) + literal(name)) + literal(value)
+        for name, value in fields)
 
 
-def head_frames(stream: int, block: bytes, *, ends: bool, size: int = 0) -> bytes:
-    """Return a head as frames, padded up to `size` bytes as far as padding goes. `ends`: nothing follows."""
-    flags = END_STREAM if ends else 0
-    padding = min(size - len(block), MOST_PADDING, FRAME_LIMIT - len(block))
-    if padding > 0:
-        return frame(stream, HEADERS, flags | END_HEADERS | PADDED,
-                     bytes((padding - 1,)) + block + bytes(padding - 1))
-    if len(block) <= FRAME_LIMIT:
-        return frame(stream, HEADERS, flags | END_HEADERS, block)
-    frames = frame(stream, HEADERS, flags, block[:FRAME_LIMIT])
-    for at in range(FRAME_LIMIT, len(block), FRAME_LIMIT):
-        is_last = at + FRAME_LIMIT >= len(block)
-        frames += frame(stream, CONTINUATION, END_HEADERS if is_last else 0, block[at:at + FRAME_LIMIT])
-    return frames
+def head_frames(stream: int, block: bytes, *, ends: bool) -> bytes:
+    """Return a head as frames. `ends`: nothing follows."""
+    kind, flags, frames = HEADERS, END_STREAM if ends else 0, b""
+    while len(block) > FRAME_LIMIT:
+        frames += frame(stream, kind, flags, block[:FRAME_LIMIT])
+        kind, flags, block = CONTINUATION, 0, block[FRAME_LIMIT:]
+    return frames + frame(stream, kind, flags | END_HEADERS, block)
 
 
 def frame(stream: int, kind: int, flags: int, payload: bytes) -> bytes:
@@ -205,11 +183,13 @@ def frame(stream: int, kind: int, flags: int, payload: bytes) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def literal(text: str) -> tuple[bytes, bytes]:
-    """Return a text as a string literal (RFC 7541, section 5.2): the shortest, by the Huffman code or not; as it is."""
+def literal(text: str) -> bytes:
+    """Return a text as a string literal (RFC 7541, section 5.2): by the Huffman code where that is shorter."""
     raw = text.encode("latin-1")
-    plain, compressed = integer(len(raw), 7) + raw, _HUFFMAN.encode(raw)
-    return integer(len(compressed), 7, INDEXED) + compressed if len(compressed) < len(raw) else plain, plain
+    compressed = _HUFFMAN.encode(raw)
+    if len(compressed) < len(raw):
+        return integer(len(compressed), 7, INDEXED) + compressed
+    return integer(len(raw), 7) + raw
 
 
 def integer(value: int, bits: int, first: int = 0) -> bytes:

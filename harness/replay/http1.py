@@ -48,7 +48,7 @@ class Http1Connection(Answering):
         """Answer requests to the connection's end, and say that nothing more will come."""
         super().serve()
         with suppress(OSError):    # the client may be gone
-            if not self._accepted.endpoint.tls:
+            if not self._accepted.service.tls:
                 self._socket.shutdown(socket.SHUT_WR)
 
     def _is_over(self) -> bool:
@@ -108,7 +108,7 @@ class Http1Connection(Answering):
         self._body_left -= len(piece)
         if not self._body_left:
             self._request = None
-            site = self._accepted.endpoint.sites.named(request.asked.headers.get("host", ""))
+            site = self._accepted.service.sites.named(request.asked.headers.get("host", ""))
             self._ask(0, site, Request(request.method, request.target,
                                        Asked(request.asked.headers, hash_body(bytes(self._body)))))
 

@@ -204,8 +204,8 @@ class Http2Connection(Streams, Answering):
         if answer.left > FRAME and answer.number == 1:      # a record of its own, in which nginx acknowledges SETTINGS
             self._write()
 
-    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:
-        self._unsent += head_frames(stream, self._encoder.encode(fields, size), ends=ends, size=size)
+    def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
+        self._unsent += head_frames(stream, self._encoder.encode(fields), ends=ends)
 
     def _room(self, answer: Outgoing) -> int:
         """Flow control counts a stream's bytes and the connection's."""

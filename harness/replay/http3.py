@@ -19,7 +19,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from aioquic._buffer import Buffer
@@ -93,12 +93,8 @@ class Http3Connection(QuicConnectionProtocol, Streams):
                 self._quic.close(error_code=ErrorCode.H3_EXCESSIVE_LOAD)
 
     def transmit(self) -> None:
-        """Decide what goes next, and send it. A body that is cut on the disk ends the connection."""
-        try:
-            self._fill()
-        except OSError:
-            self._end()
-            self._quic.close(error_code=ErrorCode.H3_INTERNAL_ERROR)
+        """Decide what goes next, and send it."""
+        self._fill()
         if self._waker is not None:
             self._waker.cancel()
         next_s = self._next_timed_s()
@@ -126,7 +122,7 @@ class Http3Connection(QuicConnectionProtocol, Streams):
             self._begin(answer)
             self.transmit()
 
-    def _send_head(self, stream: int, fields: list[Field], size: int = 0, *, ends: bool = False) -> None:   # noqa: ARG002
+    def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
         if self._http is not None:
             head = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
             self._http.send_headers(stream, head, end_stream=ends)
@@ -218,35 +214,29 @@ MOST_TICKETS = 256
 """Sessions that can be taken up again, the latest; those of earlier loads nobody has any more."""
 
 
-@dataclass(frozen=True, eq=False)
-class QuicPort:
-    """A bound socket, and a server's certificate with its key, as PEM."""
+def serve_datagrams(bound: socket.socket, configuration: QuicConfiguration, connect: Callable[[], Connection], *,
+                    early: Callable[[], bool]) -> None:
+    """Serve over a socket in a thread until the process ends. `connect` makes what is noted of a new connection.
 
-    socket: socket.socket
-    configuration: QuicConfiguration
+    `early` says whether a client may send early data (0-RTT) when it takes up the session that is made now.
+    """
+    tickets: dict[bytes, SessionTicket] = {}
+    """Which a client may use as often as it likes, as nginx's."""
 
-    def start(self, connect: Callable[[], Connection], *, early: Callable[[], bool]) -> None:
-        """Serve in a thread until the process ends. `connect` makes what is noted of a new connection.
+    def keep(ticket: SessionTicket) -> None:
+        tickets[ticket.ticket] = ticket
+        while len(tickets) > MOST_TICKETS:
+            del tickets[next(iter(tickets))]
 
-        `early` says whether a client may send early data (0-RTT) when it takes up the session that is made now.
-        """
-        tickets: dict[bytes, SessionTicket] = {}
-        """Which a client may use as often as it likes, as nginx's."""
+    server = partial(QuicServer, configuration=configuration, session_ticket_fetcher=tickets.get,
+                     session_ticket_handler=keep,
+                     create_protocol=partial(Http3Connection, connect=connect, early=early))
 
-        def keep(ticket: SessionTicket) -> None:
-            tickets[ticket.ticket] = ticket
-            while len(tickets) > MOST_TICKETS:
-                del tickets[next(iter(tickets))]
+    async def serve() -> None:
+        await asyncio.get_running_loop().create_datagram_endpoint(server, sock=bound)
+        await asyncio.Event().wait()
 
-        server = partial(QuicServer, configuration=self.configuration, session_ticket_fetcher=tickets.get,
-                         session_ticket_handler=keep,
-                         create_protocol=partial(Http3Connection, connect=connect, early=early))
-
-        async def serve() -> None:
-            await asyncio.get_running_loop().create_datagram_endpoint(server, sock=self.socket)
-            await asyncio.Event().wait()
-
-        threading.Thread(target=asyncio.run, args=(serve(),), daemon=True).start()
+    threading.Thread(target=asyncio.run, args=(serve(),), daemon=True).start()
 
 
 def configuration_of(pems: bytes) -> QuicConfiguration:

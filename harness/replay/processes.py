@@ -10,7 +10,6 @@ import gc
 import os
 import signal
 import socket
-import ssl
 import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,24 +17,18 @@ from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from harness.errors import ExperimentError, InputError
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.body import Bodies
-from harness.replay.connection import ServedPort
+from harness.replay.connection import Endpoint, Service
 from harness.replay.server import MOST_THREADS, QUEUE_2013, Logs, ReplayServer
-from harness.replay.site import Sites
 from harness.system.namespaces import enter
 from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
 from harness.system.tcp import QUEUE, listen, listen_to_datagrams
-
-if TYPE_CHECKING:
-    from aioquic.quic.configuration import QuicConfiguration
-
-    from harness.replay.early_data import EarlyContext
 
 STARTING_LIMIT_S = 30.0
 STARTING_POLL_S = 0.02
@@ -62,25 +55,12 @@ class ServerHost:
 
 
 @dataclass(frozen=True)
-class Service:
-    """What an address serves on one port: http where `tls` is None; see harness.replay.connection.ServedPort."""
-
-    sites: Sites
-    port: int
-    protocol: str
-    tls: ssl.SSLContext | EarlyContext | None = None
-    quic: QuicConfiguration | None = None
-    """HTTP/3 beside it, on the same port of UDP; None for none."""
-
-
-@dataclass(frozen=True)
 class ServingOptions:
     """How all servers serve. `log_dirs` are the directories for TFO off and on by the one-way delay in ms, which
     `mark` tells; empty for no logs.
 
     `balancer`: so many sockets share each port, each with a cookie key of its own, as the servers behind a load
-    balancer may have. `held_rtt_ms`: answers are held back for round trips of this length (harness.replay.connection);
-    0: not at all.
+    balancer may have.
     """
 
     mirror_dir: Path
@@ -88,7 +68,6 @@ class ServingOptions:
     log_dirs: Mapping[float, tuple[Path, Path]]
     user: User | None
     mark: LoadMark
-    held_rtt_ms: float = 0.0
     balancer: int = 1
 
 
@@ -164,26 +143,17 @@ def _run_child(host: ServerHost, services: list[Service], options: ServingOption
 
 def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
     keys = [os.urandom(COOKIE_KEY_BYTES) for _ in range(options.balancer)] if options.balancer > 1 else [None]
-    endpoints = [_endpoint(host, service, options, key) for service in services for key in keys]
+    endpoints = [Endpoint(service, _listen(host, service.port, options, key),
+                          listen_to_datagrams(host.address, service.port) if service.quic is not None else None)
+                 for service in services for key in keys]
     logs = _open_logs(host.names, options)
     sites = [site for service in services for site in service.sites]
-    own = {site.host: site.files for site in sites if site.files}
-    directories = _open_directories(frozenset(own).union(*(site.lenders for site in sites)), options)
+    own = {site.host for site in sites if site.files}
+    directories = _open_directories(own.union(*(site.lenders for site in sites)), options)
     server = ReplayServer(endpoints, Bodies(directories), logs, options.mark,
                           most_threads=1 if options.single_threaded else MOST_THREADS)
     become(unprivileged(options.user))
-    for name, files in own.items():
-        _check_readable(options.mirror_dir / name, directories[name], files)
     return server
-
-
-def _endpoint(host: ServerHost, service: Service, options: ServingOptions, cookie_key: bytes | None) -> ServedPort:
-    listener = _listen(host, service.port, options, cookie_key)
-    quic = None
-    if service.quic is not None:
-        from harness.replay.http3 import QuicPort
-        quic = QuicPort(listen_to_datagrams(host.address, service.port), service.quic)
-    return ServedPort(listener, service.sites, service.protocol, service.tls, options.held_rtt_ms / 1000, quic)
 
 
 def _listen(host: ServerHost, port: int, options: ServingOptions, cookie_key: bytes | None) -> socket.socket:
@@ -218,12 +188,6 @@ def _open_directories(names: Iterable[str], options: ServingOptions) -> dict[str
                 for name in names}
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}; is this a directory of the mirror?") from None
-
-
-def _check_readable(host_dir: Path, directory: int, files: frozenset[str]) -> None:
-    for name in files:
-        if not os.access(name, os.R_OK, dir_fd=directory):
-            raise InputError(f"{host_dir / name}: not readable by user {os.getuid()}; run: chmod -R a+rX {host_dir}")
 
 
 def _await_signal(children: dict[int, str], ready: IO[bytes]) -> int:

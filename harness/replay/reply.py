@@ -16,7 +16,7 @@ from harness.mirror.alike import LARGEST_SCRIPT, new_names, path_and_query, rena
 from harness.mirror.answers import Recorded
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, content_type, location
 from harness.mirror.live import Arrivals
-from harness.replay.body import Bodies, Body, OnDisk, wanted_span
+from harness.replay.body import Bodies, Body, wanted_span
 from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
 
@@ -33,8 +33,6 @@ class Reply:
     headers: Headers = field(default_factory=list)
     size: int | None = None
     body: Body | None = None
-    head_bytes: int = 0
-    """How large the head is to be over HTTP/2; 0 for as small as it can be."""
     early_hints: tuple[tuple[str, str], ...] = ()
     """Headers of a 103 (RFC 8297) to send before, over HTTP/2."""
     arrivals: Arrivals = ()
@@ -66,9 +64,9 @@ def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
     if answer is MISSING or is_gone:
         return _allowed(asked) if request.is_preflight else _not_recorded(asked)
     reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
-                  think_ms=site.think_ms(answer), closes=answer.closes, head_bytes=answer.answer.head_bytes)
+                  think_ms=site.think_ms(answer), closes=answer.closes)
     if known:       # by the client, which gets to hear only that
-        reply.status, reply.head_bytes = HTTPStatus.NOT_MODIFIED, 0
+        reply.status = HTTPStatus.NOT_MODIFIED
         reply.headers = [pair for pair in reply.headers if pair[0] not in (*OF_THE_BODY, "content-length")]
     if not is_only_head:
         reply.early_hints = answer.answer.early_hints
@@ -159,7 +157,7 @@ def _open(bodies: Bodies, answer: Recorded) -> Body | None:
     return Body(pieces) if pieces else None
 
 
-def _content(bodies: Bodies, name: str) -> bytes | OnDisk | None:
+def _content(bodies: Bodies, name: str) -> bytes | None:
     try:
         return bodies.content(name)
     except OSError as error:

@@ -14,7 +14,7 @@ from harness.files.exchange import H2
 from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.body import Bodies
-from harness.replay.connection import IDLE_LIMIT_S, Accepted, Connection, ServedPort
+from harness.replay.connection import IDLE_LIMIT_S, Accepted, Connection, Endpoint
 from harness.replay.http1 import Http1Connection
 from harness.replay.http2 import Http2Connection
 from harness.system.fastopen import FastOpenSwitch
@@ -35,7 +35,7 @@ class ReplayServer:
 
     idle_limit_s = IDLE_LIMIT_S
 
-    def __init__(self, endpoints: list[ServedPort], bodies: Bodies,
+    def __init__(self, endpoints: list[Endpoint], bodies: Bodies,
                  logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark, *, most_threads: int = MOST_THREADS) -> None:
         """Serve the sites behind `endpoints`, all of one address.
 
@@ -53,19 +53,21 @@ class ReplayServer:
         self._connections = itertools.count(1)
         self._lock = threading.Lock()
         self._threads = Counter(endpoints)
-        self._waiting: Counter[ServedPort] = Counter()
+        self._waiting: Counter[Endpoint] = Counter()
 
     def serve(self) -> None:
         """Serve until the process is ended."""
         first, *others = self._endpoints
         for endpoint in self._endpoints:
-            if endpoint.quic is not None:
-                endpoint.quic.start(partial(self._connection, endpoint), early=self._mark.early)
+            if endpoint.datagrams is not None and endpoint.service.quic is not None:
+                from harness.replay.http3 import serve_datagrams
+                serve_datagrams(endpoint.datagrams, endpoint.service.quic, partial(self._connection, endpoint),
+                                early=self._mark.early)
         for endpoint in others:
             self._start_thread(endpoint)
         self._take_turns(first)
 
-    def _take_turns(self, endpoint: ServedPort) -> None:
+    def _take_turns(self, endpoint: Endpoint) -> None:
         while True:
             with self._lock:
                 self._waiting[endpoint] += 1
@@ -78,7 +80,7 @@ class ReplayServer:
                 self._start_thread(endpoint)
             self._serve(endpoint, connection, address)
 
-    def _accept(self, endpoint: ServedPort) -> tuple[socket.socket, object]:
+    def _accept(self, endpoint: Endpoint) -> tuple[socket.socket, object]:
         while True:
             with suppress(OSError):    # the client left before its turn, or there are no more file descriptors
                 return endpoint.listener.accept()
@@ -91,36 +93,29 @@ class ReplayServer:
         both = self._logs.get(self._mark.delaynet_ms(), self._first_logs)
         return both[self._switch.server_enabled()]
 
-    def _connection(self, endpoint: ServedPort) -> Connection:
+    def _connection(self, endpoint: Endpoint) -> Connection:
         """Return what is noted of a connection over QUIC that begins now."""
-        return Connection(endpoint=endpoint, bodies=self._bodies, logs=self._logs_of_now(),
+        return Connection(service=endpoint.service, bodies=self._bodies, logs=self._logs_of_now(),
                           number=next(self._connections))
 
-    def _start_thread(self, endpoint: ServedPort) -> None:
+    def _start_thread(self, endpoint: Endpoint) -> None:
         try:
             threading.Thread(target=self._take_turns, args=(endpoint,), daemon=True).start()
         except RuntimeError as error:    # no more threads: those there are go on
-            print(f"{endpoint.sites.first.host}: {error}", file=sys.stderr)
+            print(f"{endpoint.service.sites.first.host}: {error}", file=sys.stderr)
             with self._lock:
                 self._threads[endpoint] -= 1
 
-    def _serve(self, endpoint: ServedPort, connection: socket.socket, address: object) -> None:
+    def _serve(self, endpoint: Endpoint, connection: socket.socket, address: object) -> None:
         with connection:
             try:
                 accepted = Accepted(socket=connection, address=address, idle_limit_s=self.idle_limit_s,
-                                    endpoint=endpoint, bodies=self._bodies, logs=self._logs_of_now(),
+                                    service=endpoint.service, bodies=self._bodies, logs=self._logs_of_now(),
                                     number=next(self._connections))
                 with closing(accepted):
                     if accepted.agree():
-                        _speak(accepted)
+                        (Http2Connection if accepted.protocol == H2 else Http1Connection)(accepted).serve()
             except OSError:    # the client left
                 pass
             except Exception as error:  # noqa: BLE001 (an error in one connection must not end the server)
-                print(f"{endpoint.sites.first.host}: {address}: {error!r}", file=sys.stderr)
-
-
-def _speak(accepted: Accepted) -> None:
-    if accepted.protocol == H2:
-        Http2Connection(accepted).serve()
-    else:
-        Http1Connection(accepted).serve()
+                print(f"{endpoint.service.sites.first.host}: {address}: {error!r}", file=sys.stderr)

@@ -82,7 +82,7 @@ class Outgoing:
         self.begun_s, self.head_s = time.time() - overslept_s, time.monotonic()
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes of the body, which are sent now. Raises OSError where the file was cut meanwhile."""
+        """Return the next bytes of the body, which are sent now."""
         piece = self.reply.body.read(min(self.left, size)) if self.reply.body else b""
         self.left -= len(piece)
         self.sent += len(piece)

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from harness.replay.connection import HeldConnection
+from harness.replay.connection import Accepted
 from tests.support.replay_process import free_port
 from tests.support.secure_replay import Client, Secure, serving
 
@@ -23,13 +25,8 @@ RTT_S = RTT_MS / 1000
     (False, 10.5, 10.6),        # opened ahead of need, or kept alive: it stands
     (True, 10.5, 10.6)])
 def test_for_how_long(syn_data: bool, asked_s: float, due_s: float) -> None:
-    assert HeldConnection(0.1, syn_data, begun_s=10.0).due_s(asked_s) == pytest.approx(due_s)
-
-
-def test_it_waits_until_then() -> None:
-    held = HeldConnection(0.05, syn_data=False)
-    held.wait(held.begun_s)
-    assert time.monotonic() - held.begun_s >= 0.1
+    accepted = SimpleNamespace(service=SimpleNamespace(held_rtt_s=0.1), syn_data=syn_data, begun_s=10.0)
+    assert Accepted.due_s(cast(Accepted, accepted), asked_s) == pytest.approx(due_s)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from pathlib import Path
 from h2.settings import SettingCodes
 
 from harness.system.processes import stat_of
-from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, free_port
 from tests.support.secure_replay import BIG, Client, Secure, last, serving
 from tests.support.waiting import wait_until
@@ -60,29 +59,6 @@ def test_each_32_kb_of_a_body_end_with_a_record(client: Client) -> None:
         client.turn()       # which reads one record of TLS
         came.append(len(answer.body))
     assert set(range(32_768, 5 * 32_768, 32_768)) <= set(came)
-
-
-def test_a_head_is_as_large_as_it_was(tmp_path: Path) -> None:
-    """In full and padded, or from the table of what was sent before, as the site wrote it; at once where it is not
-    known."""
-    headers = (("Content-Type", "text/plain"), ("X-Long", "abcdefgh " * 10), ("Date", "Sat, 21 Nov 2026 09:00:00 GMT"))
-    recorded, port, sizes = HttpsRecording(tmp_path), free_port(), (0, 500, 250, 150, 120, 100, 60, 10)
-    for size in sizes:
-        recorded.add(f"https://{HOST}/{size}", b"body", headers)
-        recorded.entries[-1]["response"]["_headBytes"] = size
-    recorded.finish(f"https://{HOST}/0")
-    with serving(tmp_path, tls_port=port) as server, Secure(server, port, tmp_path).connect("h2") as connection:
-        client = Client(connection)
-        answers = {}
-        for size in sizes:
-            answers[size] = client.ask(f"/{size}")
-            client.finish()
-        wanted = dict(zip(sizes, client.heads.by_stream.values(), strict=True))
-    assert [wanted[size] for size in sizes[2:7]] == list(sizes[2:7])
-    assert wanted[500] > 350, "the fields in full, and as much padding as there can be"
-    assert wanted[10] < 20 < wanted[0]
-    heads = [dict(client.answers[stream].headers)[b"x-long"] for stream in answers.values()]
-    assert set(heads) == {b"abcdefgh " * 9 + b"abcdefgh"}
 
 
 def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:

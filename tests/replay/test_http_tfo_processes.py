@@ -130,13 +130,6 @@ def test_a_directory_that_is_no_host_is_refused(recording: Path) -> None:
     assert "is not the name of a host" in refusal(recording, "--host", HOST)
 
 
-@pytest.mark.root
-def test_a_file_the_user_cannot_read_is_refused_at_the_start(recording: Path) -> None:
-    (recording / "Web" / HOST / "x.css").chmod(0o600)
-    line = refusal(recording, "--host", HOST, "--user", f"{NOBODY}:{NOBODY}")
-    assert line.startswith(f"{recording}/Web/{HOST}/x.css: not readable by user {NOBODY}; run: chmod")
-
-
 def ready(recording: Path, *options: str | Path, count: int = 10, port: int | None = None) -> Running:
     """Start servers, and wait until they listen."""
     server = start(recording, *(options or ("--hosts", many(recording))), port=port)

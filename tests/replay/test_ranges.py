@@ -1,12 +1,10 @@
 """Parts of bodies: what a player of videos asks for, and what it gets."""
 
-import os
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer
-from harness.replay.body import Body, OnDisk, wanted_span
+from harness.replay.body import Body, wanted_span
 
 RANGES = [("Accept-Ranges", "bytes"), ("Content-Type", "video/mp4"), ("ETag", '"1"'), ("Last-Modified", "then")]
 ANSWER = Answer(200, headers=tuple((name.lower(), value) for name, value in RANGES))
@@ -25,16 +23,10 @@ def test_a_body_of_pieces_is_what_lies_side_by_side(pieces: list[tuple[int, byte
     for at, data in pieces:
         for place, byte in enumerate(data, start=at):
             content.setdefault(place, set()).add(byte)
-    body = Body([(at, on_disk(data) if at % 2 else data) for at, data in pieces])
+    body = Body(pieces)
     body.select(range(start, start + length))
     read = b""
     while chunk := body.read(3):
         read += chunk
     assert all(byte in content[start + place] for place, byte in enumerate(read))
     assert len(read) == length or start + len(read) not in content
-
-
-def on_disk(data: bytes) -> OnDisk:
-    file = os.memfd_create("piece")
-    os.write(file, data)
-    return OnDisk(file, len(data))

@@ -14,7 +14,6 @@ from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
 
 from harness.files.server_log import ServerRequest
-from harness.netlog.socket_bytes import HeadSizes
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, Running, running
 
@@ -91,7 +90,6 @@ class Client:
         self.socket = connection
         self.h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
         self.h2.initiate_connection()
-        self.heads = HeadSizes()
         self.answers: dict[int, Answer] = {}
         self.open: set[int] = set()
 
@@ -118,7 +116,6 @@ class Client:
         self.socket.sendall(self.h2.data_to_send())
         data = self.socket.recv(65536)
         assert data, "the server closed the connection"
-        self.heads.add(data)
         for event in self.h2.receive_data(data):
             assert not isinstance(event, ConnectionTerminated), event
             if isinstance(event, ResponseReceived):

@@ -43,7 +43,7 @@ def restore(recording: PageRecording, brought: Brought) -> None:
     told_s = first_message_s(recording.websockets)
     for seen in recording.requests:
         there = seen.archived or Exchange(request=seen.exchange.request)
-        seen.has(arrivals=(), head_bytes=0, protocol=there.answer.protocol or seen.exchange.answer.protocol)
+        seen.has(arrivals=(), protocol=there.answer.protocol or seen.exchange.answer.protocol)
         seen.exchange = replace(
             seen.exchange, started=there.started or recording.began, time_ms=0.0, phases=Phases(wait=there.phases.wait),
             handshake_ms=there.handshake_ms, connection="", address="",

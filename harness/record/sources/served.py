@@ -36,7 +36,7 @@ from harness.record.sources.reader import bring, recordable
 from harness.record.sources.wayback import ANSWER_S, WebArchive
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.body import Bodies
-from harness.replay.connection import ServedPort
+from harness.replay.connection import Endpoint, Service
 from harness.replay.server import Logs, ReplayServer
 from harness.replay.site import MISSING, Site, Sites
 from harness.system.scratch import temporary_directory
@@ -120,8 +120,9 @@ class ServedSource:
         mark_load(self._mark_file, page)
         listeners = [listen(ADDRESS, 0, QUEUE) for _ in OTHER]
         http, https = (listener.getsockname()[1] for listener in listeners)
-        ports = [ServedPort(listener, self._webs[scheme], "HTTP/1.1", self._tls() if scheme == "https" else None)
-                 for listener, scheme in zip(listeners, OTHER, strict=True)]
+        ports = [Endpoint(Service(self._webs[scheme], port, "HTTP/1.1", self._tls() if scheme == "https" else None),
+                          listener)
+                 for listener, port, scheme in zip(listeners, (http, https), OTHER, strict=True)]
         bodies = os.open(self._directory / BODIES, os.O_PATH | os.O_DIRECTORY)
         self._server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (self._logs, self._logs)}, self._mark)
         others = set(threading.enumerate())
