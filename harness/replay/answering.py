@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from harness.files.server_log import Early
 from harness.mirror.asked import Asked, hash_body, headers_of
-from harness.replay.connection import LARGEST_UPLOAD, Accepted, Connection
+from harness.replay.connection import Accepted, Connection
 from harness.replay.heads import Field
 from harness.replay.match import Request
 from harness.replay.site import Site
@@ -170,12 +170,6 @@ class Coming:
 
     fields: Sequence[Field]
     body: bytearray = field(default_factory=bytearray)
-
-    def take(self, piece: bytes) -> None:
-        """Take a piece of the body. Raises ValueError when it becomes too large."""
-        self.body += piece
-        if len(self.body) > LARGEST_UPLOAD:
-            raise ValueError("too large an upload")
 
     def request(self, connection: Connection) -> tuple[Site, Request]:
         """Return what is asked for, and the site that is asked.

@@ -123,11 +123,8 @@ def open_authority(directory: Path = AUTHORITY) -> Authority:
     of it is there, it cannot be read, or others may read its key.
     """
     try:
-        if directory.is_symlink():
-            raise InputError(f"{directory}: is a symbolic link, and none is followed to the authority's key; "
-                             f"{_advice(directory)}")
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)    # two experiments that start together make one authority
             if not (directory / CERTIFICATE).exists() and not (directory / KEY).exists():
@@ -148,11 +145,8 @@ def _make(directory: Path) -> None:
     # The certificate comes last: whoever finds it finds the key.
     for name, pem, mode in ((KEY, ca.private_key_pem, 0o600), (CERTIFICATE, ca.cert_pem, 0o644)):
         file = os.open(directory / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-        try:
-            os.fchmod(file, mode)    # whatever the umask
-            os.write(file, pem.bytes())
-        finally:
-            os.close(file)
+        with os.fdopen(file, "wb") as content:
+            content.write(pem.bytes())
 
 
 def _read(directory: Path) -> Authority:

@@ -36,13 +36,11 @@ if TYPE_CHECKING:
 
     from harness.replay.early_data import EarlyContext
 
-LARGEST_UPLOAD = 16 * 1024 * 1024
-"""Bytes of a request's body that are read before the answer."""
 IDLE_LIMIT_S = TIMEOUT_S.high
 """A connection may be silent for as long as a page load may last (tfo.py --timeout): none of a valid load is cut."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Service:
     """What an address serves on one port: the sites behind it, and what is spoken there.
 
@@ -59,7 +57,7 @@ class Service:
     held_rtt_s: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Endpoint:
     """Where a service is: a listening socket, and for QUIC a bound one."""
 

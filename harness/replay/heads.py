@@ -26,8 +26,6 @@ OVERHEAD = 32
 """Bytes that a field counts for in the table besides its own (RFC 7541, section 4.1)."""
 INDEXED, LITERAL_INDEXED, SIZE_UPDATE = 0x80, 0x40, 0x20
 """How a field's first byte says what follows (RFC 7541, section 6)."""
-MOST_FIELDS = 1000
-"""Of a request's head."""
 FRAME_LIMIT = 16_384
 """Bytes of a frame that every client takes (RFC 9113, section 4.2)."""
 DATA, HEADERS, CONTINUATION = 0, 1, 9
@@ -102,8 +100,6 @@ class HeadDecoder:
             else:
                 field, at = self._literal(block, at, 4)
             fields.append(field)
-        if len(fields) > MOST_FIELDS:
-            raise ValueError("a head of too many fields")
         return fields
 
     def _field(self, index: int) -> Field:

@@ -16,15 +16,13 @@ from harness.mirror.asked import Asked, hash_body, headers_of
 from harness.mirror.headers import TOKEN
 from harness.mirror.live import LiveConnection
 from harness.replay.answering import Answering
-from harness.replay.connection import LARGEST_UPLOAD, Accepted
+from harness.replay.connection import Accepted
 from harness.replay.match import Request
 from harness.replay.reply import Reply
 from harness.replay.site import Site
 from harness.replay.turns import Outgoing
 from harness.replay.websocket import Conversation
 
-LARGEST_HEAD = 128 * 1024
-"""Bytes a request's head may have."""
 END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 CHUNK = 64 * 1024
 """Bytes of a body held in memory at a time; the first chunk is sent together with the head."""
@@ -61,7 +59,7 @@ class Http1Connection(Answering):
     def _received(self, data: bytes) -> bool:
         if not self._closes:
             self._came += data
-        return len(self._came) <= LARGEST_HEAD or not (self._answers or self._asked)
+        return True
 
     def _fill(self) -> None:
         super()._fill()
@@ -73,8 +71,6 @@ class Http1Connection(Answering):
         if self._request is None:
             end = END_OF_HEAD.search(self._came)
             if end is None:
-                if len(self._came) > LARGEST_HEAD:
-                    self._refuse()
                 return False
             head = bytes(self._came[:end.start()])
             del self._came[:end.end()]
@@ -97,7 +93,7 @@ class Http1Connection(Answering):
         self._keeps = self._accepted.protocol == HTTP_1_1 and said != "close" and (
             version == HTTP_1_1 or said == "keep-alive")
         self._body_left = int(length) if length.isascii() and length.isdigit() else -1
-        if "transfer-encoding" in headers or not 0 <= self._body_left <= LARGEST_UPLOAD:
+        if "transfer-encoding" in headers or self._body_left < 0:
             self._keeps, self._body_left = False, 0       # where the next request would begin is unknown
         self._request, self._body = Request(method, target, Asked(headers)), bytearray()
 
@@ -132,14 +128,15 @@ class Http1Connection(Answering):
     def _converse(self, live: LiveConnection, site: Site, request: Request, received_s: float) -> None:
         """Hold a WebSocket that was recorded."""
         self._closes = True
+        answer = self._answers[0] = Outgoing(
+            0, site, request, Reply(HTTPStatus.SWITCHING_PROTOCOLS, FoundAs.LIVE), self._accepted.count_request(),
+            received_s, 0, begun_s=time.time())
         conversation = Conversation(self._socket, live, self._accepted.idle_limit_s)
-        number, begun_s = self._accepted.count_request(), time.time()
         try:
             conversation.hold(request.target, request.asked.headers.items())
         finally:
-            self._accepted.note(site, received_s, number, request.method, request.target,
-                                status=HTTPStatus.SWITCHING_PROTOCOLS, sent=conversation.sent, found=FoundAs.LIVE,
-                                begun_s=begun_s)
+            answer.sent = conversation.sent
+            self._finish(answer)
 
     def _write_head(self, answer: Outgoing) -> None:
         reply = answer.reply

@@ -48,8 +48,6 @@ PROTOCOL_ERROR = 1
 HEADER_TABLE_SIZE, MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE = 1, 3, 4
 OURS = MAX_CONCURRENT_STREAMS.to_bytes(2, "big") + (100).to_bytes(4, "big")
 """Our settings: Chrome sends at most 100 requests at once where it is told nothing, too."""
-LARGEST_HEAD = 64 * 1024
-"""Bytes of a request's head, compressed."""
 FRAME_HEAD = Struct(">HBBBL")
 
 
@@ -128,8 +126,8 @@ class Http2Connection(Streams, Answering):
             self._take_head()
 
     def _take_continuation(self, stream: int, flags: int, payload: bytes) -> None:
-        if self._head is None or self._head[0] != stream or len(self._head[2]) > LARGEST_HEAD:
-            raise ValueError("no head goes on here, or not so far")
+        if self._head is None or self._head[0] != stream:
+            raise ValueError("no head goes on here")
         self._head = stream, self._head[1], self._head[2] + payload
         if flags & END_HEADERS:
             self._take_head()
@@ -156,7 +154,7 @@ class Http2Connection(Streams, Answering):
             self._uploaded = 0
         coming = self._coming.get(stream)
         if coming is not None:
-            coming.take(_unpadded(flags, payload))
+            coming.body += _unpadded(flags, payload)
         self._take_end(stream, flags)
 
     def _take_end(self, stream: int, flags: int) -> None:

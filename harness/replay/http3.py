@@ -25,7 +25,7 @@ from functools import partial
 from aioquic._buffer import Buffer
 from aioquic.asyncio.protocol import QuicConnectionProtocol
 from aioquic.asyncio.server import QuicServer
-from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection, Setting
+from aioquic.h3.connection import H3_ALPN, H3Connection, Setting
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
@@ -43,7 +43,7 @@ from aioquic.tls import SessionTicket, load_pem_private_key, load_pem_x509_certi
 from harness.files.exchange import H3
 from harness.files.server_log import Early
 from harness.replay.answering import FRAME, Coming, Streams
-from harness.replay.connection import IDLE_LIMIT_S, LARGEST_UPLOAD, Connection
+from harness.replay.connection import IDLE_LIMIT_S, Connection
 from harness.replay.heads import Field
 from harness.replay.turns import NEVER, Outgoing
 
@@ -85,12 +85,8 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         elif isinstance(event, ConnectionTerminated):
             self._end()
         if self._http is not None:
-            try:
-                for each in self._http.handle_event(event):
-                    self._take(each)
-            except ValueError:              # an upload that is too large
-                self._coming.clear()
-                self._quic.close(error_code=ErrorCode.H3_EXCESSIVE_LOAD)
+            for each in self._http.handle_event(event):
+                self._take(each)
 
     def transmit(self) -> None:
         """Decide what goes next, and send it."""
@@ -106,7 +102,7 @@ class Http3Connection(QuicConnectionProtocol, Streams):
             self._coming.setdefault(event.stream_id, Coming(
                 [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]))
         elif isinstance(event, DataReceived) and event.stream_id in self._coming:
-            self._coming[event.stream_id].take(event.data)
+            self._coming[event.stream_id].body += event.data
         if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:
             coming = self._coming.pop(event.stream_id, None)
             if coming is not None:
@@ -210,6 +206,8 @@ DATAGRAM = 1472
 INITIAL_RTT_S = 0.333
 """What a round trip is taken for before one was measured (RFC 9002, section 6.2.2): probes begin after twice that.
 aioquic's own 0.1 s would send each first flight twice where a round trip takes 200 ms."""
+UPLOAD_WINDOW = 16 * 1024 * 1024
+"""Bytes that a client may send, on a stream and on all, before it is told that they came."""
 MOST_TICKETS = 256
 """Sessions that can be taken up again, the latest; those of earlier loads nobody has any more."""
 
@@ -246,4 +244,4 @@ def configuration_of(pems: bytes) -> QuicConfiguration:
     return QuicConfiguration(
         is_client=False, alpn_protocols=H3_ALPN, certificate=own, certificate_chain=others,
         private_key=load_pem_private_key(pems[:at]), max_datagram_size=DATAGRAM, congestion_control_algorithm="cubic",
-        initial_rtt=INITIAL_RTT_S, idle_timeout=IDLE_LIMIT_S, max_data=LARGEST_UPLOAD, max_stream_data=LARGEST_UPLOAD)
+        initial_rtt=INITIAL_RTT_S, idle_timeout=IDLE_LIMIT_S, max_data=UPLOAD_WINDOW, max_stream_data=UPLOAD_WINDOW)

@@ -31,8 +31,7 @@ class Outgoing:
 
     stream: int
     site: Site
-    method: str
-    target: str
+    request: Request
     reply: Reply
     number: int
     received_s: float
@@ -69,7 +68,7 @@ class Outgoing:
     @property
     def is_only_head(self) -> bool:
         """Whether nothing follows the head."""
-        return not self.left and (self.method == "HEAD" or not self.reply.stays_open)
+        return not self.left and (self.request.method == "HEAD" or not self.reply.stays_open)
 
     @property
     def is_last_piece(self) -> bool:
@@ -150,7 +149,7 @@ class Turns:
                early: str = Early.NO) -> None:
         urgency, incremental = _priority(request.asked.headers.get("priority", ""))
         answer = self._answers[stream] = Outgoing(
-            stream, site, request.method, request.target, reply, self._connection.count_request(), received_s,
+            stream, site, request, reply, self._connection.count_request(), received_s,
             0 if request.method == "HEAD" else reply.size or 0, urgency, incremental, early)
         answer.head_s += reply.think_ms / 1000
         if reply.hangs:
@@ -202,9 +201,9 @@ class Turns:
         self._timed.pop(answer.stream, None)
         with suppress(OSError):     # a full disk costs no answer: what the log lacks speaks against the load
             self._connection.note(
-                answer.site, answer.received_s, answer.number, answer.method, answer.target, status=answer.reply.status,
-                sent=answer.sent, found=answer.reply.found, begun_s=answer.begun_s, answer=answer.reply.answer,
-                early=answer.early)
+                answer.site, answer.received_s, answer.number, answer.request.method, answer.request.target,
+                status=answer.reply.status, sent=answer.sent, found=answer.reply.found, begun_s=answer.begun_s,
+                answer=answer.reply.answer, early=answer.early)
 
     def _finish_all(self) -> None:
         """Note the connection's end."""

@@ -1,23 +1,18 @@
 """The local certificate authority: its key is kept safe, used again, never replaced; what it issues is valid."""
 
 import os
-import shutil
 import stat
-import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 
-from harness.bootstrap import ROOT
-from harness.browser.program import CLOCK_SHIFT_DAYS
 from harness.errors import InputError
-from harness.replay.authority import AUTHORITY, fingerprint, open_authority
+from harness.replay.authority import open_authority
 from harness.system.privileges import User
-from tests.support.ordinary import GIT_ENVIRONMENT, acting_as
+from tests.support.ordinary import acting_as
 
 NOBODY = User("nobody", 65534, 65534)
 
@@ -59,32 +54,6 @@ def test_it_belongs_to_the_invoking_user() -> None:
             open_authority(Path(name) / "one")
         made = (Path(name) / "one", *(Path(name) / "one").iterdir())
         assert {path.stat().st_uid for path in made} == {NOBODY.uid}
-
-
-def test_it_is_not_committed() -> None:
-    if not shutil.which("git") or not (ROOT / ".git").exists():
-        pytest.skip("not a clone")
-    ignored = subprocess.run(["git", "check-ignore", AUTHORITY / "ca-key.pem"], cwd=ROOT, capture_output=True,
-                             check=False, env=GIT_ENVIRONMENT)
-    assert ignored.returncode == 0
-
-
-def test_valid_now_and_when_chromes_clock_is_shifted(tmp_path: Path) -> None:
-    authority = open_authority(tmp_path)
-    now = datetime.now(timezone.utc)
-    for pem in (authority.ca.cert_pem.bytes(), authority.ca.issue_cert("a.test").cert_chain_pems[0].bytes()):
-        certificate = x509.load_pem_x509_certificate(pem)
-        for when in (now, now + timedelta(days=CLOCK_SHIFT_DAYS)):
-            assert certificate.not_valid_before_utc < when < certificate.not_valid_after_utc
-
-
-@pytest.mark.skipif(not shutil.which("openssl"), reason="no openssl to compare with")
-def test_fingerprint_is_what_openssl_says(tmp_path: Path) -> None:
-    authority = open_authority(tmp_path)
-    command = (f"openssl x509 -in {tmp_path}/ca.pem -pubkey -noout | openssl pkey -pubin -outform der "
-               "| openssl dgst -sha256 -binary | openssl base64")
-    said = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.strip()
-    assert said == authority.fingerprint == fingerprint((tmp_path / "ca.pem").read_bytes())
 
 
 def test_half_an_authority_and_an_open_key_are_refused(tmp_path: Path) -> None:

@@ -1,12 +1,9 @@
 """The socket that takes early data, asked by OpenSSL's own clients."""
 
 import socket
-import ssl
 import subprocess
-import threading
-from collections import deque
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,18 +11,11 @@ from OpenSSL import SSL
 
 from harness.files.server_log import Early
 from harness.replay.authority import HTTP_2, open_authority
-from harness.replay.early_data import EarlyContext
 from tests.support.replay_process import HOST, free_port, read_all
 from tests.support.secure_replay import BIG, Secure, last, serving
 
 CLIENT = SSL.Context(SSL.TLS_CLIENT_METHOD)
 CLIENT.set_alpn_protos([b"h2", b"http/1.1"])
-
-
-@pytest.fixture(scope="module")
-def context(tmp_path_factory: pytest.TempPathFactory) -> EarlyContext:
-    authority = open_authority(Path(tmp_path_factory.mktemp("authority")) / "own")
-    return authority.early_context({"a.test": HTTP_2})
 
 
 @pytest.fixture(scope="module")
@@ -82,36 +72,14 @@ def test_each_name_is_offered_its_own_protocols(tls_recording: Path, name: str, 
     assert client.get_alpn_proto_negotiated().decode() == protocol
 
 
-@pytest.fixture
-def pair(context: EarlyContext) -> Iterator[tuple[socket.socket, socket.socket]]:
+def test_who_says_nothing_or_nonsense_is_an_oserror(tmp_path: Path) -> None:
+    context = open_authority(tmp_path).early_context({"a.test": HTTP_2})
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        yield ours, theirs
-
-
-def test_who_says_nothing_or_nonsense_is_an_oserror(context: EarlyContext,
-                                                   pair: tuple[socket.socket, socket.socket]) -> None:
-    ours, theirs = pair
-    theirs.settimeout(0.05)
-    with pytest.raises(TimeoutError):
-        context.wrap_socket(theirs, server_side=True)
-    ours.sendall(b"GET / HTTP/1.1\r\n\r\n")
-    theirs.settimeout(60)
-    with pytest.raises(OSError):
-        context.wrap_socket(theirs, server_side=True)
-
-
-def test_without_time_to_wait_it_says_what_it_waits_for(context: EarlyContext) -> None:
-    ours, theirs = socket.socketpair()
-    client = SSL.Connection(CLIENT, ours)
-    client.set_connect_state()
-    shaking = threading.Thread(target=client.do_handshake)
-    shaking.start()
-    theirs.settimeout(60)
-    with ours, closing(context.wrap_socket(theirs, server_side=True)) as server:
-        shaking.join()
-        server.setblocking(False)
-        with pytest.raises(ssl.SSLWantReadError):
-            server.recv(1)
-        with pytest.raises(ssl.SSLWantWriteError):
-            deque(iter(lambda: server.send(BIG), 0))
+        theirs.settimeout(0.05)
+        with pytest.raises(TimeoutError):
+            context.wrap_socket(theirs, server_side=True)
+        ours.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        theirs.settimeout(60)
+        with pytest.raises(OSError):
+            context.wrap_socket(theirs, server_side=True)

@@ -10,7 +10,7 @@ import pytest
 
 from harness.replay.connection import Accepted
 from tests.support.replay_process import free_port
-from tests.support.secure_replay import Client, Secure, serving
+from tests.support.secure_replay import Secure, serving
 
 RTT_MS = 250.0
 """Long beside what another program may delay a server by: an answer that takes two is told from one that takes one. But
@@ -53,16 +53,6 @@ def test_the_first_answer_takes_two_round_trips_and_the_next_one(held: Secure) -
 
 
 @pytest.mark.timing
-def test_a_connection_opened_ahead_of_need_has_its_handshake_behind_it(held: Secure) -> None:
-    with held.server.connect() as connection:
-        time.sleep(2 * RTT_S)       # no readiness: that much time is what is tested
-        began_s = time.monotonic()
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
-        assert connection.recv(65536)
-        assert rtts(began_s) == 1
-
-
-@pytest.mark.timing
 def test_over_tls_the_hello_takes_two_and_the_request_one(held: Secure) -> None:
     began_s = time.monotonic()
     with held.connect("http/1.1") as connection:
@@ -71,17 +61,6 @@ def test_over_tls_the_hello_takes_two_and_the_request_one(held: Secure) -> None:
         connection.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
         assert connection.recv(65536)
         assert rtts(asked_s) == 1
-
-
-@pytest.mark.timing
-def test_requests_that_share_a_connection_are_held_beside_each_other(held: Secure) -> None:
-    with held.connect("h2") as connection:
-        client = Client(connection)
-        began_s = time.monotonic()
-        streams = [client.ask(path) for path in ("/", "/go", "/none")]
-        client.finish()
-        assert rtts(began_s) == 1
-        assert all(client.answers[stream].headers for stream in streams)
 
 
 @pytest.mark.timing

@@ -2,10 +2,7 @@
 
 import os
 import signal
-import time
 from pathlib import Path
-
-from h2.settings import SettingCodes
 
 from harness.system.processes import stat_of
 from tests.support.replay_process import HOST, free_port
@@ -36,29 +33,6 @@ def test_what_is_asked_for_together_is_answered_in_one_record(client: Client, se
     os.kill(server, signal.SIGCONT)
     client.turn()       # which reads one record of TLS
     assert not client.open
-
-
-def test_the_head_of_a_large_first_answer_comes_in_a_record_of_its_own(client: Client) -> None:
-    """As nginx sends it (tests/record/test_tls_records.py): a browser need not wait for 16 kB of the body."""
-    for is_first in (True, False):
-        stream = client.ask("/big")
-        while not client.answers[stream].headers:
-            client.turn()       # which reads one record of TLS
-        assert bool(client.answers[stream].body) != is_first
-        client.finish()
-        assert bytes(client.answers[stream].body) == BIG
-
-
-def test_each_32_kb_of_a_body_end_with_a_record(client: Client) -> None:
-    """As from nginx (tests/record/test_tls_records.py): who waits for 32 kB need not wait for what comes after them."""
-    client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**22})
-    client.h2.increment_flow_control_window(2**22)
-    client.get("/gone")
-    answer, came = client.answers[client.ask("/big")], []
-    while len(answer.body) < 5 * 32_768:
-        client.turn()       # which reads one record of TLS
-        came.append(len(answer.body))
-    assert set(range(32_768, 5 * 32_768, 32_768)) <= set(came)
 
 
 def test_flow_control_is_honoured_with_5_mb(client: Client, secure: Secure) -> None:
@@ -159,20 +133,3 @@ def test_a_client_that_says_goodbye_is_left(tls_recording: Path) -> None:
         assert [0 < line.bytes < len(BIG) for line in server.log() if line.path == "/big"] == [True]
         server.process.send_signal(signal.SIGTERM)
         assert server.process.communicate()[1] == ""
-
-
-def test_news_comes_in_its_time_among_other_answers_and_has_no_end(secure: Secure) -> None:
-    with secure.connect("h2") as connection:
-        client = Client(connection)
-        began_s = time.monotonic()
-        news, none, gone = (client.ask(path) for path in ("/news", "/no-news-yet", "/gone"))
-        while client.answers[news].body != b"now later":
-            client.turn()
-        assert time.monotonic() - began_s > 0.15, "not before its time"
-        assert client.answers[gone].body == b"sorry"
-        assert client.open == {news, none}, "what was asked for after them is answered, they stay open"
-        assert dict(client.answers[none].headers)[b":status"] == b"200"
-        assert b"content-length" not in dict(client.answers[news].headers)
-        client.h2.reset_stream(news)
-        connection.sendall(client.h2.data_to_send())
-        wait_until(lambda: any((line.path, line.bytes) == ("/news", 9) for line in secure.server.log()))

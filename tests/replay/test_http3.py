@@ -8,6 +8,8 @@ from tests.support.secure_replay import BIG, Secure, last
 from tests.support.waiting import wait_until
 
 pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
+from aioquic.h3.connection import Setting
+
 from tests.support.http3_client import ask_over_http3, get
 
 
@@ -57,8 +59,9 @@ def test_news_comes_in_its_time_among_other_answers_and_has_no_end(quic: Secure)
     assert ((news.path, news.bytes), gone.path) == (("/news", 9), "/gone")
 
 
-def test_a_connection_without_a_request_is_noted(quic: Secure) -> None:
-    ask_over_http3(quic)
+def test_a_connection_without_a_request_is_noted_and_offers_no_websockets(quic: Secure) -> None:
+    """Chrome opens a TCP connection for each then, as to most sites."""
+    assert Setting.ENABLE_CONNECT_PROTOCOL not in ask_over_http3(quic).settings
     wait_until(lambda: last(quic.server)[0].found == "silent")
     assert last(quic.server)[0].protocol == "h3"
 

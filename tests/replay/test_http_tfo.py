@@ -1,23 +1,18 @@
 import json
 import socket
 import struct
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness.replay.server import ReplayServer
 from tests.support.replay_process import (
-    HOST,
-    HTTP_TFO,
     Running,
-    free_port,
     make_recording,
     read_all,
     running,
@@ -100,27 +95,14 @@ def test_head_and_body_leave_in_one_segment(keeping: Running) -> None:
             assert struct.unpack_from("I", info, DATA_SEGMENTS_IN)[0] == count
 
 
-@pytest.mark.parametrize("sent", [
-    b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff\r\n\r\n", b"GET http://[ HTTP/1.1\r\n\r\n",
-    b"GET /\0 HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n:\r\n\r\n", b"\x16\x03\x01\x02\n\r\n", b"G" * 140_000 + b"\r\n",
-    b"GET / HTTP/1.1\r\n" + (b"A: " + b"b" * 60_000 + b"\r\n") * 5 + b"\r\n",
-    b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\nx", b"POST / HTTP/1.1\r\nContent-Length: 9e9\r\n\r\n",
-    b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n"])
-def test_malformed_requests_get_an_answer_or_a_close(keeping: Running, sent: bytes) -> None:
-    with keeping.connect() as connection:
-        connection.sendall(sent)
-        connection.shutdown(socket.SHUT_WR)
-        answer = read_all(connection)
-    assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
-    assert keeping.get("/x.css")[1] == b"p{}"
-
-
 LINES = st.sampled_from([
     b"GET / HTTP/1.1", b"GET /x.css", b"HEAD /p?a HTTP/1.0", b"POST http://a.test/ HTTP/1.1", b"A: b", b" folded", b":",
     b"", b"Content-Length: 5", b"Content-Length: x", b"Expect: 100-continue", b"Connection: close", b"\xff\xfe",
-    b"Transfer-Encoding: chunked", b"GET //../%00%2f..?# HTTP/1.1", b"GET http://[ HTTP/1.1"])
+    b"Transfer-Encoding: chunked", b"Content-Length: -1", b"GET / HTTP/9.9",
+    b"GET //../%00%2f..?# HTTP/1.1", b"GET http://[ HTTP/1.1"])
 
 
+@example(b"GET / HTTP/1.1\r\n" + (b"A: " + b"b" * 60_000 + b"\r\n") * 5 + b"\r\n")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.one_of(st.binary(max_size=300), st.lists(LINES, max_size=8).map(b"\r\n".join),
                  st.lists(st.one_of(LINES, st.binary(max_size=20)), max_size=8).map(b"\n".join)))
@@ -128,8 +110,9 @@ def test_garbage_never_ends_the_server(keeping: Running, garbage: bytes) -> None
     with keeping.connect() as connection:
         connection.sendall(garbage)
         connection.shutdown(socket.SHUT_WR)
-        read_all(connection)    # fails by timeout when neither answered nor closed
-    assert keeping.process.poll() is None
+        answer = read_all(connection)    # fails by timeout when neither answered nor closed
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 ")
+    assert keeping.get("/x.css")[1] == b"p{}"
 
 
 def test_silent_connections_keep_nobody_waiting_and_are_noted(recording: Path) -> None:
@@ -159,26 +142,6 @@ def test_in_2013_a_silent_connection_keeps_all_others_waiting(recording: Path) -
             assert read_all(connection).endswith(b"p{}")
         wait_until(lambda: [line.found for line in server.log()[-2:]] == ["silent", "plain"])
         assert [line.own_ms is None for line in server.log()[-2:]] == [True, False]
-
-
-def test_an_idle_connection_is_closed_after_the_limit(recording: Path) -> None:
-    port = free_port()
-    argv = [str(HTTP_TFO), "--mirror", str(recording / "Web"), "--host", HOST, "--port", str(port), "--http", "1.1"]
-    code = ("import runpy, sys; from harness.replay.server import ReplayServer; ReplayServer.idle_limit_s = 0.3; "
-            f"sys.argv = {argv!r}; runpy.run_path(sys.argv[0], run_name='__main__')")
-    with subprocess.Popen([sys.executable, "-c", code], cwd=HTTP_TFO.parent.parent, stdout=subprocess.PIPE,
-                          text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready 1\n"
-            for sent in (b"", b"GET / HT", b"GET /x.css HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nA: b\r\n"):
-                begin = time.monotonic()
-                with socket.create_connection(("127.0.0.1", port)) as connection:
-                    connection.sendall(sent)
-                    read_all(connection)
-                    assert time.monotonic() - begin > 0.2
-        finally:
-            process.terminate()
 
 
 def test_a_client_that_leaves_in_the_middle_is_noted(server: Running) -> None:

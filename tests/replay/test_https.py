@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 
 from harness.replay.authority import open_authority
 from harness.replay.server import ReplayServer
-from tests.support.replay_process import HOST, free_port, read_all, refusal
-from tests.support.secure_replay import BIG, Client, Secure, serving
+from tests.support.replay_process import HOST, free_port, read_all
+from tests.support.secure_replay import Client, Secure, serving
 from tests.support.waiting import wait_until
-
-needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="no curl to compare with")
 
 
 def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path) -> None:
@@ -92,28 +90,7 @@ def test_garbage_never_ends_the_server(secure: Secure, garbage: bytes, where: st
     assert secure.server.process.poll() is None
 
 
-@needs_curl
-def test_curl_agrees(secure: Secure) -> None:
-    assert secure.curl("/big", "--http2") == BIG
-    assert secure.curl("/big", "--http1.1") == BIG
-    assert secure.curl("/", "--compressed") == b"<html>front"
-    told = secure.curl("/go", "-o", "/dev/null", "-w", "%{http_version} %{http_code} %{redirect_url}")
-    assert told == f"2 302 https://{HOST}/there".encode()
-    assert secure.curl("/gone", "-I", "-w", "%{http_code}").endswith(b"410")
-    assert secure.curl("/none", "-w", "%{http_code}") == b"204"
-
-
-def test_bad_input_is_one_line(tls_recording: Path) -> None:
-    assert "--tls-port: one port cannot" in refusal(tls_recording, "--host", HOST, "--tls-port", "9000", port=9000)
-    authority = tls_recording / "half"
-    open_authority(authority)
-    (authority / "ca-key.pem").unlink()
-    line = refusal(tls_recording, "--host", HOST, "--authority", authority)
-    assert line.startswith(f"{authority}/ca-key.pem:1: cannot be read (there is no such file); remove {authority}")
-    assert "speaks HTTP/1.0 only; leave out --http h2" in refusal(
-        tls_recording, "--host", HOST, "--server", "2013", "--http", "h2")
-
-
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl to ask with")
 def test_early_hints_are_sent_again(secure: Secure) -> None:
     head = secure.curl("/hints", "--http2", "-i")
     assert head.startswith(b"HTTP/2 103 \r\nlink: </s.css>; rel=preload; as=style\r\n\r\nHTTP/2 200 \r\n"), head

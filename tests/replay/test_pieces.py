@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from h2.settings import SettingCodes
 
 from tests.support.https_recording import HttpsRecording
 from tests.support.replay_process import HOST, free_port
@@ -49,16 +48,3 @@ def test_over_http_2_others_come_between_the_pieces(paused: Secure) -> None:
         client.finish()
         assert time.monotonic() - began_s >= PAUSE_MS / 1000
         assert (bytes(client.answers[streamed].body), bytes(client.answers[other].body)) == (BODY, BIG)
-
-
-def test_a_window_that_becomes_less_than_nothing_waits_until_it_grows(paused: Secure) -> None:
-    """The client lowers INITIAL_WINDOW_SIZE within a body (RFC 9113, section 6.9.2)."""
-    with paused.connect("h2") as connection:
-        client = Client(connection)
-        stream = client.ask("/big")
-        while len(client.answers[stream].body) < 40_000:
-            client.turn()
-        client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 100})
-        client.turn()
-        client.finish()
-        assert bytes(client.answers[stream].body) == BIG

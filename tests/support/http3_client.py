@@ -34,6 +34,7 @@ class Visit:
     tickets: list[SessionTicket] = field(default_factory=list)
     early: bool = False
     resumed: bool = False
+    settings: dict[int, int] = field(default_factory=dict)
 
 
 class _Protocol(QuicConnectionProtocol):
@@ -106,9 +107,9 @@ async def _visit(secure: Secure, asked: tuple[Asked, ...], session: SessionTicke
         protocol.transmit()
         if asked:
             await protocol.done.wait()
-        while not tickets:
+        while not (tickets and protocol.http.received_settings):
             await asyncio.sleep(0.01)
-        protocol.visit.tickets = tickets
+        protocol.visit.tickets, protocol.visit.settings = tickets, protocol.http.received_settings
         return protocol.visit
 
 

@@ -2,9 +2,11 @@
 
     .venv/bin/python tests/corpus/netlogs/record.py [NAME ...]
 
-Writes, beside this file, for each of SCENES a gzipped net-log (constants cut down to what the reader needs, polledData
-removed) and `<scene>.served.json`, the access log of the site during it; and for each of PAGES (modules in pages/) one
-with all bytes, without the events that nobody reads.
+Writes, beside this file, for each of PAGES (modules in pages/) a gzipped net-log with all bytes: its constants are cut
+down to what the reader needs, and it lacks the events that nobody reads.
+
+settled, hanging and killed, with what their server saw (`.served.json`), are of a site that is here no more: commit
+c9ef1e52 has it (tests/corpus/netlogs/small_site.py), and the program that recorded it.
 """
 
 import gzip
@@ -13,13 +15,11 @@ import json
 import os
 import re
 import shutil
-import signal
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from contextlib import contextmanager
 from pathlib import Path
 
 from selenium.webdriver import Chrome, ChromeOptions
@@ -28,17 +28,14 @@ from selenium.webdriver.chrome.service import Service
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[2]))
 from harness.files.hosts import read_hack_dns, resolver_rules  # found through the line above
-from tests.corpus.netlogs.small_site import A, Site
 from tests.support.started import started
 
 BROWSER = "/usr/lib/chromium/chromium"
 FLAGS = ["--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--disable-field-trial-config",
          "--disable-features=HttpsUpgrades,HttpsFirstBalancedMode,HttpsFirstBalancedModeAutoEnable",
-         f"--unsafely-treat-insecure-origin-as-secure={A}"]      # service workers need a secure origin
-SCENES = {"settled": "", "hanging": "#hang", "killed": "#hang"}
+         "--unsafely-treat-insecure-origin-as-secure=http://a.test"]      # service workers need a secure origin
 PAGES = ("h2_streams", "h3_streams", "websocket", "redirects", "video", "reload")
-KILLED = "killed"        # in this scene Chrome gets no chance to end its log
 KEPT_CONSTANTS = ("clientInfo", "logFormatVersion", "logEventPhase", "logEventTypes", "logSourceType", "netError",
                   "logCaptureMode", "timeTickOffset")
 KEPT_EVENTS = re.compile("REQUEST_ALIVE|URL_REQUEST|HTTP_|CANCELLED|SOCKET|TCP_|SSL_CONNECT|SSL_SOCKET_BYTES|"
@@ -64,42 +61,6 @@ def browser(rules: str, log: Path, profile: Path, *more: str) -> Iterator[Chrome
         yield driver
     finally:
         driver.quit()
-
-
-def kill(driver: Chrome, deadline_s: float = 60) -> None:
-    """Kill all processes of the browser that `driver` started and wait until they are gone.
-
-    The network service is a process of its own: when only the browser dies it still ends the log properly.
-    """
-    processes = descendants(driver.service.process.pid)
-    for pid in processes:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    end = time.monotonic() + deadline_s
-    while any(_running(pid) for pid in processes) and time.monotonic() < end:
-        time.sleep(0.02)
-
-
-def descendants(pid: int) -> list[int]:
-    """Return the ids of the processes that `pid` started, and of those they started."""
-    lists = [task.read_text() for task in Path(f"/proc/{pid}/task").glob("*/children")]
-    children = [int(child) for line in lists for child in line.split()]
-    return [*children, *(grandchild for child in children for grandchild in descendants(child))]
-
-
-def _running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def load(driver: Chrome, fragment: str = "", deadline_s: float = 300) -> dict[str, float]:
-    """Load the page of the site, wait until its script is done, and return its navigation timing (Unix ms)."""
-    driver.get(f"{A}/{fragment}")
-    wait_for_title(driver, "hanging" if fragment else "settled", deadline_s)
-    timing: dict[str, float] = driver.execute_script("return performance.timing.toJSON()")
-    return timing
 
 
 def wait_for_title(driver: Chrome, wanted: str, deadline_s: float = 300) -> None:
@@ -174,23 +135,6 @@ def write(name: str, text: str) -> None:
     print(f"{name}: {len(text.splitlines())} lines, {path.stat().st_size} bytes")
 
 
-def record(scene: str, fragment: str) -> None:
-    """Record one scene and write its two files."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, Site() as site:
-        log = Path(folder) / "netlog.json"
-        with browser(site.rules, log, Path(folder) / "profile") as driver:
-            timing = load(driver, fragment)
-            if scene == KILLED:
-                kill(driver)
-        text = cut_down(log.read_text())
-        served = {"timing": timing, "port": site.port, "served": [asdict(line) for line in site.served]}
-    (HERE / f"{scene}.served.json").write_text(json.dumps(served, indent=1) + "\n")
-    write(scene, text)
-
-
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or [*SCENES, *PAGES]:
-        if wanted in PAGES:
-            record_page(wanted)
-        else:
-            record(wanted, SCENES[wanted])
+    for wanted in sys.argv[1:] or PAGES:
+        record_page(wanted)
