@@ -23,7 +23,7 @@ from harness.replay.connection import Accepted, Connection
 from harness.replay.heads import Field
 from harness.replay.match import Request
 from harness.replay.site import Site
-from harness.replay.turns import NEVER, Outgoing, Turns
+from harness.replay.turns import Outgoing, Turns
 
 UNSENT = 32 * 1024
 """Bytes that wait for the kernel, at most, before the next answer's turn is decided; at some sites also in it."""
@@ -44,8 +44,8 @@ class Answering(Turns):
         self._reads = True
         """Whether something is waited for from the client."""
         self._due: list[tuple[float, int]] = []
-        """A heap of when requests that are held back are to be answered, and answers that the server thinks about to
-        begin, by time.monotonic(), and their streams.
+        """A heap of when requests that are held back are to be answered, answers that the server thinks about to begin,
+        and others to go on, by time.monotonic(), and their streams.
         """
         self._asked: dict[int, tuple[Site, Request]] = {}
         """What is held back, by stream."""
@@ -82,7 +82,8 @@ class Answering(Turns):
             if not self._unsent and self._is_over():
                 return
             poll.register(self._socket, (select.POLLIN if self._reads else 0) | (select.POLLOUT if self._unsent else 0))
-            ready = poll.poll(max(0.0, (min(deadline, self._next_s()) - time.monotonic()) * 1000))
+            next_s = min(deadline, self._due[0][0]) if self._due else deadline
+            ready = poll.poll(max(0.0, (next_s - time.monotonic()) * 1000))
             if not ready and time.monotonic() < deadline:
                 continue
             if not ready:
@@ -92,10 +93,6 @@ class Answering(Turns):
             if ready[0][1] & ~select.POLLOUT and not self._read():
                 return
             deadline = time.monotonic() + self._accepted.idle_limit_s
-
-    def _next_s(self) -> float:
-        """Return when something is to be done that does not wait for the client, by time.monotonic()."""
-        return min(self._next_timed_s(), self._due[0][0] if self._due else NEVER)
 
     def _write(self) -> None:
         if self._unsent:
@@ -150,14 +147,14 @@ class Answering(Turns):
             stream = heapq.heappop(self._due)[1]
             if stream in self._asked:
                 self._answer(stream, *self._asked.pop(stream), time.time() - late_s)
-            elif stream in self._answers:
-                self._begin(self._answers[stream])
+            else:
+                self._woken(stream)
 
     def _takes_more(self) -> bool:
         return len(self._unsent) < UNSENT
 
-    def _think(self, answer: Outgoing) -> None:
-        heapq.heappush(self._due, (answer.head_s, answer.stream))
+    def _wake(self, at_s: float, stream: int) -> None:
+        heapq.heappush(self._due, (at_s, stream))
 
 
 FRAME = 16 * 1024 - 256

@@ -54,7 +54,8 @@ class Http1Connection(Answering):
 
     def _left(self) -> bool:
         self._reads, self._closes = False, True
-        return bool(self._unsent or (self._turns and not self._timed))     # it may have shut down its side alone
+        return bool(self._unsent) or any(       # it may have shut down its side alone
+            answer.begun_s and not answer.arrivals for answer in self._answers.values())
 
     def _received(self, data: bytes) -> bool:
         if not self._closes:

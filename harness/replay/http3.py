@@ -45,7 +45,7 @@ from harness.files.server_log import Early
 from harness.replay.answering import FRAME, Coming, Streams
 from harness.replay.connection import IDLE_LIMIT_S, Connection
 from harness.replay.heads import Field
-from harness.replay.turns import NEVER, Outgoing
+from harness.replay.turns import Outgoing
 
 TICKET_BYTES = 64
 
@@ -70,7 +70,6 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         self._may_be_early = early()
         self._http: _Http3 | None = None
         self._handshaken = False
-        self._waker: asyncio.TimerHandle | None = None
         self._link = _Link(quic)
 
     def quic_event_received(self, event: QuicEvent) -> None:
@@ -91,10 +90,6 @@ class Http3Connection(QuicConnectionProtocol, Streams):
     def transmit(self) -> None:
         """Decide what goes next, and send it."""
         self._fill()
-        if self._waker is not None:
-            self._waker.cancel()
-        next_s = self._next_timed_s()
-        self._waker = self._loop.call_at(next_s, self.transmit) if next_s < NEVER else None
         super().transmit()
 
     def _take(self, event: H3Event) -> None:
@@ -109,14 +104,12 @@ class Http3Connection(QuicConnectionProtocol, Streams):
                 self._answer(event.stream_id, *coming.request(self._connection), time.time(),
                              early=Early.NO if self._handshaken else Early.DATA)
 
-    def _think(self, answer: Outgoing) -> None:
-        self._loop.call_at(answer.head_s, self._begin_late, answer)
+    def _wake(self, at_s: float, stream: int) -> None:
+        self._loop.call_at(at_s, self._go_on, stream)
 
-    def _begin_late(self, answer: Outgoing) -> None:
-        """Begin an answer that was thought about for long enough."""
-        if answer.stream in self._answers:      # nobody has reset its stream meanwhile
-            self._begin(answer)
-            self.transmit()
+    def _go_on(self, stream: int) -> None:
+        self._woken(stream)
+        self.transmit()
 
     def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
         if self._http is not None:
@@ -134,8 +127,6 @@ class Http3Connection(QuicConnectionProtocol, Streams):
             self._http.send_data(answer.stream, piece, end_stream=answer.is_last_piece)
 
     def _end(self) -> None:
-        if self._waker is not None:
-            self._waker.cancel()
         self._finish_all()
         self._turns.clear()
 

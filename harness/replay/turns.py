@@ -22,7 +22,8 @@ from harness.replay.site import Site
 DEFAULT_URGENCY = 3
 URGENCY = re.compile(r"(?:^|[\s,])u=([0-7])(?![0-9])")
 INCREMENTAL = re.compile(r"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
-NEVER = inf
+AT_ONCE_S = 1e-6
+"""By how much less a clock may wake somebody too early."""
 
 
 @dataclass
@@ -44,19 +45,16 @@ class Outgoing:
     begun_s: float | None = None
     head_s: float = field(default_factory=time.monotonic)
     """When the head is to be sent, or was, by the monotonic clock."""
-
-    @property
-    def _come(self) -> int:
-        """How many of the body's pieces had come at this time when it was recorded; none while the server thinks."""
-        return bisect(self.reply.arrivals, ((time.monotonic() - self.head_s) * 1000, inf))
+    arrivals: list[tuple[float, int]] = field(default_factory=list)
+    """When, by the monotonic clock, how much of the body may be sent; known once the head is sent."""
 
     @property
     def allowed(self) -> int:
         """Bytes of the body that may be sent now: all that are left, or what had come when it was recorded."""
-        arrivals, come = self.reply.arrivals, self._come
-        if come == len(arrivals):
+        come = bisect(self.arrivals, (time.monotonic() + AT_ONCE_S, inf))
+        if come == len(self.arrivals):
             return (self.reply.size or 0) - self.sent
-        return max(0, arrivals[come - 1][1] - self.sent) if come else 0
+        return max(0, self.arrivals[come - 1][1] - self.sent) if come else 0
 
     def rank(self) -> tuple[int, int, int]:
         """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole.
@@ -79,6 +77,7 @@ class Outgoing:
         """Note that the head is sent now. By how much that is too late, after a thought, is not the server's time."""
         overslept_s = time.monotonic() - self.head_s if self.reply.think_ms else 0.0
         self.begun_s, self.head_s = time.time() - overslept_s, time.monotonic()
+        self.arrivals = [(self.head_s + after_ms / 1000, size) for after_ms, size in self.reply.arrivals]
 
     def read(self, size: int) -> bytes:
         """Return the next bytes of the body, which are sent now."""
@@ -87,13 +86,6 @@ class Outgoing:
         self.sent += len(piece)
         self.turns += 1
         return piece
-
-    def next_s(self) -> float:
-        """Return when more may be sent, by time.monotonic(); NEVER where all may, at once or by its turn."""
-        come = self._come
-        if self.begun_s is None or come == len(self.reply.arrivals):
-            return NEVER
-        return self.head_s + self.reply.arrivals[come][0] / 1000
 
 
 @lru_cache(maxsize=256)
@@ -112,8 +104,6 @@ class Turns:
         """By stream."""
         self._turns: list[tuple[int, int, int]] = []
         """A heap of the ranks of those whose bodies are being sent; some may be over."""
-        self._timed: dict[int, Outgoing] = {}
-        """Those that are sent in the times in which they came."""
 
     # What each version does in its way.
 
@@ -134,8 +124,8 @@ class Turns:
         """Say whether any bytes may be sent now."""
         raise NotImplementedError
 
-    def _think(self, answer: Outgoing) -> None:
-        """Have an answer begun at its `head_s`."""
+    def _wake(self, at_s: float, stream: int) -> None:
+        """Have `_woken` called, and then `_fill`, at this time of time.monotonic()."""
         raise NotImplementedError
 
     # What all do.
@@ -154,14 +144,17 @@ class Turns:
         answer.head_s += reply.think_ms / 1000
         if reply.hangs:
             return
-        if reply.arrivals:
-            self._timed[stream] = answer
         if reply.early_hints:
             self._write_hints(answer)
         if reply.think_ms:
-            self._think(answer)
+            self._wake(answer.head_s, stream)
         else:
             self._begin(answer)
+
+    def _woken(self, stream: int) -> None:
+        """Begin an answer that was thought about for long enough, unless its stream was reset meanwhile."""
+        if stream in self._answers and self._answers[stream].begun_s is None:
+            self._begin(self._answers[stream])
 
     def _begin(self, answer: Outgoing) -> None:
         """Send the head of an answer."""
@@ -171,6 +164,8 @@ class Turns:
             self._finish(answer)
         else:
             heapq.heappush(self._turns, answer.rank())
+            for at_s, _ in answer.arrivals:
+                self._wake(at_s, answer.stream)
 
     def _fill(self) -> None:
         """Send as much as may be sent now."""
@@ -192,13 +187,8 @@ class Turns:
         for rank in not_now:
             heapq.heappush(self._turns, rank)
 
-    def _next_timed_s(self) -> float:
-        """Return when one of those has more to send that are sent as they came, by time.monotonic()."""
-        return min((answer.next_s() for answer in self._timed.values()), default=NEVER)
-
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]
-        self._timed.pop(answer.stream, None)
         with suppress(OSError):     # a full disk costs no answer: what the log lacks speaks against the load
             self._connection.note(
                 answer.site, answer.received_s, answer.number, answer.request.method, answer.request.target,
