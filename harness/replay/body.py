@@ -11,7 +11,8 @@ from harness.files.exchange import Answer
 from harness.mirror.paths import open_file
 
 KEPT_BYTES = 64 * 1024
-"""Files up to so large stay in memory once they were read: to open one takes as long as half of the rest of an answer.
+"""Files up to so large are not looked at again once they were read: to open one takes as long as half of the rest of an
+answer.
 """
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
 
@@ -21,20 +22,23 @@ class Bodies:
 
     def __init__(self, directories: Mapping[str, int]) -> None:
         self._directories = directories
-        self._kept: dict[str, bytes] = {}
+        self._kept: dict[str, tuple[tuple[int, int], bytes]] = {}
+        """What was read, with when the file was changed (ns since the epoch), and its size then."""
 
     def content(self, name: str) -> bytes:
         """Return what the file `name` (``host/name``) holds. Raises OSError."""
-        if (kept := self._kept.get(name)) is not None:
-            return kept
+        kept = self._kept.get(name)
+        if kept is not None and len(kept[1]) <= KEPT_BYTES:
+            return kept[1]
         host, _, path = name.partition("/")
         if host not in self._directories:
             raise FileNotFoundError(ENOENT, "no directory of the mirror")
         with os.fdopen(open_file(self._directories[host], path), "rb") as file:
-            content = file.read()
-        if len(content) <= KEPT_BYTES:
-            self._kept[name] = content
-        return content
+            is_now = os.fstat(file.fileno())
+            version = is_now.st_mtime_ns, is_now.st_size
+            if kept is None or kept[0] != version:
+                kept = self._kept[name] = version, file.read()
+        return kept[1]
 
 
 class Body:

@@ -51,7 +51,7 @@ class Outgoing:
     @property
     def allowed(self) -> int:
         """Bytes of the body that may be sent now: all that are left, or what had come when it was recorded."""
-        come = bisect(self.arrivals, (time.monotonic() + AT_ONCE_S, inf))
+        come = bisect(self.arrivals, (time.monotonic() + AT_ONCE_S, inf)) if self.arrivals else 0
         if come == len(self.arrivals):
             return (self.reply.size or 0) - self.sent
         return max(0, self.arrivals[come - 1][1] - self.sent) if come else 0
