@@ -8,6 +8,7 @@ import base64
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from harness.files.headers import Headers
 from harness.netlog.file import POINT, Event, Readers, Subscriber
@@ -20,26 +21,22 @@ LARGEST_HEAD = 16_384
 
 @dataclass
 class Stream:
-    """One direction of a socket: pieces with the ticks at which they passed, and where each begins.
+    """One direction of a socket: what passed, and of each piece where it begins, its tick, and its event's number.
 
-    `numbers` are those of the net-log's events, which tell the order of what passed within one tick, a millisecond.
+    The number tells the order of what passed within one tick, a millisecond.
     """
 
     data: bytearray = field(default_factory=bytearray)
-    ticks: list[int] = field(default_factory=list)
-    begins: list[int] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
+    passed: list[tuple[int, int, int]] = field(default_factory=list)
 
     def add(self, event: Event) -> None:
         """Add what passed."""
-        self.numbers.append(event.number)
-        self.begins.append(len(self.data))
-        self.ticks.append(event.tick)
+        self.passed.append((len(self.data), event.tick, event.number))
         self.data += base64.b64decode(event.params["bytes"])
 
     def tick(self, offset: int) -> int:
         """Return when the byte at `offset` passed."""
-        return self.ticks[bisect_right(self.begins, offset) - 1]
+        return self.passed[bisect_right(self.passed, offset, key=itemgetter(0)) - 1][1]
 
     def head(self, at: int = 0) -> tuple[str, Headers, int] | None:
         """Return the first line, the headers and the end of the head at `at`; None when there is no whole one."""
@@ -52,8 +49,8 @@ class Stream:
 
     def pieces(self, start: int) -> Iterator[tuple[int, int, bytes]]:
         """Give the tick, the event's number and the bytes of each piece, from the byte at `start` on."""
-        for tick, number, begin, end in zip(self.ticks, self.numbers, self.begins,
-                                            [*self.begins[1:], len(self.data)], strict=True):
+        ends = [*(begin for begin, _, _ in self.passed[1:]), len(self.data)]
+        for (begin, tick, number), end in zip(self.passed, ends, strict=True):
             if end > start:
                 yield tick, number, bytes(self.data[max(begin, start):end])
 

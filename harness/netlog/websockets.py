@@ -49,8 +49,8 @@ def read_websockets(sockets: Iterable[Socket], moment: Moment, end_tick: float |
     messages. A WebSocket that cannot be read is left out.
     """
     room, found = _Room(), list[Exchange]()
-    live = [socket for socket in sockets if socket.is_websocket]
-    for socket in sorted(live, key=lambda socket: socket.sent.ticks):
+    live = [socket for socket in sockets if socket.is_websocket and socket.sent.passed]
+    for socket in sorted(live, key=lambda socket: socket.sent.tick(0)):
         with contextlib.suppress(ValueError):
             found += _read(socket, room, moment, inf if end_tick is None else end_tick)
     return found
