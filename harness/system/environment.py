@@ -67,11 +67,11 @@ def _processor() -> str:
 
 
 @cache
-def git_state(checkout: Path = ROOT) -> str:
+def git_state() -> str:
     """Return the commit this program is, with ``-dirty`` when files differ; "" outside a checkout."""
     # No optional locks: else root would rewrite the user's index (as git-describe --dirty does regardless).
-    git = ["git", "--no-optional-locks", "-c", f"safe.directory={checkout}", "-c", "core.fsmonitor=false",
-           "-C", str(checkout)]
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-c", "core.fsmonitor=false",
+           "-C", str(ROOT)]
     try:
         commit = run([*git, "rev-parse", "--short", "HEAD"], "naming the commit").strip()
         changes = run([*git, "status", "--porcelain", "--untracked-files=no"], "looking for changes").strip()

@@ -1,6 +1,5 @@
 """An experiment's loop without a network: each load ends as the test says, without Chrome and without root."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +18,6 @@ from harness.measure.resume import EMPTY, Earlier
 from harness.measure.rule import Reason
 from harness.measure.series import Series, plan_loads
 from harness.measure.settings import Settings
-from harness.system.privileges import User
 from harness.system.progress import Steps
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_answers, made_record
@@ -41,7 +39,6 @@ class Bench:
     delaynet_ms: float = 10
     web: Any = field(default_factory=lambda: SimpleNamespace(page_set=SimpleNamespace(pages=[FIRST, SECOND])))
     settings: Settings = field(default_factory=lambda: Settings(testruns=3))
-    results_user: User = field(default_factory=lambda: User("", os.getuid(), os.getgid()))
 
     def __post_init__(self) -> None:
         self.client_dir = self.directory / "client"
