@@ -39,7 +39,7 @@ LAST_WORDS_S = 0.05
 MOST_OTHER_LINES = 5
 """Of a net-log, beside those of its events: two before them, and what is behind."""
 LARGEST_NETLOG_BYTES = 1_000_000_000
-"""Twice what ends a visit (harness.record.visit)."""
+"""Some 300 MB of bodies: films have no end. What is larger is not read."""
 T = TypeVar("T")
 
 

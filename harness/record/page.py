@@ -10,14 +10,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from harness.errors import DISK_FAILURES
-from harness.files.exchange import H2, UNFINISHED, UNKNOWN, Answer, Exchange, fate_of
+from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, fate_of
 from harness.files.har import PageTimes, har_log, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
 from harness.files.load_record import LoadEvent, load_event_of
 from harness.files.moments import EPOCH, moment_at
-from harness.files.text_log import PageLog, Response, format_log
+from harness.files.text_log import PageLog, format_log
 from harness.files.urls import without_fragment
-from harness.mirror.importing import status_code
 from harness.mirror.store import Store
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.page import SLACK_MS, exchanges, first_word, of_load, page_log
@@ -44,8 +43,6 @@ class Seen:
 
     transaction: HttpTransaction
     exchange: Exchange
-    is_part: bool = False
-    """Whether it is the part of something that the request asked for, and all of that came."""
     is_stream: bool = False
     """Whether its arrivals are those of an answer that stays open; of others they show pauses of the server."""
     lost: Missing | None = None
@@ -172,18 +169,9 @@ class PageRecording:
                     if isinstance(error, OSError) and error.errno in DISK_FAILURES:
                         raise       # the page would look whole without its bodies
                     seen.has(note=f"its body cannot be kept: {error}")
-        (store.fetchlog / name).write_text(self.text(), encoding="utf-8")
-
-    def text(self) -> str:
-        """Return the log in the 2013 format, followed by a line for each answer that is special.
-
-        Where the times are unknown it has no sections that are made of them.
-        """
+        # Where the times are unknown, so is all that a text log has.
         log = PageLog() if self.brought else page_log(self.netlog, self.start_tick, self.visit.end_tick)
-        log.responses = [_response(seen) for seen in _in_log_order(self.requests)]
-        return format_log(log) + "".join(
-            f"note: {seen.transaction.method} {seen.url}: {seen.exchange.note}\n"
-            for seen in self.requests if seen.exchange.note)
+        (store.fetchlog / name).write_text(format_log(log), encoding="utf-8")
 
     def har(self) -> dict[str, Any]:
         """Return the HAR; after `write` it says where bodies are. Of a page that others recorded times are unknown."""
@@ -219,7 +207,6 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
                     of_load(netlog, start_tick, visit.end_tick),
                     exchanges(netlog, start_tick, visit.end_tick, clock_shift_ms=clock_shift_ms), strict=True)]
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
-    _name_protocols(requests)
     recording = PageRecording(url, visit, netlog, start_tick, requests, clock_shift_ms)
     recording.began = recording.moment(start_tick)
     recording.websockets = read_websockets(sockets.found.values(), recording.moment, visit.end_tick)
@@ -244,19 +231,6 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
             seen.exchange = replace(exchange, request=replace(exchange.request, body=found.body))
 
 
-def _name_protocols(requests: list[Seen]) -> None:
-    """Say of all answers of a server that spoke HTTP/2 that it did: of one from the cache the net-log does not."""
-    spoken = {_tls_host(seen) for seen in requests if seen.exchange.answer.protocol == H2}
-    for seen in requests:
-        if seen.status and _tls_host(seen) in spoken:
-            seen.has(protocol=H2)
-
-
-def _tls_host(seen: Seen) -> str:
-    """Return host and port of an https URL, "" for http."""
-    return seen.url.split("/", 3)[2] if seen.url.startswith("https:") else ""
-
-
 def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> Seen:
     seen, answer, body = Seen(transaction, exchange), exchange.answer, transaction.body
     if not answer.status:
@@ -264,9 +238,8 @@ def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> S
         return seen
     if transaction.redirect_url is None and answer.status not in BODILESS and transaction.method != "HEAD":
         length = length_in(answer.headers or ())
-        all_came = seen.over and (not transaction.error if length is None else length == len(body.wire))
-        whole = all_came and _is_all(answer)
-        seen.is_part = all_came and not whole
+        whole = seen.over and _is_all(answer) and (
+            not transaction.error if length is None else length == len(body.wire))
         seen.has(content=body.wire, partial=not whole, note="" if whole else exchange.error or "incomplete")
         if transaction.is_stream(over=seen.over):
             head_tick = transaction.start + transaction.phases.until_head
@@ -296,16 +269,6 @@ def _is_all(answer: Answer) -> bool:
     return answer.status != 206 or (first == 0 and total == last + 1)
 
 
-def _in_log_order(requests: list[Seen]) -> list[Seen]:
-    """Return the answers with a head in order of completion; a URL's GET last, and a page last of these, since readers
-    go by the last.
-
-    Without 304: the body that it stands for was answered, and is logged, before.
-    """
-    heard = [seen for seen in requests if seen.status not in (0, 304)]
-    return sorted(heard, key=lambda seen: (seen.transaction.method == "GET", seen.transaction.main_frame, _end(seen)))
-
-
 def _rank(seen: Seen) -> tuple[bool, bool, bool, bool, float, bytes]:
     """Order bodies by how well they stand for their URL: GET, whole, a page's own document, https, late.
 
@@ -318,14 +281,3 @@ def _rank(seen: Seen) -> tuple[bool, bool, bool, bool, float, bytes]:
 
 def _end(seen: Seen) -> float:
     return seen.transaction.end if seen.over and seen.transaction.end is not None else float("inf")
-
-
-def _response(seen: Seen) -> Response:
-    transaction, answer = seen.transaction, seen.exchange.answer
-    return Response(status_words(answer.status, answer.reason, transaction.redirect_url), transaction.mime_type,
-                    transaction.charset, transaction.url, transaction.redirect_url)
-
-
-def status_words(status: int, text: str, redirect_url: str | None) -> str:
-    """Return the status line's text, with the code before it if a reader would not find the code from the text."""
-    return text if status_code(text, redirect_url, in_mirror=True) == status else f"{status} {text}".strip()

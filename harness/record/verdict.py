@@ -10,7 +10,7 @@ from http import HTTPStatus, client
 from urllib.parse import urlsplit
 
 from harness.errors import first_few, many
-from harness.files.exchange import Fate
+from harness.files.exchange import UNFINISHED, Fate
 from harness.files.headers import EVENT_STREAM
 from harness.files.pages import sanitise
 from harness.mirror.answers import DOCUMENT_IS_GOOD, FAILED_RATIO
@@ -70,18 +70,18 @@ def judge(recording: PageRecording) -> Verdict:
     # One whose URL answered another time did not fail.
     answered = {seen.url for seen in recording.requests if seen.status}
     failed = [seen for seen in recording.requests if seen.over and not seen.status and seen.url not in answered]
-    hosts = len({urlsplit(seen.url).hostname for seen in recording.requests if seen.status})
     reasons = _no_page(recording)
     other = ""      # the URL of the page that is shown when scripts led there from the asked one
     if recording.origin_tick and not reasons:
         other = moved_on_to(recording.netlog, recording.url, recording.origin_tick)
     return Verdict(
-        sum(not seen.exchange.from_cache for seen in recording.requests), hosts,
+        sum(not seen.exchange.from_cache for seen in recording.requests),
+        len({urlsplit(seen.url).hostname for seen in recording.requests if seen.status}),
         sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),
         reasons=reasons or ([led_on_in_words(other)] if other else
                             [*filter(None, (taken_over(recording), incompleteness(recording),
                                             went_elsewhere(recording)))]),
-        remarks=[*_failures(recording, failed), *_remarks(recording, hosts)], moved_on=bool(other))
+        remarks=[*_remarks(recording, failed)], moved_on=bool(other))
 
 
 def _no_page(recording: PageRecording) -> list[str]:
@@ -108,36 +108,20 @@ def _no_page(recording: PageRecording) -> list[str]:
     return reasons
 
 
-def _failures(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]:
-    """Count by error the requests that failed, and those that were answered with one."""
-    if failed:
-        whose = "" if recording.brought else ", as they do for a visitor"
-        late = sum(seen.exchange.fate is Fate.AFTER_LOAD for seen in failed)
-        why = Counter(seen.exchange.error for seen in failed)
-        after = f", {late} of them after the load event, where they make no difference" if late else ""
-        yield f"{len(failed)} failed{whose}: {counted(why)}{after}"
-    errors = Counter(f"{seen.status} {client.responses.get(seen.status, '')}".strip()
-                     for seen in recording.requests if seen.status >= 400)
-    if errors:
-        yield f"{errors.total()} answered with an error, which is recorded: {counted(errors)}"
-
-
 def _not_recordable(recording: PageRecording) -> dict[str, int]:
     """Count by what stood in the way what no replay has."""
     lost, _ = live_connections(recording)
     found = lost + Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
     for seen in recording.requests:
-        if seen.stays_open or seen.endless:
-            continue
-        if not seen.over:
-            found["still arriving at the end" if seen.status else "hanging (no answer came)"] += 1
-        elif seen.status and not seen.whole:
-            found["the rest of what the page asked for a part of" if seen.is_part else "given up half way"] += 1
+        if not (seen.stays_open or seen.endless) and not (seen.over and (seen.whole or not seen.status)):
+            found[seen.exchange.note or UNFINISHED] += 1
     return dict(found)
 
 
-def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
+def _remarks(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]:
     visit, (lost, replayed) = recording.visit, live_connections(recording)
+    if failed:
+        yield f"{len(failed)} failed: {counted(Counter(seen.exchange.error for seen in failed))}"
     if lost:
         yield (f"live connections are not replayed ({counted(lost)}): what comes over them is missing, and the page "
                "may be empty without it")
@@ -148,21 +132,17 @@ def _remarks(recording: PageRecording, hosts: int) -> Iterator[str]:
         yield ("another document came before the one that is shown (a question for consent, say): its loads are timed "
                "from there, and some connections stand by then")
     if recording.brought:
-        yield from _of_source(recording, recording.brought, hosts)
+        yield from _of_source(recording, recording.brought)
     if visit.loaded and not visit.quiet:
         yield "it never stopped loading things; what came until the limit is recorded"
 
 
-def _of_source(recording: PageRecording, brought: Brought, hosts: int) -> Iterator[str]:
+def _of_source(recording: PageRecording, brought: Brought) -> Iterator[str]:
     """Say from where and when the answers are, and what stands in for what."""
     answers = [seen.archived for seen in recording.requests if seen.archived is not None]
-    days = sorted(answer.started.date() for answer in answers if answer.started is not None)
-    when = ""
-    if days:
-        when = f", captured on {days[0]}" if days[0] == days[-1] else f", captured from {days[0]} to {days[-1]}"
-    far = {urlsplit(answer.request.url).hostname for answer in answers if answer.handshake_ms is not None}
-    told = f", but for how far away {len(far)} of {hosts} hosts were (--rtt recorded)" if far else ""
-    yield f"brought from {brought.name}{when}; its times are unknown{told}"
+    days = sorted({str(answer.started.date()) for answer in answers if answer.started is not None})
+    when = f", captured on {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
+    yield f"brought from {brought.name}{when}; its times are unknown"
     yield from brought.remarks
     if notes := Counter(answer.note for answer in answers if answer.note):
         yield f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}"
@@ -171,29 +151,20 @@ def _of_source(recording: PageRecording, brought: Brought, hosts: int) -> Iterat
 
 
 def incompleteness(recording: PageRecording) -> str:
-    """Return in words that too many requests up to the load event failed, or too many bytes are missing, "" when not.
+    """Return in words that too many requests up to the load event failed, or too many bytes are missing where it comes
+    from, "" when not.
 
     They will fail in every load of the replay, too, and a page without its parts is a fast page.
     """
     asked = [seen for seen in recording.requests if seen.over and _counts(seen)]
     failed = [seen for seen in asked if not seen.status]
-    if len(failed) <= FAILED_RATIO * len(asked):
-        return _lost(asked, failed)
-    errors = Counter(seen.exchange.error.removeprefix("net::") for seen in failed)
-    hosts = [host for host, _ in Counter(urlsplit(seen.url).hostname or "" for seen in failed).most_common()]
-    said = ", ".join(f"{count} x {error}" for error, count in errors.most_common())
-    return f"{len(failed)} of {len(asked)} requests failed: {said} ({first_few(hosts)})"
-
-
-def _lost(asked: Sequence[Seen], failed: Sequence[Seen]) -> str:
-    """Return in words that too much of a page's bytes is missing where it comes from, "" when not."""
-    lost = sorted(((seen.lost.bytes, seen.url) for seen in failed if seen.lost and seen.lost.bytes), reverse=True)
-    missing = sum(bytes_ for bytes_, _ in lost)
+    missing = sum(seen.lost.bytes for seen in failed if seen.lost)
     total = missing + sum(seen.body_bytes for seen in asked)
-    if missing <= FAILED_RATIO * total:
+    if len(failed) <= FAILED_RATIO * len(asked) and missing <= FAILED_RATIO * total:
         return ""
-    named = first_few(list(dict.fromkeys(url for _, url in lost)))
-    return f"{size(missing)} of its {size(total)} are missing where it comes from ({named})"
+    errors = Counter(seen.exchange.error for seen in failed)
+    return (f"{len(failed)} of {len(asked)} requests failed{f', {size(missing)} of {size(total)}' if missing else ''}: "
+            f"{counted(errors)} ({first_few(list(dict.fromkeys(seen.url for seen in failed)))})")
 
 
 def went_elsewhere(recording: PageRecording) -> str:

@@ -27,9 +27,6 @@ HASTE_S = 0.5
 """How long Chrome may take to end when the visit is cut short."""
 WINDOWS_EVERY_S = 1.0
 SCROLL_STEPS, SCROLL_PAUSE_S = 50, 0.1
-MOST_NETLOG_BYTES = 500_000_000
-"""A visit ends when its net-log has grown to this, some 150 MB of bodies: films have no end."""
-
 BEING_REPLACED = ("navigat", "context", "frame", "timeout")
 """Words of chromedriver's when the page goes elsewhere while it is asked. On a busy machine it is just "timeout"."""
 PAGE_SCRIPT = f"""{page.BROWSERS_OWN}
@@ -142,9 +139,7 @@ class _Visitor:
         deadline = time.monotonic() + self.settings.load_timeout_s
         if self._navigate():
             if not self._wait(self._look, deadline):
-                over = f"{self.settings.load_timeout_s:g} s were over"
-                self.report.errors.append("no load event before "
-                                          f"{'too much came to record' if self._is_too_much() else over}")
+                self.report.errors.append(f"no load event before {self.settings.load_timeout_s:g} s were over")
             quiet_by = time.monotonic() + self.settings.quiet_limit_s
             # First what a page does for what is in sight without scrolling.
             self._wait_for_quiet(quiet_by - self.settings.quiet_limit_s / 2)
@@ -208,12 +203,9 @@ class _Visitor:
             self._close_windows()
             if over():
                 return True
-            if time.monotonic() > deadline or self._is_too_much():
+            if time.monotonic() > deadline:
                 return False
             time.sleep(POLL_S)
-
-    def _is_too_much(self) -> bool:
-        return self.net_log.stat().st_size > MOST_NETLOG_BYTES
 
     def _close_windows(self) -> None:
         if time.monotonic() - self.windows_seen_s < WINDOWS_EVERY_S:

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.mirror.importing import status_code
 from harness.netlog.file import BEGIN, END
-from harness.record.page import status_words
 from tests.support.made_netlog import MadeNetLog
 from tests.support.seen_pages import page_log, seen
 
@@ -47,11 +45,3 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
     log.head("200 OK")
     posts = [each for each in seen(log, tmp_path).requests if each.transaction.method == "POST"]
     assert [each.exchange.request.body for each in posts] == [b"first", b"", b"second"]
-
-
-@pytest.mark.parametrize(("code", "words"), [(200, "OK"), (201, "Created"), (404, "Nope"), (418, "Short and Stout"),
-                                             (500, ""), (301, "Gone"), (307, "Internal")])
-def test_readers_of_the_text_log_find_each_status_again(code: int, words: str) -> None:
-    """Without the HAR, which has the codes."""
-    to = "http://b.test/" if code in (301, 307) else None
-    assert status_code(status_words(code, words, to), to, in_mirror=True) == code

@@ -1,4 +1,4 @@
-"""What is exported and brought back by fetch.py --from is the same recording: from HAR and WACZ."""
+"""What is exported and brought back by fetch.py --from is the same recording: from HAR and WARC."""
 
 import json
 import sys
@@ -49,7 +49,7 @@ def bodies(directory: Path) -> dict[str, bytes]:
             for path in directory.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("ending", ["har", "wacz"])
+@pytest.mark.parametrize("ending", ["har", "warc.gz"])
 def test_what_was_exported_comes_back(tmp_path: Path, ending: str) -> None:
     write_recording(tmp_path)
     source, is_har = tmp_path / f"site.{ending}", ending == "har"
@@ -62,7 +62,6 @@ def test_what_was_exported_comes_back(tmp_path: Path, ending: str) -> None:
     assert bodies(tmp_path / "back") == bodies(tmp_path / NAME)
     recording = read_recording(tmp_path / "back", tmp_path / "back.fetchlog")
     assert recording.rtts_ms == ({"www.made.test": 40, "img.made.test": 40} if is_har else {})
-    assert ("how far away 2 of 2 hosts were" in done.stdout) == (is_har)
     said = talk(tmp_path / f"{NAME}.fetchlog")
     assert len(said) == 3
     assert talk(tmp_path / "back.fetchlog") == (said if is_har else [])

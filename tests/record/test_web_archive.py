@@ -21,14 +21,11 @@ START_S = 60.0
 
 
 @contextmanager
-def archive(directory: Path, *files: Path) -> Iterator[str]:
-    """Serve WARC or WACZ files, a collection each ("c0", "c1"), on loopback; give the archive's address."""
+def archive(directory: Path, file: Path) -> Iterator[str]:
+    """Serve a WARC file on loopback; give the address of its collection."""
     directory.mkdir()
-    for number, file in enumerate(files):
-        subprocess.run(["wb-manager", "init", f"c{number}"], cwd=directory, check=True, capture_output=True)
-        unpack = ["--unpack-wacz"] if file.suffix == ".wacz" else []
-        subprocess.run(["wb-manager", "add", *unpack, f"c{number}", str(file)], cwd=directory, check=True,
-                       capture_output=True)
+    for command in (["init", "made"], ["add", "made", str(file)]):
+        subprocess.run(["wb-manager", *command], cwd=directory, check=True, capture_output=True)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -41,24 +38,19 @@ def archive(directory: Path, *files: Path) -> Iterator[str]:
             assert process.poll() is None, (directory / "log").read_text()
             assert time.monotonic() < deadline_s, (directory / "log").read_text()
             time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}/made"
     finally:
         stop(process)
 
 
 def test_pywb_gives_every_answer_byte_for_byte(tmp_path: Path) -> None:
-    pages = make_recording(tmp_path)
-    files = [tmp_path / "made.warc.gz", tmp_path / "made.wacz"]
-    for file in files:
-        export(tmp_path, "made", pages, file)
-    with archive(tmp_path / "archive", *files) as address:
-        for collection in ("c0", "c1"):
-            for url, (body, headers) in TYPED.items():
-                answer = requests.get(f"{address}/{collection}/20260301000000id_/{url}", stream=True, timeout=300,
-                                      headers={"Accept-Encoding": "gzip, br"})
-                assert answer.status_code == 200, url
-                assert answer.raw.read(decode_content=False) == body, url
-                assert answer.headers["Content-Type"] == headers["content-type"]
-            moved = requests.get(f"{address}/{collection}/20260301000000id_/{URL}old", allow_redirects=False,
-                                 timeout=300)
-            assert (moved.status_code, moved.headers["Location"].endswith("/style.css")) == (301, True)
+    export(tmp_path, "made", make_recording(tmp_path), tmp_path / "made.warc.gz")
+    with archive(tmp_path / "archive", tmp_path / "made.warc.gz") as address:
+        for url, (body, headers) in TYPED.items():
+            answer = requests.get(f"{address}/20260301000000id_/{url}", stream=True, timeout=300,
+                                  headers={"Accept-Encoding": "gzip, br"})
+            assert answer.status_code == 200, url
+            assert answer.raw.read(decode_content=False) == body, url
+            assert answer.headers["Content-Type"] == headers["content-type"]
+        moved = requests.get(f"{address}/20260301000000id_/{URL}old", allow_redirects=False, timeout=300)
+        assert (moved.status_code, moved.headers["Location"].endswith("/style.css")) == (301, True)

@@ -40,19 +40,15 @@ def recorded_pages(files: PageFiles, pages: list[Page]) -> list[RecordedPage]:
 
 def _read(files: PageFiles, page: Page) -> RecordedPage:
     """Return what is recorded of a page. Readers of a HAR take the first entry for the page."""
-    text_log, har = files.fetchlog / page.name, files.fetchlog / f"{page.name}.har"
-    if not text_log.is_file():
-        raise InputError(f"{text_log}:1: no log of {page.url}; record it with ./fetch.py --append --name "
-                         f"{files.mirror.name}")
+    har = files.fetchlog / f"{page.name}.har"
     try:
         log = read_har_log(har)
+        when = datetime.fromtimestamp(har.stat().st_mtime, timezone.utc)
         exchanges = [from_har(entry, page.name) for entry in log["entries"]]
-        when = datetime.fromtimestamp(text_log.stat().st_mtime, timezone.utc)
         answered = [_complete(exchange, files.mirror, when) for exchange in exchanges if _has_answer(exchange)]
-    except UnreadableFileError as error:
-        raise InputError(f"{error}; record the page again") from None
-    except (OSError, *NO_ENTRY) as error:
-        raise InputError(f"{har}:1: not a HAR of a recording ({error}); record the page again") from None
+    except (UnreadableFileError, OSError, *NO_ENTRY) as error:
+        raise InputError(f"{har}:1: no recording of {page.url} ({error}); record it with ./fetch.py --append --name "
+                         f"{files.mirror.name}") from None
     answered.sort(key=lambda exchange: document_url(exchange.request.url) != document_url(page.url))
     live = [each for each in exchanges if each.answer.messages is not None]
     return RecordedPage(page, page_times(log), answered, live)

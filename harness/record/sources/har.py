@@ -37,7 +37,7 @@ from harness.record.sources.har_bodies import wire_bytes, with_content
 
 INTERIM = (100, 102, 103)
 """Statuses of answers before the answer (RFC 9110, section 15.2; RFC 8297)."""
-NO_FIT = "an entry does not have HAR's form"
+NO_FIT = "its entry does not have HAR's form"
 
 
 class PagePart(Part, frozen=True):
@@ -95,8 +95,8 @@ class HarSource:
             end = self.load_ends.get(exchange.page)
             is_late = end is not None and exchange.started is not None and exchange.started > end
             yield replace(exchange, fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
-        for what in self._wrong:
-            yield Exchange(request=Request("", ""), error=f"{NO_FIT}: {what}")
+        for _ in self._wrong:
+            yield Exchange(request=Request("", ""), error=NO_FIT)
 
     def _exchange(self, raw: msgspec.Raw) -> Exchange | None:
         """Return an entry, if it is what was asked for over http or https, and answered for good or not at all."""

@@ -8,22 +8,23 @@ import gc
 import resource
 import signal
 import subprocess
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
-from harness.errors import NO_FAULT_OF_OURS, InputError, first_few, many
+from harness.errors import NO_FAULT_OF_OURS, InputError, many
 from harness.files.exchange import Exchange
 from harness.files.hosts import is_host_name
 from harness.files.packed import BROKEN_ZIP
 from harness.files.pages import listable, sanitise
-from harness.files.urls import document_url, names_port, split_url
-from harness.record.sources.body import CACHED, MOST_BYTES, NOISE, TOO_MUCH
+from harness.files.urls import document_url, names_port
+from harness.record.sources.body import CACHED, MOST_BYTES, TOO_MUCH
 from harness.record.sources.brought import BODIES, Brought, Missing, same_name
 from harness.record.sources.har import HarSource
 from harness.record.sources.warc import WarcSource
@@ -105,7 +106,7 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
     of_logs, log = defaultdict[str, list[int]](list), OTHERS
     for exchange in _read(path, source, brought):
         url = exchange.request.url
-        if exchange.error or not exchange.answer.status or not is_host_name(split_url(url)[0]):
+        if exchange.error or not exchange.answer.status or not is_host_name(urlsplit(url).hostname or ""):
             continue
         if url in brought.missing and same_name(url) in logs:
             continue                # what a script got later from a page's URL is not the page
@@ -120,25 +121,22 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
 
 def _read(path: Path, source: HarSource | WarcSource, brought: Brought) -> Iterator[Exchange]:
     """Give the exchanges of a source by their URLs as browsers ask for them; note what is missing in `brought`."""
-    wrong, noise, total = list[str](), list[str](), 0
+    errors, total = Counter[str](), 0
     for exchange in source:
         answer, url = exchange.answer, document_url(exchange.request.url)
         total += len(answer.content or b"")
         if total > MOST_BYTES:
             raise InputError(f"{path}:1: {TOO_MUCH}")
-        if not url:
-            wrong.append(exchange.error)
-            continue
-        if exchange.error:      # a text's size is its decoded one, where it came from the cache
+        if exchange.error:
+            errors[exchange.error] += 1
+        if exchange.error and url:      # a text's size is its decoded one, where it came from the cache
             is_decoded = exchange.error == CACHED and not answer.mime_type.startswith(("image/", "font/"))
             brought.missing[url] = Missing(exchange.error, 0 if is_decoded else max(0, answer.body_bytes))
-            noise += [url] if exchange.error == NOISE else []
         yield replace(exchange, request=replace(exchange.request, url=url))
     brought.remarks += source.remarks
-    for what, found in ((f"whose body cannot be what it is called, or has another size: {first_few(noise)}", noise),
-                        (f"that does not have its form ({wrong[0]})" if wrong else "", wrong)):
-        if found:
-            brought.remarks.append(f"{many(len(found), 'answer')} {what}, which count as missing")
+    if errors:
+        kinds = ", ".join(f"{count} x {what}" for what, count in errors.items())
+        brought.remarks.append(f"{many(errors.total(), 'answer')} missing in it: {kinds}")
 
 
 def recordable(urls: Sequence[str]) -> list[str]:

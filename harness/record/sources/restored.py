@@ -5,19 +5,16 @@ without an answer become failures, and not a site's 404. How long anything took 
 loopback are nobody's.
 """
 
-import re
 from http import HTTPStatus
 from math import inf
 
 from msgspec.structs import replace
 
 from harness.files.exchange import Answer, Exchange, Phases
-from harness.files.headers import Headers, header_in, without
+from harness.files.headers import without
 from harness.mirror.live import first_message_s
 from harness.record.page import PageRecording, Seen
 from harness.record.sources.brought import NUMBER, Brought, Missing, same_name
-
-WHOLE = re.compile("[0-9]{1,9}")
 
 
 def restore(recording: PageRecording, brought: Brought) -> None:
@@ -28,8 +25,9 @@ def restore(recording: PageRecording, brought: Brought) -> None:
     recording.websockets = [websocket for websocket in recording.websockets     # without those that the source lacks
                             if websocket.answer.status != HTTPStatus.NOT_IMPLEMENTED]
     lost = {same_name(url): missing for url, missing in brought.missing.items()}
+    numbered = {str(number): exchange for number, exchange in enumerate(brought.exchanges, start=1)}
     for seen in recording.requests:
-        answered = seen.archived = _numbered(seen.exchange.answer.headers or (), brought)
+        answered = seen.archived = numbered.get(seen.exchange.answer.header(NUMBER))
         if seen.transaction.main_frame and seen.stands_in:        # another page is not this one
             seen.archived = None
         if seen.archived is not None:
@@ -49,13 +47,6 @@ def restore(recording: PageRecording, brought: Brought) -> None:
             handshake_ms=there.handshake_ms, connection="", address="",
             after_message=recording.moment(seen.transaction.start).timestamp() > told_s if told_s < inf else None)
     recording.set_fates()
-
-
-def _numbered(headers: Headers, brought: Brought) -> Exchange | None:
-    """Return the exchange whose number an answer has; None for what the source did not answer."""
-    value = header_in(headers, NUMBER)
-    number = int(value) if WHOLE.fullmatch(value) else 0
-    return brought.exchanges[number - 1] if 0 < number <= len(brought.exchanges) else None
 
 
 def _is_preflight(seen: Seen) -> bool:

@@ -47,7 +47,7 @@ UNSPECIFIED = "unspecified"
 INTERIM = re.compile("1(?!01)[0-9][0-9]")
 """The status of an answer before the answer; 101 is one to a WebSocket's request."""
 STATUS = re.compile("[2-5][0-9][0-9]")
-CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file (a revisit)"
+CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file, or not whole (a revisit)"
 GZIP = b"\x1f\x8b"
 DAMAGED = (*BROKEN_ZIP, ArchiveLoadFailed, OSError, AttributeError, TypeError, IndexError)
 """What is raised for a file that is none, is damaged, or has a record that lacks what every record has."""
@@ -97,10 +97,8 @@ class WarcSource:
                     self._read(file, bodies)
             if not self._records:
                 raise InputError(f"{self._path}:1: no answers of servers in it; give a WARC of a crawl")
-            originals: dict[str, _Record] = {}
-            for record in sorted(self._records, key=lambda record: bool(record.exchange.error)):    # whole ones first
-                if record.digest and not record.is_revisit:
-                    originals.setdefault(record.digest, record)
+            originals = {record.digest: record for record in reversed(self._records)
+                         if record.digest and not record.is_revisit and not record.exchange.error}
             for record in self._records:
                 answer = _answer(record, originals, bodies)
                 request = next(filter(None, map(self._requests.get, record.ids)), None)
@@ -146,20 +144,23 @@ class WarcSource:
         if not status and not is_revisit:
             return
         headers, is_whole = _headers_in(http), True
-        body: bytes = record.raw_stream.read(LARGEST_BODY + 1)
+        body: bytes = record.raw_stream.read(LARGEST_BODY)
         left = record.raw_stream.limit if isinstance(record.raw_stream, LimitReader) else 0
-        whole = len(body) + left
+        sent_bytes = stated_bytes(headers) or len(body) + left
         if "chunked" in header_in(headers, "transfer-encoding").lower():
             body, is_whole = without_chunks(body)
-        is_cut = not is_revisit and _is_cut(head("WARC-Truncated") or "", status, headers, len(body),
-                                            is_whole=is_whole and not left)
-        protocol = head("WARC-Protocol") or ""
+        truncated, protocol = head("WARC-Truncated") or "", head("WARC-Protocol") or ""
+        is_all = not left and (truncated == UNSPECIFIED or (
+            not truncated and is_whole and len(body) >= stated_bytes(headers)))
+        # A player breaks off most parts: of these some is enough.
+        is_cut = (status == HTTPStatus.OK and not is_all) or (status == HTTPStatus.PARTIAL_CONTENT and not body)
+        error = CUT if is_cut and not is_revisit else ""
         answer = Answer(
             status, http.statusline.partition(" ")[2] if status else "",
             H2 if any(map(is_over_http2, protocol.split(", "))) else http.protocol if status else "", headers,
-            header_in(headers, "content-type"), body_bytes=(stated_bytes(headers) or whole) if is_cut else 0)
+            header_in(headers, "content-type"), body_bytes=sent_bytes if error else 0)
         exchange = Exchange(request=Request("GET", url), answer=answer, started=moment_of(head("WARC-Date")),
-                            error=CACHED if status == HTTPStatus.NOT_MODIFIED else CUT if is_cut else "")
+                            error=CACHED if status == HTTPStatus.NOT_MODIFIED else error)
         ids = head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or ""
         self._records.append(_Record(exchange, is_revisit, ids, head("WARC-Payload-Digest") or "",
                                      bodies.seek(0, io.SEEK_END), len(body)))
@@ -191,28 +192,17 @@ def _final_head(record: ArcWarcRecord) -> Any:
     return http
 
 
-def _is_cut(truncated: str, status: int, headers: Headers, there: int, *, is_whole: bool) -> bool:
-    """Say whether the body of an answer is not all there, of which so many bytes are."""
-    if status == HTTPStatus.PARTIAL_CONTENT:        # a player breaks off most parts
-        return not 0 < there <= LARGEST_BODY
-    is_all = truncated == UNSPECIFIED or (not truncated and is_whole and there >= stated_bytes(headers))
-    return status == HTTPStatus.OK and not (is_all and there <= LARGEST_BODY)
-
-
 def _answer(record: _Record, originals: dict[str, _Record], bodies: IO[bytes]) -> Exchange:
     """Return the answer of a record with its body; the body is the original's when it is a revisit, and its head, too,
     if it has none.
     """
     exchange, source = record.exchange, record
     if record.is_revisit:
-        original = originals.get(record.digest)
-        if original is None or original.exchange.error:
-            lost_bytes = original.exchange.answer.body_bytes if original else 0
-            return replace(exchange, error=CUT if original else ELSEWHERE,
-                           answer=replace(exchange.answer, body_bytes=lost_bytes))
-        source = original
+        if record.digest not in originals:
+            return replace(exchange, error=ELSEWHERE)
+        source = originals[record.digest]
         if not exchange.answer.status:
-            exchange = replace(exchange, answer=original.exchange.answer)
+            exchange = replace(exchange, answer=source.exchange.answer)
     if exchange.error:
         return exchange
     bodies.seek(source.at)
