@@ -131,7 +131,7 @@ def visit_settings(options: argparse.Namespace, source: ServedSource | None) -> 
         rules=resolver_rules(remaps) if remaps else None,
         trusted_key=source.trusted_key if source else key, shim=program.require_shim() if source else None,
         load_timeout_s=options.timeout or (ARCHIVE_TIMEOUT_S if options.as_of else VisitSettings.load_timeout_s),
-        quiet_s=options.quiet, quiet_limit_s=options.quiet_limit, command_s=options.command_limit)
+        quiet_s=options.quiet, quiet_limit_s=options.quiet_limit)
 
 
 def trusted_key(certificate_file: Path) -> str:
@@ -178,19 +178,12 @@ def report(outcome: RecordingOutcome, options: argparse.Namespace) -> int:
     if outcome.kept:
         print(f"the recording that was there is kept as {options.dir / outcome.kept}/, since not every page "
               f"{'came' if failed else 'is fit now'}")
-    moved = [page for page, verdict in outcome.verdicts if verdict.moved_on]
-    say_not_recorded([page for page in failed if page not in moved], how_to_mend(options))
-    say_not_recorded(moved, f"list in {files.pages.name} what they lead on to instead")
+    if failed:
+        print(f"not recorded: {', '.join(page.url for page in failed)}; {how_to_mend(options)}", file=sys.stderr)
     if unfit:
         print(f"recorded, but not fit to be measured: {', '.join(page.url for page in unfit)}; take them out of "
               f"{files.pages.name}", file=sys.stderr)
     return 1 if failed or unfit else 0
-
-
-def say_not_recorded(pages: list[Page], how_to_mend: str) -> None:
-    """Print which pages were not recorded, if any, and what to do."""
-    if pages:
-        print(f"not recorded: {', '.join(page.url for page in pages)}; {how_to_mend}", file=sys.stderr)
 
 
 def how_to_mend(options: argparse.Namespace) -> str:
@@ -224,8 +217,6 @@ def parse_arguments() -> argparse.Namespace:
                         help="seconds of silence that end a visit (%(default)g)")
     parser.add_argument("--quiet-limit", type=TIMEOUT_S, default=VisitSettings.quiet_limit_s,
                         help="longest wait for that silence after the load event (%(default)g)")
-    parser.add_argument("--command-limit", type=TIMEOUT_S, default=VisitSettings.command_s,
-                        help="seconds that a page's scripts may keep Chrome from answering (%(default)g)")
     parser.add_argument("--no-trial", dest="trial", action="store_false",
                         help="do not load each page from its recording at the end")
     parser.add_argument("--verdict", type=Path, metavar="FILE", help="write the verdict on each page as JSON, too: "

@@ -157,9 +157,8 @@ class PageRecording:
         Raises OSError when the disk is full or broken; a body whose URL makes no file is only noted.
         """
         whole = {seen.url for seen in self.requests if seen.whole}
-        best_first = sorted(self.requests, key=_rank, reverse=True)
         # By URL, so that of two which cannot both have their plain name (/a, /a/b) always the same one has it.
-        for seen in sorted(best_first, key=lambda seen: seen.url.partition("//")[2]):
+        for seen in sorted(self.requests, key=_rank):
             content = seen.exchange.answer.content
             given_up = not seen.whole and seen.url in whole     # before its first byte: another time is better
             if content or (content is not None and seen.status == 200 and not given_up):
@@ -175,8 +174,6 @@ class PageRecording:
 
     def har(self) -> dict[str, Any]:
         """Return the HAR; after `write` it says where bodies are. Of a page that others recorded times are unknown."""
-        comment = (f"brought by fetch.py from {self.brought.name}; how long anything took is unknown" if self.brought
-                   else f"recorded by fetch.py as {self.visit.user_agent}")
         shift_ms = self.origin_tick - self.start_tick if self.origin_tick else 0.0
         content_load_ms, load_ms = (
             shift_ms + after_ms if (after_ms := self.visit.timing.get(name)) and not self.brought else UNKNOWN
@@ -184,8 +181,7 @@ class PageRecording:
         exchanges = [replace(seen.exchange, answer=replace(seen.exchange.answer, content=None))
                      for seen in self.requests]
         return har_log(self.url, [*map(to_har, (*exchanges, *self.websockets))],
-                       PageTimes(self.began, content_load_ms, load_ms), comment=comment,
-                       browser=self.netlog.browser_version)
+                       PageTimes(self.began, content_load_ms, load_ms), browser=self.netlog.browser_version)
 
     def moment(self, tick: float) -> datetime:
         """Return when a tick was, to whole ms."""
@@ -269,15 +265,7 @@ def _is_all(answer: Answer) -> bool:
     return answer.status != 206 or (first == 0 and total == last + 1)
 
 
-def _rank(seen: Seen) -> tuple[bool, bool, bool, bool, float, bytes]:
-    """Order bodies by how well they stand for their URL: GET, whole, a page's own document, https, late.
-
-    Of several answers to POSTs, which often race each other, none is better: always the same one comes first.
-    """
-    is_get = seen.transaction.method == "GET"
-    return (is_get, seen.whole, seen.transaction.main_frame, seen.url.startswith("https:"),
-            _end(seen) if is_get else 0.0, seen.exchange.answer.content or b"")
-
-
-def _end(seen: Seen) -> float:
-    return seen.transaction.end if seen.over and seen.transaction.end is not None else float("inf")
+def _rank(seen: Seen) -> tuple[str, bool, bool, bool, bool, bytes]:
+    """Order bodies by URL and how well they stand for it, the best first: GET, whole, a page's own document, https."""
+    return (seen.url.partition("//")[2], seen.transaction.method != "GET", not seen.whole,
+            not seen.transaction.main_frame, seen.url.startswith("http:"), seen.exchange.answer.content or b"")

@@ -48,10 +48,10 @@ def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Pa
 
 def test_pages_that_never_rest_end_all_the_same(internet: Internet, tmp_path: Path) -> None:
     done = fetch(internet, tmp_path, [site.STUCK, site.ALERTS, site.AGAIN, site.NEVER_LOADS], "--timeout", "6",
-                 "--quiet-limit", "1", "--command-limit", "12")       # a busy machine answers late, too
+                 "--quiet-limit", "1")
     assert done.returncode == 1
     lines = [line for line in done.stdout.splitlines() if line.startswith("[")]
-    for line, why in zip(lines, ("Chrome did not answer for 12 s", "no load event before 6 s", "loading itself anew",
+    for line, why in zip(lines, ("Chrome did not answer for 20 s", "no load event before 6 s", "loading itself anew",
                                  "no load event before 6 s"), strict=True):
         assert f"NOT FIT: {why}" in line or why in line
     assert names(tmp_path) == {f"{NAME}.pages"}

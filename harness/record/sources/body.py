@@ -5,17 +5,19 @@ body is a claim: as many of the named codings are undone as are there, and what 
 (harness.files.looks). What cannot be what it is called is missing.
 """
 
+import io
 import re
 from http import HTTPStatus
 
 from msgspec.structs import replace
+from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader  # type: ignore[import-untyped]
 
 from harness.files.encoding import NOT_MADE, begins_as, can_be_made, codings, encode, undo
 from harness.files.exchange import UNKNOWN, Exchange
 from harness.files.headers import Headers, header_in, length_in, without
 from harness.files.looks import Fit, Role, fit, role_of
 
-CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?")
+CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}[ \t]*(?:;.*)?\r\n")
 """A chunk's size, and extensions behind it."""
 LEAST_OF_WHOLE = 0.99
 """A body that is smaller on the network than this share of itself was decoded by its archive."""
@@ -74,28 +76,15 @@ def with_coding(headers: Headers, coding: str) -> Headers:
     return (*kept, ("Content-Encoding", coding)) if coding else kept
 
 
-def without_chunks(body: bytes) -> tuple[bytes, bool]:
-    """Return a body without the framing of Transfer-Encoding: chunked (RFC 9112, section 7.1), as it is if it has none;
-    and whether it is whole.
-
-    Some archives say "chunked" of bodies whose chunks were joined already. A stream that was broken off between two
-    chunks lacks the last one, which is empty: it is whole. One that was broken off inside a chunk is not.
+def without_chunks(body: bytes) -> bytes | None:
+    """Return a body without the framing of Transfer-Encoding: chunked (RFC 9112, section 7.1), None where its last
+    chunk, which is empty, is not there. Some archives say "chunked" of bodies whose chunks were joined already.
     """
-    joined = bytearray()
-    at = 0
-    while at < len(body) or not joined:
-        end = body.find(b"\r\n", at)
-        size = CHUNK_SIZE.fullmatch(body, at, end) if end > at else None
-        if size is None:
-            return body, True
-        chunk = body[end + 2:end + 2 + int(size[1], 16)]
-        joined += chunk
-        if len(chunk) < int(size[1], 16):
-            return bytes(joined), False
-        if not chunk:
-            break
-        at = end + 2 + len(chunk) + 2
-    return bytes(joined), True
+    try:
+        joined: bytes = ChunkedDataReader(io.BytesIO(body), raise_exceptions=True).read()
+    except ChunkedDataException:
+        return None if CHUNK_SIZE.match(body) else body
+    return joined
 
 
 def stated_bytes(headers: Headers) -> int:

@@ -143,22 +143,22 @@ class WarcSource:
         status = int(http.get_statuscode()) if http and STATUS.fullmatch(http.get_statuscode() or "") else 0
         if not status and not is_revisit:
             return
-        headers, is_whole = _headers_in(http), True
-        body: bytes = record.raw_stream.read(LARGEST_BODY)
+        headers = _headers_in(http)
+        sent: bytes = record.raw_stream.read(LARGEST_BODY)
         left = record.raw_stream.limit if isinstance(record.raw_stream, LimitReader) else 0
-        sent_bytes = stated_bytes(headers) or len(body) + left
-        if "chunked" in header_in(headers, "transfer-encoding").lower():
-            body, is_whole = without_chunks(body)
+        is_chunked = "chunked" in header_in(headers, "transfer-encoding").lower()
+        joined = without_chunks(sent) if is_chunked and sent else sent
+        body = joined or b""
         truncated, protocol = head("WARC-Truncated") or "", head("WARC-Protocol") or ""
         is_all = not left and (truncated == UNSPECIFIED or (
-            not truncated and is_whole and len(body) >= stated_bytes(headers)))
+            not truncated and joined is not None and len(body) >= stated_bytes(headers)))
         # A player breaks off most parts: of these some is enough.
         is_cut = (status == HTTPStatus.OK and not is_all) or (status == HTTPStatus.PARTIAL_CONTENT and not body)
         error = CUT if is_cut and not is_revisit else ""
         answer = Answer(
             status, http.statusline.partition(" ")[2] if status else "",
             H2 if any(map(is_over_http2, protocol.split(", "))) else http.protocol if status else "", headers,
-            header_in(headers, "content-type"), body_bytes=sent_bytes if error else 0)
+            header_in(headers, "content-type"), body_bytes=(stated_bytes(headers) or len(sent) + left) if error else 0)
         exchange = Exchange(request=Request("GET", url), answer=answer, started=moment_of(head("WARC-Date")),
                             error=CACHED if status == HTTPStatus.NOT_MODIFIED else error)
         ids = head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or ""
