@@ -90,8 +90,7 @@ def _no_page(recording: PageRecording) -> list[str]:
     bad = [seen for seen in documents if seen.status and seen.status not in DOCUMENT_IS_GOOD]
     if bad:
         status = bad[-1].status
-        words = "asks for a login" if status == 401 else "does not give the page to us"
-        return [f"the server answered {status} {client.responses.get(status, '')}: it {words}"]
+        return [f"the server answered {status} {client.responses.get(status, '')}: it does not give the page to us"]
     brought = recording.brought
     if brought and documents and (lost := documents[-1].lost):
         if lost.why:

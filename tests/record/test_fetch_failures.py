@@ -37,7 +37,7 @@ def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Pa
     done = fetch(internet, tmp_path, [*site.FAILING, GOOD], "--quiet-limit", "1", status=1)
     assert all(url in done.stderr for url in site.FAILING)
     assert GOOD not in done.stderr
-    for why in ("ERR_CERT_", "asks for a login", "404 Not Found", "a file to download"):
+    for why in ("ERR_CERT_", "401 Unauthorized", "404 Not Found", "a file to download"):
         assert why in done.stdout
     assert (tmp_path / NAME / CDN / "secure").read_bytes().startswith(b"<title>safe")
     assert tree(tmp_path / f"{NAME}.previous") == {"old.test/index.html": b"old"}

@@ -9,7 +9,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.errors import InputError
-from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import Exchange
 from harness.files.har import PageTimes, page_times, read_har_log
 from harness.files.har_entry import NO_ENTRY, from_har
@@ -81,14 +80,11 @@ def _complete(exchange: Exchange, mirror: Path, when: datetime) -> Exchange:
 def _body(mirror: Path, file: str) -> bytes:
     """Return what a file of the mirror holds, ``host/name``: whoever wrote the HAR leads to no other file by it.
 
-    Raises UnreadableFileError when it is too large, OSError when there is none.
+    Raises OSError when there is none.
     """
     directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with os.fdopen(open_file(directory, file), "rb") as body:
-            size = os.fstat(body.fileno()).st_size
-            if size > LARGEST_BODY:
-                raise UnreadableFileError(mirror / file, f"{size} bytes, more than the {LARGEST_BODY} of a body")
             return body.read()
     finally:
         os.close(directory)
