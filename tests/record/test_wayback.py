@@ -80,4 +80,4 @@ def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.Mon
     Busy.answers = [200]
     for _ in range(2):
         assert asked.find("GET", PAGE) is None
-    assert (asked.complaints(), {url: each.bytes for url, each in asked.missing.items()}) == ([], {PAGE: 0})
+    assert (asked.complaints(), {url: each.bytes for url, each in asked.missing.items()}) == ([], {PAGE: 4})

@@ -39,8 +39,7 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     Raises InputError for an ending that nobody knows, for a file that is there already or cannot be written, and where
     there is no recording.
     """
-    kind = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), "")
-    if not kind:
+    if not file.name.lower().endswith(ENDINGS):
         raise InputError(f"{file}:1: not a kind of file this can write; let its name end in {', '.join(ENDINGS)}")
     if file.exists():
         raise InputError(f"{file}:1: is there already; move it away, or give another name")
@@ -50,7 +49,7 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     exchanges = [exchange for page in recorded for exchange in page.answered]
     try:
         with written_beside(file) as beside:
-            if kind == ".har":
+            if file.name.lower().endswith(".har"):
                 write_har(beside, recorded)
             else:
                 write_warc(beside, exchanges)

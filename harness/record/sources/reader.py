@@ -9,7 +9,7 @@ import resource
 import signal
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -31,11 +31,8 @@ from harness.record.sources.warc import WarcSource
 from harness.system.background import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
-WARCS = (".warc", ".warc.gz")
+WARCS = (".warc", ".warc.gz", ".wacz")
 HARS = (".har", ".har.gz", ".har.json", ".zip")
-READERS: Mapping[tuple[str, ...], type[HarSource] | type[WarcSource]] = {
-    HARS: HarSource, (*WARCS, ".wacz"): WarcSource}
-"""By the endings of files' names what gives their exchanges."""
 KINDS = "a .har (or .zip with one), .warc, .warc.gz or .wacz file"
 MOST_MEMORY = 2**30
 MOST_CPU_S, MOST_S = 60, 600
@@ -82,11 +79,11 @@ def _within_limits(source: Path, wanted: Sequence[str] | None, into: Path) -> in
 
 def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     """Read the source at `path`, its bodies into `into`. Raises InputError."""
-    reader = next((each for endings, each in READERS.items() if path.name.lower().endswith(endings)), None)
-    if reader is None:
+    name = path.name.lower()
+    if not name.endswith((*HARS, *WARCS)):
         raise InputError(f"{path}:1: a source of an unknown kind; give {KINDS}")
     try:
-        return _brought(path, reader(path), wanted, into)
+        return _brought(path, HarSource(path) if name.endswith(HARS) else WarcSource(path), wanted, into)
     except UnreadableFileError as error:
         raise InputError(f"{error}; give {KINDS}") from None
     except (*BROKEN_ZIP, OSError) as error:

@@ -40,8 +40,6 @@ LONGEST_WAIT_S = 60
 BUSY = (429, 500, 502, 503, 504)
 ANSWER_S = 60.0
 TOO_LARGE = "it is too large"
-PIECE = 2**20
-"""Bytes that are read at a time."""
 
 
 class _UnansweredError(Exception):
@@ -115,7 +113,8 @@ class WebArchive:
     def _capture(self, url: str, answer: requests.Response) -> Exchange | None:
         """Return the answer as it was captured, None when it is too large. Raises _UnansweredError if it breaks off."""
         try:
-            body = _body(answer)
+            body: bytes = answer.raw.read(LARGEST_BODY + 1, decode_content=False)
+            answer.raw.read(1)      # it says whether the body broke off
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise _UnansweredError(type(error).__name__) from None
         finally:
@@ -129,22 +128,12 @@ class WebArchive:
                           as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "")
         exchange = Exchange(request=Request("GET", url), answer=captured,
                             started=moment_of(answer.headers["memento-datetime"]))
-        found = (replace(exchange, error=TOO_LARGE) if body is None else
+        found = (replace(exchange, error=TOO_LARGE) if len(body) > LARGEST_BODY else
                  with_body(exchange, body, captured.header("content-encoding"), stated_bytes(headers) or UNKNOWN))
         if found.error:
-            self.missing[url] = Missing(found.error, len(body or b""))
+            self.missing[url] = Missing(found.error, len(body))
             return None
         return found
-
-
-def _body(answer: requests.Response) -> bytes | None:
-    """Return the body as it crosses the network, None for one of more than LARGEST_BODY bytes."""
-    body = bytearray()
-    while piece := answer.raw.read(PIECE, decode_content=False):    # the last, empty one says whether it broke off
-        body += piece
-        if len(body) > LARGEST_BODY:
-            return None
-    return bytes(body)
 
 
 def _captured_headers(answer: requests.Response) -> Headers:
