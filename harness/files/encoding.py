@@ -73,19 +73,6 @@ def _undo(body: bytes, name: str) -> bytes | None:
     return decoded if len(decoded) <= LARGEST_BODY else None
 
 
-def guess(body: bytes) -> tuple[bytes, str]:
-    """Return `body` without one coding that nobody names, and the coding; "" where it has none that we know.
-
-    br and deflate have no mark: only what is whole, and becomes something, is theirs.
-    """
-    for name in ("gzip", "zstd", "br", "deflate"):
-        if name not in BEGINNINGS or begins_as(body, name):
-            decoded = _undo(body, name)
-            if decoded:
-                return decoded, name
-    return body, ""
-
-
 def begins_as(body: bytes, encoding: str) -> bool:
     """Say whether `body` begins as one that is encoded so; False also for an encoding that has no mark of its own."""
     names = codings(encoding)

@@ -29,7 +29,7 @@ from harness.files.moments import moment_of
 NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData", "body_bytes": "bodySize",
          "reason": "statusText", "redirect_url": "redirectURL", "head_bytes": "headersSize",
          "transfer_bytes": "_transferSize", "started": "startedDateTime", "connect_ms": "_connectMs",
-         "protocol": "_protocol", "content_bytes": "_objectSizeUncompressed", "messages": "_webSocketMessages",
+         "protocol": "_protocol", "messages": "_webSocketMessages",
          "file": "_file", "own_encoding": "_encoding", "early_hints": "_earlyHints",
          "sha256": "_sha256"}
 """Fields of the schema -> HAR's names."""
@@ -98,7 +98,7 @@ class ResponsePart(Part, frozen=True):
 
 
 class Entry(Part, frozen=True):
-    """One request and its answer; times in ms, `content_bytes` is WebPageTest's."""
+    """One request and its answer; times in ms."""
 
     request: RequestPart
     response: ResponsePart = ResponsePart()
@@ -108,7 +108,6 @@ class Entry(Part, frozen=True):
     timings: dict[str, Any] = {}
     connect_ms: float | None = None
     protocol: str = ""
-    content_bytes: float = 0
     messages: Any = None
 
 
