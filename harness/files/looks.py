@@ -4,7 +4,7 @@ Source: WHATWG MIME Sniffing standard, section 3 (binary data bytes) and section
 """
 
 from codecs import getincrementaldecoder
-from enum import Enum, IntEnum
+from enum import Enum
 from posixpath import splitext
 from urllib.parse import urlsplit
 
@@ -17,14 +17,6 @@ class Role(Enum):
     TEXT = "a document, script or style sheet"
     PICTURE = "a picture"
     ANY = "anything"
-
-
-class Fit(IntEnum):
-    """How well a body looks like what it is called."""
-
-    NO = 0
-    MAYBE = 1
-    CERTAIN = 2
 
 
 TEXT_TYPES = ("text/html", "text/css", "application/xhtml+xml", "image/svg+xml", "text/javascript",
@@ -69,19 +61,17 @@ def role_of(headers: Headers, url: str, mime_type: str = "") -> Role:
     return of_type if of_url in (of_type, Role.ANY) else Role.ANY
 
 
-def fit(role: Role, body: bytes) -> Fit:
-    """Say how well a body, decoded and whole or a beginning, looks like what it is called. Nothing looks like all."""
+def can_be(role: Role, body: bytes) -> bool:
+    """Say whether a body, decoded and whole or a beginning, can be what it is called. Nothing looks like all."""
     begin = body[:LOOKED_AT]
     if not body or begin.startswith(BYTE_ORDER_MARKS):
-        return Fit.MAYBE
-    has_magic = begin.startswith(MAGIC) or (begin.startswith(b"RIFF") and begin[8:12] == b"WEBP")
+        return True
     if role is Role.TEXT:
-        return Fit.NO if has_magic or _controls(begin) > MOST_CONTROLS * len(begin) else Fit.MAYBE
+        is_webp = begin.startswith(b"RIFF") and begin[8:12] == b"WEBP"
+        return not (is_webp or begin.startswith(MAGIC) or _controls(begin) > MOST_CONTROLS * len(begin))
     if role is Role.PICTURE and (begin.startswith(ARCHIVES) or _is_text(begin)):
-        return Fit.NO
-    if b"\0" in body and len(REPLACED) * body.count(REPLACED) > MOST_REPLACED * len(body):
-        return Fit.NO
-    return Fit.CERTAIN if has_magic else Fit.MAYBE
+        return False
+    return b"\0" not in body or len(REPLACED) * body.count(REPLACED) <= MOST_REPLACED * len(body)
 
 
 def _controls(begin: bytes) -> int:

@@ -15,7 +15,7 @@ from warcio.bufferedreaders import ChunkedDataException, ChunkedDataReader  # ty
 from harness.files.encoding import NOT_MADE, begins_as, can_be_made, codings, encode, undo
 from harness.files.exchange import UNKNOWN, Exchange
 from harness.files.headers import Headers, header_in, length_in, without
-from harness.files.looks import Fit, Role, fit, role_of
+from harness.files.looks import Role, can_be, role_of
 
 CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}[ \t]*(?:;.*)?\r\n")
 """A chunk's size, and extensions behind it."""
@@ -53,7 +53,7 @@ def with_body(exchange: Exchange, body: bytes, named: str, sent_bytes: int = UNK
     left, undone = undo(body, names)
     # What begins as it says has its codings, also when its end is missing: browsers show what is there.
     is_cut = undone < len(names) and begins_as(left, names[len(names) - undone - 1])
-    if not is_cut and (fit(role_in(exchange), left) is Fit.NO or len(left) < LEAST_OF_TOLD * size):
+    if not is_cut and (not can_be(role_in(exchange), left) or len(left) < LEAST_OF_TOLD * size):
         return replace(exchange, error=NOISE, answer=replace(answer, body_bytes=max(answer.body_bytes, len(body))))
     found = names if is_cut else names[len(names) - undone:]
     content, coding = body, named if found == names else ", ".join(found)
