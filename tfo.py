@@ -38,7 +38,7 @@ from harness.measure.preflight import (
     check_room,
     check_transports,
 )
-from harness.measure.resume import Plan
+from harness.measure.resume import in_words, stages_of
 from harness.measure.rtts import links, thinking_rtts
 from harness.mirror.servers import make_layout
 from harness.network.links import delays_by_netem
@@ -80,10 +80,9 @@ def main() -> int:
                       think_rtts_ms=thinking_rtts(page_set) if settings.think else None)
 
     # Plan: each page without and with TFO, run by run; less the valid loads of an experiment that is resumed.
-    plan = Plan(pages=page_set.pages, settings=settings)
     said = [known(web, browser, speeds, netem=netem) for speeds in star_links]
-    stages = plan.stages(star_links, said, how.dir / CLIENT if how.resume else None)
-    planned = plan.in_words(stages)
+    stages = stages_of(page_set.pages, settings, star_links, said, how.dir / CLIENT if how.resume else None)
+    planned = in_words(stages, page_set.pages, settings)
     if how.dry_run:
         trials = try_pages(page_set, settings) if how.dry_run == "load" else {}
         return say_ready(trials, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts; {planned}")

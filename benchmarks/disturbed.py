@@ -107,7 +107,7 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
     load_ms = 0.0
     for run, part in enumerate(["", *[""] * arguments.undisturbed, *parts]):
         after_ms = chance.uniform(0, load_ms)
-        load = Load(page, run, settings.tfos[run % len(settings.tfos)])
+        load = Load(page, run, settings.transports[run % len(settings.transports)])
         record = one_load(lab, load, part, after_ms, arguments.stall_ms)
         verdict = alone(record)
         done.append(Disturbed(part, record, texts(verdict)))

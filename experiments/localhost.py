@@ -89,7 +89,7 @@ def measure_at(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, brows
     """Do all page loads at one delay (one way, ms), with and without what is `tfo` here; return 0 if all are valid."""
     fastopen, settings = tfo[0], web.settings
     results_dir, speeds = how.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
-    plan = plan_loads(web.page_set.pages, settings.testruns, settings.tfos, settings.seed)
+    plan = plan_loads(web.page_set.pages, settings)
     with open_results(results_dir, [delay_ms], resume=True):
         busy = wait_for_quiet(how.patience)
         with running_loopback(speeds, web, browser, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,

@@ -22,6 +22,7 @@ from harness.files.pages import PageFiles
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.series import plan_loads
+from harness.measure.settings import Settings
 from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
@@ -54,9 +55,9 @@ def main() -> int:
         files = PageFiles(folder, "one")
         write_small_recording(files, {URL: MadeResource("text/html", DOCUMENT.encode()), **SCRIPTS})
         give(folder, browsing_user())       # as whom the servers read it, whatever root's umask is
-        web = ReplayedWeb(page_set=check_pages(files))
+        web = ReplayedWeb(page_set=check_pages(files), settings=Settings(testruns=1 + arguments.runs))
         with running_laboratory(speeds, web, check_browser(), netem=netem) as lab:
-            for load in plan_loads(web.page_set.pages, 1 + arguments.runs, (0, 1), seed=1):
+            for load in plan_loads(web.page_set.pages, web.settings):
                 record = valid_load(lab, load)
                 assert record.plt_ms is not None, "a valid load has a page load time"
                 print(f"TFO {load.tfo}, run {load.run}: {record.plt_ms:.0f} ms, {record.syn_data_connections} of "

@@ -79,7 +79,7 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     speeds, netem = LinkSpeeds(delay_net_ms=delay_ms), delays_by_netem(delay_ms)
     web, browser = ReplayedWeb(page_set=page_set, settings=settings), check_browser()
     with running_laboratory(speeds, web, browser, netem=netem, initiators=delay_ms > 0) as lab:
-        plan = plan_loads(pages, settings.testruns, settings.tfos, settings.seed)
+        plan = plan_loads(pages, settings)
         said = {**known(web, browser, speeds, netem=netem), **found_in(lab)}
         series = measure(lab, plan, said, Steps(len(plan)))
         unusable = {(measured.load.page.name, measured.load.run) for measured in series.last()

@@ -37,7 +37,7 @@ def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, An
     write_experiment(lab.client_dir, lab.delaynet_ms, description)
     series = Series(to_do, lab.settings, lab.web.page_set.pages, earlier.valid)
     # Without the tries that failed, or where the run was interrupted between two files, they may be judged anew.
-    _write_records(lab, series, zip(earlier.valid, series.judged, strict=True))
+    _write_records(lab, series, [measured for measured in series.judged if measured.why_not])
     try:
         with progress:
             while load := series.next():
@@ -61,23 +61,20 @@ def _load(lab: Laboratory, load: Load, series: Series) -> None:
     attempt = begin_try(cell_of(lab, load), load.page)
     record = replace(record_of(lab, load), attempt=attempt)
     why_not = alone(record)
-    ended: ExperimentError | None = None
     try:
         lab.check_programs_beside()
     except ExperimentError as error:
-        ended = error
         why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
     _write_records(lab, series, series.add(Measured(load, record, why_not)))
-    if ended:
-        raise ended
+    lab.check_programs_beside()
 
 
-def _write_records(lab: Laboratory, series: Series, changed: Iterable[tuple[Measured | None, Measured]]) -> None:
-    """Write the records of those loads whose verdict has changed, as far as they are the last tries."""
+def _write_records(lab: Laboratory, series: Series, judged: Iterable[Measured]) -> None:
+    """Write the records of those loads that are `judged`, as far as they are the last tries."""
     last = set(map(id, series.last()))
-    for known, now in changed:
-        if id(now) in last and known != now:
-            write_record(lab, now.load, now.record, now.why_not)
+    for measured in judged:
+        if id(measured) in last:
+            write_record(lab, measured.load, measured.record, measured.why_not)
 
 
 def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool) -> dict[str, Any]:

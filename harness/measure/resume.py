@@ -9,7 +9,7 @@ import math
 import os
 import re
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,7 +22,7 @@ from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import Page, PageFiles
 from harness.files.results import has_loads, read_results
 from harness.measure.evidence import Load
-from harness.measure.series import Measured, Series, draw_flips, pages_of, plan_loads, plan_run
+from harness.measure.series import Measured, Series, pages_of, plan_loads, plan_run
 from harness.measure.settings import Settings
 from harness.mirror.paths import list_files
 from harness.network.star import LinkSpeeds
@@ -39,14 +39,16 @@ COMMENTS = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\
 _one_parser = threading.Lock()
 """CPython 3.11 counts the depth of all threads' syntax trees together, and fails when two threads build one at once
 (https://github.com/python/cpython/issues/106905); the tasks of a sweep's worker are threads."""
-LOAD_S, LOAD_OF_PAPER_S, PAIR_S = 7, 10, 13
-"""What a load of a page like the paper's takes, in s; over the paper's own network, where nytimes' takes 9 s; with a
-visit before."""
+LOAD_S = 7
+"""What a load of a page like the paper's takes, in s."""
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """What has been measured of an experiment: its id, its valid loads in order, and what kept the machine `busy`."""
+    """What has been measured of an experiment: its id, its valid loads in order, and what kept the machine `busy`.
+
+    Warm-ups are none of them: a network that is built anew has no TFO cookies yet.
+    """
 
     experiment_id: str | None
     valid: Sequence[Measured]
@@ -77,37 +79,25 @@ def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], sett
     pages = {load.page.name: load.page for load in plan}
     loads = read_results(clientdir).loads if has_loads(clientdir) else []
     valid = [Measured(Load(pages[load.page], load.run, load.transport), record, []) for load in loads
-             if load.valid and load.delaynet_ms == delaynet_ms and load.page in pages and (record := load.record)
-             and record.experiment == experiment.id]
-    busy = experiment.settings.get("busy")
+             if load.valid and load.run > 0 and load.delaynet_ms == delaynet_ms and load.page in pages
+             and (record := load.record) and record.experiment == experiment.id]
     return Earlier(experiment.id, sorted(valid, key=lambda measured: measured.record.began_s or 0.0),
-                   [*map(str, busy)] if isinstance(busy, list) else [])
+                   [experiment.busy] if experiment.busy else [])
 
 
-def loads_to_do(plan: Sequence[Load], earlier: Earlier, settings: Settings, warm: Collection[Page] = ()) -> list[Load]:
-    """Return the loads that are missing, in the order of the plan, with a warm-up for each of their pages.
+def loads_to_do(plan: Sequence[Load], earlier: Earlier, settings: Settings, *, is_warm: bool = False) -> list[Load]:
+    """Return the loads that are missing, in the order of the plan, with the warm-ups unless the network `is_warm`.
 
-    The warm-ups are needed because the network is built anew, and its hosts have no TFO cookies yet; but not for pages
-    that are `warm`, since they are loaded at another RTT before. They are also for pages of which a load no longer
-    counts beside those that are left: it is measured again at the end of the first run.
+    Of the runs that a goal had asked for beyond the plan, those of the pages for which they had begun are missing, too.
     """
-    done = {measured.load for measured in earlier.valid}
-    series = Series(plan, settings, pages_of(plan), earlier.valid)
-    begun = _begun_beyond(plan, done, settings.seed) if settings.until_ci is not None else []
-    missing = [load for load in (*plan, *begun) if load.run > 0 and load not in done] or series.more()
-    pages = {load.page for load in missing}
-    if missing:
-        pages |= {measured.load.page for measured in series.judged if measured.why_not}
-    warm_ups = [load for load in plan if load.run == 0 and load.page in pages and load.page not in warm]
-    return [*warm_ups, *missing]
-
-
-def _begun_beyond(plan: Sequence[Load], done: Collection[Load], seed: int) -> list[Load]:
-    """Return the loads of the runs that a goal had asked for beyond the plan, of pages for which these had begun."""
-    pages, begun = pages_of(plan), {(load.run, load.page) for load in done}
-    flips = draw_flips(pages, seed)
-    return [load for run in sorted({load.run for load in done} - {load.run for load in plan})
-            for load in plan_run(run, pages, (0, 1), flips) if (run, load.page) in begun]
+    done, pages = {measured.load for measured in earlier.valid}, pages_of(plan)
+    begun = {(load.run, load.page) for load in done}
+    beyond = sorted({run for run, _ in begun} - {load.run for load in plan}) if settings.until_ci is not None else ()
+    further = [load for run in beyond for load in plan_run(run, pages, (0, 1), settings.seed)
+               if (run, load.page) in begun]
+    missing = [load for load in (*plan, *further) if load.run > 0 and load not in done] \
+        or Series(plan, settings, pages, earlier.valid).more()
+    return [*(load for load in plan if load.run == 0 and missing and not is_warm), *missing]
 
 
 def recording_digest(files: PageFiles) -> str:
@@ -173,43 +163,32 @@ class Stage:
     def says_it_is_done(self) -> bool:
         """Tell whether nothing is left to measure, and print so."""
         if not self.to_do:
-            print(f"{self.speeds.rtt_ms:g} ms: all {len(self.earlier.valid)} page loads are there already", flush=True)
+            print(f"{self.speeds.rtt_ms:g} ms: all {len(self.earlier.valid)} measured loads are there", flush=True)
         return not self.to_do
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is loaded at each RTT: all pages, run by run, the first of which warms up, and more for a goal."""
+def stages_of(pages: Sequence[Page], settings: Settings, links: Sequence[LinkSpeeds],
+              known: Sequence[Mapping[str, Any]], clientdir: Path | None = None) -> list[Stage]:
+    """Return what is to be measured over each of `links`, of which the experiments' files say what is `known`.
 
-    pages: Sequence[Page]
-    settings: Settings
+    All pages are loaded, run by run, and more for a goal. Run 0 warms up, once in the network: its TFO cookies stay
+    when the delay changes. What is in `clientdir` already is not measured again. Raises InputError when that was
+    measured with other settings.
+    """
+    plan = plan_loads(pages, settings)
+    stages: list[Stage] = []
+    for speeds, said in zip(links, known, strict=True):
+        earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, said) if clientdir else EMPTY
+        to_do = loads_to_do(plan, earlier, settings, is_warm=any(stage.to_do for stage in stages))
+        stages.append(Stage(speeds, said, earlier, to_do))
+    return stages
 
-    def stages(self, links: Sequence[LinkSpeeds], known: Sequence[Mapping[str, Any]],
-               clientdir: Path | None = None) -> list[Stage]:
-        """Return what is to be measured over each of `links`, of which the experiments' files say what is `known`.
 
-        A page is warmed up once, before its first measured load in the network: its TFO cookies stay when the delay
-        changes. What is in `clientdir` already is not measured again. Raises InputError when that was measured with
-        other settings.
-        """
-        chosen = self.settings
-        plan = plan_loads(self.pages, chosen.testruns, chosen.transports, chosen.seed, chosen.warm_ups)
-        warm: set[Page] = set()
-        stages = []
-        for speeds, said in zip(links, known, strict=True):
-            earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, said) if clientdir else EMPTY
-            to_do = loads_to_do(plan, earlier, chosen, warm)
-            warm |= {load.page for load in to_do}
-            stages.append(Stage(speeds, said, earlier, to_do))
-        return stages
-
-    def in_words(self, stages: Sequence[Stage]) -> str:
-        """Return how many loads are left, and how long pages like the paper's take."""
-        chosen = self.settings
-        more = 0 if chosen.until_ci is None else len(self.pages) * 2 * (chosen.max_runs - chosen.testruns + 1)
-        left = sum(len(stage.to_do) + (more if stage.to_do else 0) for stage in stages)
-        minutes = math.ceil(left * (PAIR_S if chosen.warm_pairs else LOAD_OF_PAPER_S if chosen.paper else LOAD_S) / 60)
-        sides = " and ".join(each.words for each in chosen.transports) if chosen.warm_pairs else f"--tfo {chosen.tfo}"
-        return f"{many(len(self.pages), 'page')}, {many(len(stages), 'delay')}, {sides} = " \
-               f"{'at most ' if more else ''}{left} page loads; about {many(minutes, 'minute')} for pages like the " \
-               "paper's"
+def in_words(stages: Sequence[Stage], pages: Sequence[Page], settings: Settings) -> str:
+    """Return how many loads are left, and how long pages like the paper's take."""
+    more = 0 if settings.until_ci is None else len(pages) * 2 * (settings.max_runs - settings.testruns + 1)
+    left = sum(len(stage.to_do) + (more if stage.to_do else 0) for stage in stages)
+    minutes = math.ceil(left * LOAD_S * (1 + settings.warm_pairs) / 60)
+    return f"{many(len(pages), 'page')}, {many(len(stages), 'delay')}, " \
+        f"{' and '.join(each.words for each in settings.transports)} = {'at most ' if more else ''}{left} page " \
+        f"loads; about {many(minutes, 'minute')} for pages like the paper's"

@@ -9,7 +9,7 @@ cell early. harness.measure.settings.MINIMUM_PAIRS bounds that.
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from harness.analysis.stats import improvement_interval
@@ -22,14 +22,10 @@ from harness.measure.rules import together
 from harness.measure.settings import Settings
 
 
-def plan_loads(pages: Sequence[Page], testruns: int, transports: Sequence[int], seed: int,
-               warm_ups: Sequence[int] | None = None) -> list[Load]:
-    """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`).
-
-    Run 0 is over the transports `warm_ups`; None: over all.
-    """
-    flips, first = draw_flips(pages, seed), transports if warm_ups is None else warm_ups
-    return [load for run in range(testruns) for load in plan_run(run, pages, transports if run else first, flips)]
+def plan_loads(pages: Sequence[Page], settings: Settings) -> list[Load]:
+    """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`)."""
+    return [load for run in range(settings.testruns) for load in plan_run(
+        run, pages, settings.transports if run else settings.warm_ups, settings.seed)]
 
 
 def pages_of(plan: Sequence[Load]) -> list[Page]:
@@ -37,21 +33,15 @@ def pages_of(plan: Sequence[Load]) -> list[Page]:
     return list(dict.fromkeys(load.page for load in plan))
 
 
-def draw_flips(pages: Sequence[Page], seed: int) -> dict[Page, int]:
-    """Return for each page whether its run 0 begins with TFO on (1) or off (0), as the seed decides."""
-    coin = random.Random(seed)
-    return {page: coin.choice([0, 1]) for page in pages}
-
-
-def plan_run(run: int, pages: Sequence[Page], transports: Sequence[int], flips: Mapping[Page, int]) -> list[Load]:
+def plan_run(run: int, pages: Sequence[Page], transports: Sequence[int], seed: int) -> list[Load]:
     """Return the loads of one run of `pages`.
 
-    Which goes first alternates from run to run (off on, on off, ...): so a machine that slowly becomes
-    faster or slower favours neither.
+    Which goes first in a page's run 0 is the seed's decision, and alternates from run to run (off on, on off, ...): so
+    a machine that slowly becomes faster or slower favours neither.
     """
     loads = []
     for page in pages:
-        flipped = (flips[page] + run) % 2
+        flipped = (random.Random(f"{seed} {page.url}").randrange(2) + run) % 2
         loads += [Load(page, run, each) for each in (reversed(transports) if flipped else transports)]
     return loads
 
@@ -64,17 +54,12 @@ class Measured:
     record: LoadRecord
     why_not: list[Reason]
 
-    @property
-    def attempt(self) -> int:
-        """Which try of the load this is, from 1."""
-        return self.record.attempt
-
     def in_words(self) -> str:
         """Return the load as a line for people."""
         load, record = self.load, self.record
         side = load.over.words if record.early_data else ("TFO off", "TFO on ")[load.tfo]
         what = f"{load.page.url} {record.rtt_ms:g} ms run {load.run} {side}" \
-            f"{f' try {self.attempt}' if self.attempt > 1 else ''}"
+            f"{f' try {record.attempt}' if record.attempt > 1 else ''}"
         lost = f"  CAPTURE: {record.capture.problem}" if record.capture and record.capture.problem else ""
         if self.why_not:
             return printable(f"{what}  FAILED: {'; '.join(texts(self.why_not))}{lost}")
@@ -88,43 +73,35 @@ def _early(record: LoadRecord) -> str:
     return f", {counts.sent} of {counts.possible} early{late}" if counts else ""
 
 
-def judge_together(series: Sequence[Measured], before: Sequence[Measured] = ()) -> list[Measured]:
-    """Return `series`, with a reason added to each load that got other or fewer answers than the page's other loads.
-
-    `before` is what was returned when `series` had only so many loads: of pages that were not loaded since, the
-    judgement still holds.
-    """
-    new = series[len(before):]
-    judged = [*before, *new]
-    for page in dict.fromkeys(measured.load.page for measured in new):
-        places = [place for place, measured in enumerate(series) if measured.load.page == page]
-        loads = [series[place] for place in places]
-        verdicts = together([load.record for load in loads], [load.why_not for load in loads])
-        for place, verdict in zip(places, verdicts, strict=True):
-            judged[place] = replace(series[place], why_not=verdict)
-    return judged
-
-
 class Series:
-    """The loads of an experiment at one RTT: those to do, and those done in their order, with the verdict on each."""
+    """The loads of an experiment at one RTT: those to do, and those done in their order, with the verdict on each.
+
+    A load that got other or fewer answers than its page's other loads has a reason against it for that, too.
+    """
 
     def __init__(self, to_do: Iterable[Load], settings: Settings, pages: Sequence[Page],
                  done: Iterable[Measured] = ()) -> None:
         """Begin with what was `done` before."""
         self.to_do, self.settings, self.pages = [*to_do], settings, pages
-        self._done = [*done]
-        self._begun = len(self._done)
-        self.judged = judge_together(self._done)
+        self._alone, self.judged = [*done], list[Measured]()
+        self._judge(self.pages)
 
-    def add(self, measured: Measured) -> list[tuple[Measured | None, Measured]]:
-        """Add a load, and judge it and the page's other loads again.
-
-        Return those whose verdict is another now, as they were before and as they are; None before for the new one.
-        """
+    def add(self, measured: Measured) -> list[Measured]:
+        """Add a load, and judge it and the page's other loads again. Return those whose verdict is another now."""
         before = self.judged
-        self._done.append(measured)
-        self.judged = judge_together(self._done, before)
-        return [(known, now) for known, now in zip([*before, None], self.judged, strict=True) if known != now]
+        self._alone.append(measured)
+        self._judge([measured.load.page])
+        return [now for known, now in zip([*before, None], self.judged, strict=True) if now != known]
+
+    def _judge(self, pages: Iterable[Page]) -> None:
+        """Judge all loads of `pages`; what is known of the others still holds."""
+        self.judged = [*self.judged, *self._alone[len(self.judged):]]
+        for page in pages:
+            places = [place for place, measured in enumerate(self._alone) if measured.load.page == page]
+            loads = [self._alone[place] for place in places]
+            verdicts = together([load.record for load in loads], [load.why_not for load in loads])
+            for place, verdict in zip(places, verdicts, strict=True):
+                self.judged[place] = replace(self._alone[place], why_not=verdict)
 
     def next(self) -> Load | None:
         """Return which load comes next: those to do in order but, at the end of a run, first what failed by accident.
@@ -132,39 +109,33 @@ class Series:
         Of several that failed the one that was tried least comes first. With a goal there are more as long as it is not
         reached. None when nothing is left.
         """
-        done = self._done_now()
+        done = {measured.load for measured in self.judged}
         missing = next((load for load in self.to_do if load not in done), None)
         failed = self.failed()
-        if failed and (missing is None or (done and missing.run > self.judged[-1].load.run)):
-            return min(failed, key=lambda measured: measured.attempt).load
+        if failed and (missing is None or missing.run > self.judged[-1].load.run):
+            return min(failed, key=lambda measured: measured.record.attempt).load
         if missing is None and (more := self.more()):
             self.to_do += more
             return more[0]
         return missing
-
-    def _done_now(self) -> set[Load]:
-        return {measured.load for measured in self.judged[self._begun:]}
 
     def last(self) -> list[Measured]:
         """Return the last try of each load, in the order in which the loads were first done."""
         return list({measured.load: measured for measured in self.judged}.values())
 
     def failed(self) -> list[Measured]:
-        """Return the loads whose last try failed by accident, and which are to be tried again.
-
-        A warm-up that was valid before the experiment was resumed, and is made anew, has not been tried yet.
-        """
-        tries = Counter(measured.load for measured in self.judged if measured.why_not or measured.load.run > 0)
+        """Return the loads whose last try failed by accident, and which are to be tried again."""
+        tries = Counter(measured.load for measured in self.judged)
         return [measured for measured in self.last()
                 if worth_another_try(measured.why_not) and tries[measured.load] <= self.settings.retries]
 
     def left(self) -> int:
         """Return how many loads are left; with a goal how many there may be at most."""
-        done = self._done_now()
+        done = {measured.load for measured in self.judged}
         left = sum(load not in done for load in self.to_do) + len(self.failed())
-        ever = Counter(load.page for load in {measured.load for measured in self.judged})
+        of_page = Counter(load.page for load in done)
         return left if self.settings.until_ci is None else max(left, sum(
-            2 * (1 + self.settings.max_runs) - ever[page] for page in self.pages if not self.is_precise(page)))
+            2 * (1 + self.settings.max_runs) - of_page[page] for page in self.pages if not self.is_precise(page)))
 
     def more(self) -> list[Load]:
         """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as planned.
@@ -178,7 +149,7 @@ class Series:
         if self.settings.until_ci is None or not unfinished:
             return []
         run = max(measured.load.run for measured in self.judged) + 1
-        return plan_run(run, unfinished, (0, 1), draw_flips(self.pages, self.settings.seed))
+        return plan_run(run, unfinished, (0, 1), self.settings.seed)
 
     def runs(self, page: Page) -> int:
         """Return the number of the page's last run, -1 before its first load."""

@@ -9,7 +9,7 @@ that an experiment needs, so that --help answers at once.
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, get_args
 
@@ -72,7 +72,7 @@ class Option:
 
     `numbers`: whether it changes what is measured. Such a field is in the experiment's file, and an experiment goes on
     (--resume) only with the same. `swept`: whether sweep.py passes it on; --tfo it does not, since a sweep compares
-    loads without and with TFO. `others` are other ways to type it.
+    loads without and with TFO. `others` are other ways to type it: flags, each with argparse's own words for it.
     """
 
     flag: str
@@ -82,15 +82,7 @@ class Option:
     choices: Sequence[str] | None = None
     numbers: bool = True
     swept: bool = True
-    others: Sequence["Another"] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Another:
-    """Another way to type a field: `how` are argparse's own words for it."""
-
-    flag: str
-    how: dict[str, Any]
+    others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def option(flag: str, read: Callable[[str], Any] | None, default: Any, help: str,  # noqa: A002 (as argparse calls it)
@@ -148,12 +140,11 @@ class Settings:
     bw_net_mbit: float = option("--bwnet", RATE_MBIT, 4.0, "bandwidth of each server's link, Mbit/s", "MBIT")
     delays_ms: Sequence[float] = option(
         "--delays", Several(DELAY_MS), (10.0, 50.0, 100.0), "one-way delays of the servers' links in ms, one after the "
-        "other; the RTT is twice that", '"10 50 100"', numbers=False, others=(
-            Another(flag="--delaynet", how={"type": Several(DELAY_MS), "dest": "delays_ms", "metavar": "MS",
-                                            "help": "the same for one"}),
-            Another(flag="--sweep-rtt", how={
-                "type": rtts_ms, "metavar": "2,5,...", "help": "RTTs in ms instead: from which RTT on does TFO matter? "
-                "(2,5,10,20,50,100,200 takes the paper's pages half an hour)"})))
+        "other; the RTT is twice that", '"10 50 100"', numbers=False, others={
+            "--delaynet": {"type": Several(DELAY_MS), "metavar": "MS", "help": "the same for one"},
+            "--sweep-rtt": {"type": rtts_ms, "metavar": "2,5,...", "help": "twice these delays instead, the RTTs: from "
+                            "which RTT on does TFO matter? (2,5,10,20,50,100,200 takes the paper's pages half an "
+                            "hour)"}})
     rtt: str | None = option("--rtt", as_recorded, None, "each server as far away as it was when it was recorded, or K "
                              "times that; with --delays scaled, so that the median RTT is twice that delay",
                              "recorded[*K]")
@@ -205,9 +196,8 @@ class Settings:
                                   f"(behind a --middlebox {BEHIND_A_BOX_S:g})", "SECONDS")
 
     tfo: str = option("--tfo", str, "both", "without TFO, with it, or both", choices=("0", "1", "both"), swept=False)
-    testruns: int = option("--testruns", RUNS, 4, "loads of each page; the first warms up", "N", others=(
-        Another(flag="--quick", how={"action": "store_const", "const": 2, "dest": "testruns",
-                                     "help": "one measured load of each page, not three"}),))
+    testruns: int = option("--testruns", RUNS, 4, "loads of each page; the first warms up", "N", others={
+        "--quick": {"action": "store_const", "const": 2, "help": "one measured load of each page, not three"}})
     retries: int = option("--retries", RETRIES, 2, "how often a load that failed by accident is measured again, at the "
                           "end of its run", "N", numbers=False)
     until_ci: float | None = option("--until-ci", POINTS, None, "after these runs, load each page more often until "
@@ -225,11 +215,6 @@ class Settings:
         return self.port + 1 if self.tls_port is None else self.tls_port
 
     @property
-    def tfos(self) -> list[int]:
-        """What is measured: 0, 1 or both."""
-        return [0, 1] if self.tfo == "both" else [int(self.tfo)]
-
-    @property
     def transports(self) -> list[Transport]:
         """What is measured beside each other: TFO off and on, unless early data or QUIC is asked for."""
         if self.compare_transports:
@@ -237,8 +222,8 @@ class Settings:
         if self.http == H3:
             return [Transport.QUIC, Transport.QUIC_EARLY] if self.early == "on" else [Transport.TCP, Transport.QUIC]
         if self.early == "on":
-            return [Transport.TFO, Transport.TFO_EARLY] if self.tfo == "1" else [Transport.TCP, Transport.EARLY]
-        return [Transport(tfo) for tfo in self.tfos]
+            return [Transport.TCP, Transport.EARLY]
+        return [Transport(tfo) for tfo in (0, 1) if self.tfo in ("both", str(tfo))]
 
     @property
     def warm_pairs(self) -> bool:
@@ -263,8 +248,8 @@ class Settings:
         """
         implied = {*NAMED_ELSEWHERE,
                    *(name for stands in STAND_FOR if getattr(self, stands) for name in STAND_FOR[stands])}
-        differing = {each.name: value for each in fields(self) if each.metadata and OPTIONS[each.name].numbers
-                     and each.name not in implied and (value := getattr(self, each.name)) != each.default}
+        differing = {name: value for name, value in self.to_json().items() if name in OPTIONS and name not in implied
+                     and value != getattr(BY_DEFAULT, name)}
         if self.bw_home_up_mbit is not None and "bw_home_mbit" not in implied:
             differing["bw_home_mbit"] = f"{plain(self.bw_home_mbit)}/{plain(self.bw_home_up_mbit)}"
         return [OPTIONS[name].flag + ("" if value is True else f" {_in_words(value)}")
@@ -272,60 +257,34 @@ class Settings:
 
     def problems(self) -> Iterator[str]:
         """Say what makes no experiment, in words."""
-        goal, longest_ms = self.until_ci is not None, max(self.delays_ms, default=0.0) + self.delayhome_ms
-        least = max(self.min_pairs, self.testruns - 1)
+        longest_ms = max(self.delays_ms, default=0.0) + self.delayhome_ms
         for wrong, problem in (
             (2 * longest_ms >= SYN_AGAIN_MS,
              f"--delays, --delayhome: together under {SYN_AGAIN_MS / 2:g} ms: at an RTT of {SYN_AGAIN_MS / 1000:g} s "
              "every SYN is sent again, and no load would count"),
-            (self.rtt and self.delayhome_ms,
-             "--rtt recorded: says all of how far away each server is; leave out --delayhome"),
             (self.rtt not in (None, RECORDED) and self.delays_ms,
              "--rtt recorded*K: with other delays the recorded RTTs are scaled to these already; leave out *K, or "
              "them"),
-            (self.buffer_kb and self.delayhome_ms,
-             "--buffer: stands before user's link, which is then to have no delay; say --delays instead of "
-             "--delayhome"),
-            (self.https_port > USER_PORT.high, f"--tls-port: there is no port after {USER_PORT.high}; choose another "
-             "--port"),
-            (self.https_port == self.port, "--tls-port: one port cannot speak both; choose another than --port"),
-            (self.server == "2013" and self.http != "1.0",
-             f"--server 2013: speaks HTTP/1.0 only; leave out --http {self.http}"),
-            ((self.middlebox or self.balancer > 1) and self.cookies != "warm",
-             f"--cookies {self.cookies}: what spoils TFO is told by connections with a cookie; leave it out"),
-            (self.http == H3 and (self.middlebox or self.balancer > 1),
-             "--http h3: QUIC has no SYN that --middlebox or --balancer could spoil; leave one of them out"),
-            (self.balancer > 1 and self.server == "2013", "--balancer: not with --server 2013, which has one socket"),
-            (self.early == "on" and self.http == "1.0" and not self.compare_transports,
+            (self.https_port == self.port or self.https_port > USER_PORT.high,
+             f"--port, --tls-port: one port cannot speak both, and there is none after {USER_PORT.high}"),
+            (self.early == "on" and self.http == "1.0",
              "--early on: over HTTP/1.0 every request opens a connection, and Chrome keeps two tickets a host; say "
              "--http h2"),
-            (self.warm_pairs and self.server == "2013", "--server 2013: knows no TLS 1.3 early data and no QUIC; leave "
-             "it out"),
-            (self.warm_pairs and self.cookies != "warm", f"--cookies {self.cookies}: the visit before each load gets "
-             "the cookies; leave it out"),
-            (self.warm_pairs and goal, "--until-ci: compares TFO off and on; leave out --early, --http h3 and "
-             "--compare-transports"),
-            (self.warm_pairs and self.post_quantum, "--post-quantum: a ClientHello that is longer than a SYN leaves no "
-             "room for early data; leave it out"),
-            (self.compare_transports and self.tfo != "both", "--compare-transports: says what --tfo is; leave it out"),
-            (self.http == H3 and self.tfo != "both", "--tfo: there is none over QUIC; leave it out"),
             (self.quiet_s > self.quiet_limit_s, "--quiet: longer than --quiet-limit waits for it, "
              f"{self.quiet_limit_s:g} s"),
-            (goal and self.tfo != "both", "--until-ci: compares TFO off and on; leave out --tfo"),
-            (self.max_runs != MOST_RUNS and not goal, "--max-runs: only together with --until-ci"),
-            (self.min_pairs != MINIMUM_PAIRS and not goal, "--min-pairs: only together with --until-ci"),
-            (goal and self.max_runs < least, f"--max-runs: at least {least}: an interval of fewer than "
-             f"{self.min_pairs} runs is not believed, and the runs of --testruns are done anyway"),
         ):
             if wrong:
                 yield problem
+        for one, other in NOT_TOGETHER:
+            if all(getattr(self, name) != getattr(BY_DEFAULT, name) for name in (one, other)):
+                yield f"{_flag(one)}: makes no experiment together with {_flag(other)}; leave one of them out"
 
     def to_json(self) -> dict[str, Any]:
         """Return what changes the numbers, as it stands in the experiment's file."""
-        return {each.name: getattr(self, each.name) for each in fields(self)
-                if "option" not in each.metadata or each.metadata["option"].numbers}
+        return {name: value for name, value in vars(self).items() if name not in OPTIONS or OPTIONS[name].numbers}
 
 
+BY_DEFAULT = Settings()
 OPTIONS: dict[str, Option] = {each.name: each.metadata["option"] for each in fields(Settings) if each.metadata}
 """Each field's option."""
 STAND_FOR: dict[str, dict[str, Any]] = {
@@ -334,6 +293,25 @@ STAND_FOR: dict[str, dict[str, Any]] = {
     "compare_transports": {"http": "h2", "early": None}}
 """What --paper and --compare-transports stand for. In the paper (Radhakrishnan et al., TCP Fast Open, CoNEXT 2011) the
 client's link was the only slow one, connections were kept alive, and Chrome opened some ahead of need."""
+
+
+NOT_TOGETHER = (
+    ("rtt", "delayhome_ms"),                # says all of how far away each server is
+    ("buffer_kb", "delayhome_ms"),          # stands before user's link, which is then to have no delay
+    ("server", "http"), ("server", "warm_pairs"),       # 2013's server speaks HTTP/1.0 only,
+    ("server", "balancer"),                             # and has one socket
+    ("cookies", "middlebox"), ("cookies", "balancer"),  # what spoils TFO is told by connections with a cookie
+    ("cookies", "warm_pairs"),              # the visit before each load gets the cookies
+    ("middlebox", "warm_pairs"), ("balancer", "warm_pairs"),        # QUIC has no SYN that these could spoil
+    ("post_quantum", "warm_pairs"),         # a ClientHello that is longer than a SYN leaves no room for early data
+    ("until_ci", "warm_pairs"), ("until_ci", "tfo"),    # compares TFO off and on
+    ("tfo", "warm_pairs"),                  # which say what is compared
+)
+"""Fields, and Settings.warm_pairs, of which only one may be other than by default; and why."""
+
+
+def _flag(name: str) -> str:
+    return OPTIONS[name].flag if name in OPTIONS else "--early, --http h3 or --compare-transports"
 
 
 NAMED_ELSEWHERE = frozenset(("http", "name", "testruns", "until_ci", "max_runs", "min_pairs", "seed", "timeout_s",
@@ -363,8 +341,8 @@ def add_options(parser: argparse.ArgumentParser, names: Iterable[str] = OPTIONS,
         else:
             how |= {"type": read, "choices": typed.choices, "metavar": typed.metavar}
         group.add_argument(typed.flag, **how)
-        for other in typed.others:
-            group.add_argument(other.flag, default=argparse.SUPPRESS, **other.how)
+        for flag, differs in typed.others.items():
+            group.add_argument(flag, dest=name, default=argparse.SUPPRESS, **differs)
 
 
 def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: Any) -> Settings:
@@ -372,7 +350,9 @@ def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: An
 
     Ends the program with a line and exit status 2 where that makes no experiment.
     """
-    given = _typed(parser, arguments)
+    given = {name: value for name, value in vars(arguments).items() if name in OPTIONS}
+    if rates_mbit := given.get("bw_home_mbit"):
+        given["bw_home_mbit"], given["bw_home_up_mbit"] = rates_mbit
     for name, says in STAND_FOR.items():
         if given.get(name):
             for said in (said for said in says if said in given and said in OPTIONS):
@@ -386,15 +366,3 @@ def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: An
     for problem in settings.problems():
         parser.error(problem)
     return settings
-
-
-def _typed(parser: OptionParser, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the fields of Settings that were typed."""
-    given = {name: value for name, value in vars(arguments).items() if name in OPTIONS}
-    if rates_mbit := given.get("bw_home_mbit"):
-        given["bw_home_mbit"], given["bw_home_up_mbit"] = rates_mbit
-    if sweep_ms := getattr(arguments, "sweep_rtt", None):
-        given["delays_ms"] = sweep_ms
-        if given.get("delayhome_ms"):
-            parser.error("--sweep-rtt: says what the RTTs are; leave out --delayhome")
-    return given

@@ -9,7 +9,7 @@ import pytest
 from harness.analysis.stats import improvement_interval
 from harness.files.pages import Page
 from harness.measure.evidence import Load
-from harness.measure.series import Measured, Series, judge_together, plan_loads
+from harness.measure.series import Measured, Series, plan_loads
 from harness.measure.settings import MINIMUM_PAIRS, Settings
 from tests.support.made_reason import accident
 from tests.support.made_record import made_answers, made_record
@@ -35,14 +35,14 @@ def plt_ms(load: Load) -> float | None:
     return (800 if load.tfo else 1000) * (1 + noise)
 
 
-def series_of(done: Sequence[Measured], settings: Settings = GOAL, pages: Sequence[Page] = ()) -> Series:
+def series_of(done: Sequence[Measured], settings: Settings = GOAL, pages: Sequence[Page] = (STEADY,)) -> Series:
     return Series((), settings, pages, done)
 
 
 def experiment(pages: Sequence[Page], settings: Settings = GOAL,
                load_page: Callable[[Load], float | None] = plt_ms) -> list[Series]:
     """Do what tfo.py does; return the series as it was at the end of each run."""
-    series = Series(plan_loads(pages, 4, (0, 1), SEED), settings, pages)
+    series = Series(plan_loads(pages, settings), settings, pages)
     rounds: dict[int, list[Measured]] = {}
     while load := series.next():
         series.add(measured(load, load_page(load)))
@@ -97,11 +97,11 @@ def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load
     other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
     tries = [replace(loads[0], record=replace(loads[0].record, answers=other.answers, attempt=attempt))
              for attempt in (1, 2)]
-    assert any(load.why_not for load in judge_together([tries[0], loads[1]]))
-    judged = judge_together([*tries, *loads[1:]])
+    assert any(load.why_not for load in series_of([tries[0], loads[1]]).judged)
+    judged = series_of([*tries, *loads[1:]]).judged
     assert [bool(load.why_not) for load in judged] == [True, *[False] * len(loads)], "the first is why it was redone"
     lost = accident("a SYN was sent again")
-    assert judge_together([replace(tries[0], why_not=[lost]), *loads[1:]])[0].why_not == [lost]
+    assert series_of([replace(tries[0], why_not=[lost]), *loads[1:]]).judged[0].why_not == [lost]
 
 
 def test_what_is_said_at_the_end() -> None:

@@ -16,6 +16,7 @@ from harness.measure.experiment import summarise
 from harness.measure.loads import cell_of
 from harness.measure.rule import Reason
 from harness.measure.series import Measured, plan_loads
+from harness.measure.settings import Settings
 from tests.support.bench import FIRST, LOST, SECOND, WRONG, Bench
 
 PAGES = [Page(f"http://{index}.org", f"http{index}.org") for index in range(6)]
@@ -57,7 +58,7 @@ def test_what_another_try_would_not_help_is_left(reasons: list[Reason], retries:
 def test_a_load_that_differs_from_the_pages_others_is_known_at_once(
         bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first load differs from all later ones: so it is measured again."""
-    first = plan_loads([FIRST, SECOND], 1, (0, 1), 1)[0]
+    first = plan_loads([FIRST, SECOND], Settings())[0]
     bench.requests = lambda load, attempt: (
         ("http://other.test/",) if (load, attempt) == (first, 1) else (load.page.url,))
     series = bench.run(monkeypatch)
@@ -70,7 +71,7 @@ def test_a_load_that_differs_from_the_pages_others_is_known_at_once(
 def test_a_load_that_another_ones_new_try_has_shown_to_be_good_counts(
         bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Two warm-ups differ, so that neither is the page; the new try of the first says that the second is."""
-    first, second = plan_loads([FIRST, SECOND], 1, (0, 1), 1)[:2]
+    first, second = plan_loads([FIRST, SECOND], Settings())[:2]
     bench.requests = lambda load, attempt: (
         ("http://other.test/",) if (load, attempt) == (first, 1) else (load.page.url,))
     bench.failures = {second: [[], [LOST], [LOST], [LOST]]}
@@ -97,13 +98,13 @@ def test_words_of_a_try() -> None:
 
 
 @settings(max_examples=100)
-@given(count=st.integers(0, len(PAGES)), testruns=st.integers(1, 7), tfos=st.sampled_from([[0, 1], [0], [1]]),
+@given(count=st.integers(0, len(PAGES)), testruns=st.integers(1, 7), tfo=st.sampled_from(["both", "0", "1"]),
        seed=st.integers(0, 2**32))
-def test_a_plan(count: int, testruns: int, tfos: list[int], seed: int) -> None:
+def test_a_plan(count: int, testruns: int, tfo: str, seed: int) -> None:
     """Every load once, run by run, in each the pages in their order; off and on side by side, and first in turns."""
-    pages = PAGES[:count]
-    loads = plan_loads(pages, testruns, tfos, seed)
-    assert loads == plan_loads(pages, testruns, tfos, seed)
+    pages, chosen = PAGES[:count], Settings(testruns=testruns, tfo=tfo, seed=seed)
+    tfos, loads = chosen.transports, plan_loads(pages, chosen)
+    assert loads == plan_loads(pages, chosen)
     groups = [loads[place:place + len(tfos)] for place in range(0, len(loads), len(tfos))]
     assert [(group[0].run, group[0].page) for group in groups] == [(run, page) for run in range(testruns)
                                                                    for page in pages]
@@ -115,5 +116,5 @@ def test_a_plan(count: int, testruns: int, tfos: list[int], seed: int) -> None:
 
 def test_the_seed_decides_who_goes_first_and_over_seeds_neither_is_favoured() -> None:
     page = Page("http://a.org", "httpa.org")
-    first = [plan_loads([page], 1, [0, 1], seed)[0].tfo for seed in range(400)]
+    first = [plan_loads([page], Settings(seed=seed))[0].tfo for seed in range(400)]
     assert 160 <= sum(first) <= 240  # fixed seeds, so no luck in it; 4 sigma of a fair coin

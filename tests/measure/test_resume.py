@@ -20,34 +20,34 @@ from harness.measure import resume
 from harness.measure.evidence import Load
 from harness.measure.folders import set_aside
 from harness.measure.loads import cell_of
-from harness.measure.resume import Earlier, Plan, loads_to_do, read_earlier, recording_digest
-from harness.measure.series import draw_flips, plan_loads, plan_run
+from harness.measure.resume import Earlier, loads_to_do, read_earlier, recording_digest, stages_of
+from harness.measure.series import plan_loads, plan_run
 from harness.measure.settings import Settings
 from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, LOST, SECOND, Bench
 from tests.support.made_reason import accident
 from tests.support.ran import ran
 
-PLAN = plan_loads([FIRST, SECOND], 3, (0, 1), 1)
+PLAN = plan_loads([FIRST, SECOND], Settings(testruns=3))
 SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}
 
 LINKS = [LinkSpeeds(delay_net_ms=10), LinkSpeeds(delay_net_ms=50)]
 KNOWN: list[dict[str, Any]] = [{}, {}]
-WHOLE_PLAN = Plan(pages=[FIRST, SECOND], settings=Settings(testruns=3))
 
 
 def earlier_of(bench: Bench, **changed: object) -> Earlier:
     return read_earlier(bench.client_dir, 10, PLAN, {**SETTINGS, **changed})
 
 
-def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: Path,
+def test_only_what_is_missing_is_measured_and_the_warm_ups(tmp_path: Path,
                                                                      monkeypatch: pytest.MonkeyPatch) -> None:
     lost = Load(FIRST, 2, 1)
     first = Bench(tmp_path, failures={lost: [[LOST]] * 3})
     first.run(monkeypatch)
     earlier = earlier_of(first)
     to_do = loads_to_do(PLAN, earlier, Settings())
-    assert to_do == [load for load in PLAN if load == lost or (load.page == FIRST and load.run == 0)]
+    assert to_do == [load for load in PLAN if load == lost or load.run == 0]
+    assert loads_to_do(PLAN, earlier, Settings(), is_warm=True) == [lost]
 
     second = Bench(tmp_path)
     series = second.run(monkeypatch, to_do=to_do, earlier=earlier)
@@ -56,7 +56,7 @@ def test_only_what_is_missing_is_measured_and_a_warm_up_for_its_page(tmp_path: P
     assert not any(measured.why_not for measured in series.last())
     whole = earlier_of(second)
     assert loads_to_do(PLAN, whole, Settings()) == []
-    assert next(done for done in whole.valid if done.load == lost).attempt == 4
+    assert next(done for done in whole.valid if done.load == lost).record.attempt == 4
 
 
 class Interrupted(Bench):
@@ -97,7 +97,7 @@ def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(
     first = Bench(tmp_path, requests=lambda load, _: got[load.run] if load.page == FIRST else (load.page.url,))
     first.run(monkeypatch, retries=0)
     earlier = earlier_of(first)
-    assert {done.load.run for done in earlier.valid if done.load.page == FIRST} == {0, 1}
+    assert {done.load.run for done in earlier.valid if done.load.page == FIRST} == {1}
 
     second = Bench(tmp_path, requests=lambda *_: got[0])
     series = second.run(monkeypatch, retries=0, to_do=loads_to_do(PLAN, earlier, Settings()), earlier=earlier)
@@ -108,30 +108,16 @@ def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(
     assert (FIRST.name, 1, 0) not in counted
 
 
-def test_a_page_of_which_a_load_no_longer_counts_gets_a_warm_up(tmp_path: Path,
-                                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two loads of four lack a script. A failed try that lacked it, too, had made them good, and is left out now."""
-    plan = plan_loads([FIRST, SECOND], 2, (0, 1), 1)
-    lost = next(load for load in plan if load.page == SECOND and load.run == 1)
-    first = Bench(tmp_path, failures={lost: [[LOST]] * 3}, requests=lambda load, _: (
-        load.page.url, *([f"{FIRST.url}/script.js"] if (load.page, load.run) == (FIRST, 0) else [])))
-    first.run(monkeypatch, to_do=plan)
-    earlier = earlier_of(first)
-    assert {measured.load for measured in earlier.valid} == {*plan} - {lost}
-    assert loads_to_do(plan, earlier, Settings()) == [*(load for load in plan if load.run == 0), lost]
-
-
 def test_further_runs_of_a_resumed_run_are_in_the_order_of_the_seed(tmp_path: Path,
                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     """The first page's warm-ups were made anew, so they are the last loads that were done."""
     seed, pages, lost = 4, [FIRST, SECOND], Load(FIRST, 2, 1)
-    flips = draw_flips(pages, seed)
-    assert flips[FIRST] != flips[SECOND]
+    assert len({load.tfo for load in plan_run(0, pages, (0, 1), seed)[::2]}) == 2, "not the same first for both"
     Bench(tmp_path, failures={lost: [[LOST]] * 3}).run(monkeypatch)
     bench = Bench(tmp_path)
     bench.run(monkeypatch, to_do=loads_to_do(PLAN, earlier_of(bench), Settings(seed=seed)), earlier=earlier_of(bench))
     to_do = loads_to_do(PLAN, earlier_of(bench), Settings(until_ci=1.0, max_runs=8, seed=seed))
-    assert to_do[4:] == plan_run(3, pages, (0, 1), flips)
+    assert to_do[4:] == plan_run(3, pages, (0, 1), seed)
 
 
 @pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}, {"chrome": "999"},
@@ -194,7 +180,7 @@ def test_the_first_rtt_that_lacks_loads_warms_up(tmp_path: Path, monkeypatch: py
     """All is there at 20 ms, nothing at 100 ms: on a new network cookies are missing there."""
     bench = Bench(tmp_path)
     bench.run(monkeypatch)
-    first, second = WHOLE_PLAN.stages(LINKS, KNOWN, bench.client_dir)
+    first, second = stages_of([FIRST, SECOND], Settings(testruns=3), LINKS, KNOWN, bench.client_dir)
     assert [*first.to_do] == []
     assert [load.run for load in second.to_do] == [0] * 4 + [1] * 4 + [2] * 4
     assert first.says_it_is_done()

@@ -115,7 +115,7 @@ def nothing_to_resume(project: Path, second: "subprocess.CompletedProcess[str]")
     """Resume a run that is complete: no load is measured or moved, and the table is the same."""
     before = contents(project / "client")
     resumed = run(project, "--resume", status=0)
-    assert "10 ms: all 2 page loads are there already\n" in resumed.stdout
+    assert "10 ms: all 1 measured loads are there\n" in resumed.stdout
     assert table_of(resumed) == table_of(second)
     now = contents(project / "client")
     log = now.pop("run.log").decode().removeprefix(before.pop("run.log").decode())

@@ -69,6 +69,6 @@ class Bench:
         monkeypatch.setattr(module, "alone", self.reasons)
         description: dict[str, Any] = {"id": "this", "pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both",
                                        "http": "1.0", "server": "threaded"}
-        to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], 3, (0, 1), 1)
         self.settings = replace(self.settings, retries=retries)
+        to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], self.settings)
         return module.measure(self, to_do, description, Steps(len(to_do)), earlier)     # type: ignore[arg-type]
