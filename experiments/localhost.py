@@ -6,9 +6,9 @@
                    \\--- ...                            SYN carried the request; later answers for one
 
 Chrome and the kernel use TCP Fast Open as in the star of tfo.py: in a network namespace of our own, where the system
-lets anybody have one; in the machine's own, where its net.ipv4.tcp_fastopen is 3; anywhere else what TFO would do is
-simulated from the loads without it, and said to be. Logs, table and figures are those of run.sh, in localhost/. What
-is not there: slow start, and the links' bandwidth. docs/experiments.md compares the two on the same pages.
+lets anybody have one; anywhere else what TFO would do is simulated from the loads without it, and said to be. Logs,
+table and figures are those of run.sh, in localhost/. What is not there: slow start, and the links' bandwidth.
+docs/experiments.md compares the two on the same pages.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from harness.measure.command_line import add_patience
 from harness.measure.experiment import found_in, known, measure, summarise
 from harness.measure.folders import check_folders, open_results, set_all_aside
 from harness.measure.laboratory import ReplayedWeb
-from harness.measure.loopback import FastOpen, fastopen_here, of_loopback, running_loopback
+from harness.measure.loopback import OWN, SIMULATED, of_loopback, running_loopback
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
@@ -70,14 +70,13 @@ def main() -> int:
     page_set = check_pages(PageFiles(how.dir, settings.name))
     check_authority(page_set)
     check_folders(results_dir, page_set.files, invoking_user())
-    fastopen, why = fastopen_here(no_network)
-    print(f"TFO: {fastopen.value}{why and f' ({why})'}", flush=True)
+    print(f"TFO: {f'{SIMULATED} (no network namespace of its own: {no_network})' if no_network else OWN}", flush=True)
 
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
-    web = ReplayedWeb(page_set=page_set, settings=settings if fastopen.is_real else replace(settings, tfo="0"))
+    web = ReplayedWeb(page_set=page_set, settings=replace(settings, tfo="0") if no_network else settings)
     with only_experiment():
         set_all_aside(results_dir)
-        statuses = [measure_at(how, delay_ms, web, browser, (fastopen, why)) for delay_ms in settings.delays_ms]
+        statuses = [measure_at(how, delay_ms, web, browser, no_network) for delay_ms in settings.delays_ms]
 
     # Analysis: the same as anywhere, of files alone.
     drawn = run_program(PLOT, "--clientdir", results_dir / CLIENT, "--outputdir", results_dir / FIGURES)
@@ -85,16 +84,18 @@ def main() -> int:
 
 
 def measure_at(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser: Browser,
-            tfo: tuple[FastOpen, str]) -> int:
-    """Do all page loads at one delay (one way, ms), with and without what is `tfo` here; return 0 if all are valid."""
-    fastopen, settings = tfo[0], web.settings
+               no_network: str) -> int:
+    """Do all page loads at one delay (one way, ms); return 0 if all are valid.
+
+    `no_network` is why there is no network namespace of its own, "" if there is one.
+    """
     results_dir, speeds = how.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
-    plan = plan_loads(web.page_set.pages, settings)
+    plan = plan_loads(web.page_set.pages, web.settings)
     with open_results(results_dir, [delay_ms], resume=True):
         busy = wait_for_quiet(how.patience)
-        with running_loopback(speeds, web, browser, own_network=fastopen is FastOpen.OWN, results_dir=results_dir,
+        with running_loopback(speeds, web, browser, own_network=not no_network, results_dir=results_dir,
                               patience_s=how.patience) as lab:
-            said = of_loopback(known(web, browser, speeds, netem=False), *tfo)
+            said = of_loopback(known(web, browser, speeds, netem=False), no_network)
             series = measure(lab, plan, {**said, **found_in(lab), "busy": busy}, Steps(len(plan)))
             return summarise(series)
 

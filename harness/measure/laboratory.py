@@ -136,13 +136,10 @@ class Laboratory:
         """Note what arrives at `user` while this lasts."""
         return noting_arrivals(self.star.user)
 
-    def loopback_tfo(self, tfo: int) -> bool:  # noqa: ARG002 (on loopback it matters)
-        """Tell whether Chrome uses TFO towards loopback addresses in a load with or without TFO (ChromeSettings)."""
-        return False
-
-    def server_logs(self, tfo: int) -> list[Path]:
-        """Return the directories in which the servers log a load with or without TFO."""
-        return [self.server_log_dir / directory_name(self.delaynet_ms, tfo)]
+    @property
+    def server_logs(self) -> list[Path]:
+        """The directories in which the servers log loads: which of them is the kernel's switch of TFO to say."""
+        return [self.server_log_dir / directory_name(self.delaynet_ms, tfo) for tfo in (0, 1)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,7 +76,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
         conditions=lab.conditions, load=load, recorded=lab.recorded[load.page], report=report,
-        requests=_logged(lab, load, before.at_s, before.logs),
+        requests=_logged(lab, before.at_s, before.logs),
         har=_har(directory / f"{load.page.name}.har"),
         grown={what: fastopen.difference(counts, before.counts[what]) for what, counts in after.items()},
         began_s=before.at_s, ticks=ticks, arrivals=arrivals, late_packets_ms=_late_packets_ms(lab.delay, before.at_s),
@@ -98,7 +98,7 @@ class _Before:
 def _before(lab: Laboratory, load: Load) -> _Before:
     """Look where everything stands, and tell the servers that a load begins."""
     mark_load(lab.work_dir / load_mark.NAME, load.page.name, lab.delaynet_ms, early=load.over.early)
-    ends = {path: size for folder in lab.server_logs(load.tfo) for path, size in ends_of_logs(folder).items()}
+    ends = {path: size for folder in lab.server_logs for path, size in ends_of_logs(folder).items()}
     return _Before(ends, lab.counts(), time.time())     # the servers' logs hold all earlier loads, and grow with each
 
 
@@ -126,12 +126,12 @@ def cell_of(lab: Laboratory, load: Load) -> Path:
     return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.transport)
 
 
-def _logged(lab: Laboratory, load: Load, since_s: float, since: Mapping[Path, int]) -> list[ServerRequest]:
+def _logged(lab: Laboratory, since_s: float, since: Mapping[Path, int]) -> list[ServerRequest]:
     """Return what the servers logged of this load, which began at `since_s`, when their logs ended at `since`.
 
     Of connections of the load before that sent nothing, some may be noted only now.
     """
-    return [request for directory in lab.server_logs(load.tfo)
+    return [request for directory in lab.server_logs
             for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
 
 
@@ -242,7 +242,7 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
     chrome = replace(
         lab.chrome, work_dir=scratch, quic_origins=lab.chrome.quic_origins if load.over.quic else (),
         user_agent=recording.manifest.user_agents.get(page.name), initiators=lab.chrome.initiators or load.run == 0,
-        loopback_tfo=lab.loopback_tfo(load.tfo), over=load.over if settings.warm_pairs else None)
+        over=load.over if settings.warm_pairs else None)
     return PageLoad(url=page.url, interface=lab.star.user.interface, user=lab.browsing_user, browser=lab.browser,
                     chrome=chrome, settings=settings, asked_as=recording.asked_as(page.url), nice=lab.nice)
 

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -48,38 +47,19 @@ TRIES = 2
 OF_THE_CONTENT = (*CONTENT, *BESIDE_OTHERS)
 
 
-class FastOpen(Enum):
-    """Who does TCP Fast Open, as the experiment's file says it."""
-
-    OWN = "the kernel's, in a network namespace of its own"
-    MACHINE = "the kernel's, in the machine's own network namespace"
-    SIMULATED = "none: what it would do is simulated from the loads without it"
-
-    @property
-    def is_real(self) -> bool:
-        """Whether loads with TFO can be measured."""
-        return self is not FastOpen.SIMULATED
+OWN = "the kernel's, in a network namespace of its own"
+SIMULATED = "none: what it would do is simulated from the loads without it"
+"""Who does TCP Fast Open, as the experiment's file says it."""
 
 
-def fastopen_here(no_network: str) -> tuple[FastOpen, str]:
-    """Return who does TFO where this program runs and, in words, why not something better.
+def of_loopback(settings: Mapping[str, Any], no_network: str) -> dict[str, Any]:
+    """Return an experiment's `settings`, changed to what holds without a network: no link has a rate.
 
     `no_network` is why there is no network namespace of its own, "" if there is one.
     """
-    if not no_network:
-        return FastOpen.OWN, ""
-    value = int(fastopen.SYSCTL.read_text())
-    if value & fastopen.ON == fastopen.ON:
-        return FastOpen.MACHINE, f"no namespace of its own: {no_network}"
-    return FastOpen.SIMULATED, f"no namespace of its own: {no_network}; and this machine's net.ipv4.tcp_fastopen is " \
-        f"{value}, which only root can make 3"
-
-
-def of_loopback(settings: Mapping[str, Any], by: FastOpen, why: str) -> dict[str, Any]:
-    """Return an experiment's `settings`, changed to what holds without a network: no link has a rate."""
     links = ("bw_home_mbit", "bw_home_up_mbit", "buffer_kb", "bw_net_mbit")
-    return {**settings, **dict.fromkeys(links), "network": LOOPBACK, "delay_by": "the servers", "fastopen_by": by.value,
-            "fastopen_because": why}
+    return {**settings, **dict.fromkeys(links), "network": LOOPBACK, "delay_by": "the servers",
+            "fastopen_by": SIMULATED if no_network else OWN, "fastopen_because": no_network}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +72,7 @@ class LoopbackLaboratory(Laboratory):
     own_network: bool
 
     def switch_fastopen(self, tfo: int) -> None:
-        """Switch TFO off (0) or on (1). In the machine's own namespace Chrome's shim does (`loopback_tfo`)."""
+        """Switch TFO off (0) or on (1). In the machine's own namespace the shim uses none towards loopback."""
         if self.own_network:
             fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
 
@@ -103,24 +83,6 @@ class LoopbackLaboratory(Laboratory):
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
         """Note nothing: on loopback a packet arrives at once, and the server's log says when it was sent."""
         return nullcontext(Arrivals())
-
-    def loopback_tfo(self, tfo: int) -> bool:
-        """Let Chrome use TFO towards loopback addresses.
-
-        In a namespace of our own the kernel's switch decides whether it then does; in the machine's own namespace only
-        this option does, so that loads without TFO do not get it.
-        """
-        return self.own_network or bool(tfo)
-
-    def server_logs(self, tfo: int) -> list[Path]:
-        """Return where the servers log a load.
-
-        Which folder it is depends on the kernel's TFO switch. In the machine's own namespace we must not change that
-        switch, so it may be either.
-        """
-        if self.own_network:
-            return super().server_logs(tfo)
-        return [*super().server_logs(0), *super().server_logs(1)]
 
 
 @contextmanager
@@ -137,9 +99,10 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
     with temporary_directory() as work_dir, served(
             star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
             authority=authority) as fields:
+        chrome = replace(fields["chrome"], loopback_tfo=own_network)
         yield LoopbackLaboratory(
-            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=Delay(star),
-            speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
+            **fields | {"chrome": chrome}, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s),
+            delay=Delay(star), speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
 
 
 def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:

@@ -22,7 +22,6 @@ from harness.bootstrap import ROOT
 from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
-from harness.system.fastopen import ON
 from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
 from tests.support.project_copy import LATE_PYTHON
@@ -121,15 +120,12 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
 @pytest.mark.root
 @pytest.mark.chrome
 def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Path) -> None:
-    value = Path("/proc/sys/net/ipv4/tcp_fastopen").read_text().strip()
-    if int(value) & ON == ON:
-        pytest.skip("this machine's kernel takes data in SYNs: nothing has to be simulated")
     ran = run(open_to_all, "--shared-network")
     assert ran.results.transports == [0]
     assert ran.record(0).counters == {}, "those of the machine tell of others, too"
     table, simulated = ran.said.split("Simulated, not measured")
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t-\t-$", table, re.MULTILINE), "no number in the place of a measured one"
-    assert f"net.ipv4.tcp_fastopen is {value}" in table
+    assert "--shared-network was given" in table
     [row] = re.findall(rf"^\t{RTT_MS}\t(\S+)\t{CHAIN_HOSTS}\t(\S+)\t-\t-$", simulated, re.MULTILINE)
     saved_ms = (float(row[0]) - float(row[1])) * 1000
     assert saved_ms / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=0.1)

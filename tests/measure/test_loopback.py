@@ -9,7 +9,7 @@ from harness.files.load_parts import LateAnswer
 from harness.files.pages import Page
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.folders import set_all_aside
-from harness.measure.loopback import FastOpen, Trial, fastopen_here, of_loopback, say_ready, trial_of
+from harness.measure.loopback import Trial, say_ready, trial_of
 from harness.measure.rule import Reason
 from harness.measure.timekeeping import held_too_long
 from harness.network.star import loopback_star
@@ -20,27 +20,6 @@ from tests.support.ran import ran
 from tests.support.small_mirror import ICON, SmallMirror
 
 START_S = 1000.0
-
-
-@pytest.mark.parametrize(("why", "value", "by"), [
-    ("", "0", FastOpen.OWN), ("refused", "3", FastOpen.MACHINE), ("refused", "1", FastOpen.SIMULATED),
-    ("refused", "2", FastOpen.SIMULATED), ("refused", "1027", FastOpen.MACHINE)])
-def test_who_does_tfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, why: str, value: str, by: FastOpen) -> None:
-    sysctl = tmp_path / "tcp_fastopen"
-    sysctl.write_text(f"{value}\n")
-    monkeypatch.setattr("harness.system.fastopen.SYSCTL", sysctl)
-    found, because = fastopen_here(why)
-    assert found is by
-    assert why in because
-    assert found.is_real == (by is not FastOpen.SIMULATED)
-    assert (f"tcp_fastopen is {value}" in because) == (by is FastOpen.SIMULATED)
-
-
-def test_its_settings_claim_no_links() -> None:
-    settings = of_loopback({"bw_net_mbit": 4.0, "rtt_ms": 20, "delay_by": "netem"}, FastOpen.SIMULATED, "so")
-    assert settings["bw_net_mbit"] is settings["bw_home_mbit"] is None
-    assert (settings["network"], settings["delay_by"], settings["rtt_ms"]) == ("loopback", "the servers", 20)
-    assert "simulated" in settings["fastopen_by"]
 
 
 def test_each_host_has_an_address_of_its_own_and_always_the_same() -> None:
