@@ -15,7 +15,6 @@ class ReasonKind(str, Enum):
     DOCUMENT_STATUS = "document's status"
     DOCUMENT_BYTES = "document's bytes"
     FAILED_REQUESTS = "failed requests"
-    HALF_OF_RECORDING = "half of the recording"
     TOO_LITTLE = "too little"
     EARLY_LOAD_EVENT = "early load event"
     OTHER_ANSWERS = "other answers"

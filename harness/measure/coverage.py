@@ -8,8 +8,8 @@ A load is incomplete for one of two reasons:
                  If even the page's best load gets less than the recording holds, the others are compared with that
                  load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is complete. But
                  where the recording is what a load asked for, no load gets enough if even the best one gets less than
-                 WHOLE_RATIO of it. And a load with less than LEAST_RATIO of any recording's answers is incomplete even
-                 if all loads agree: recordings of 2013 hold more than today's Chrome asks for, but not that much more.
+                 WHOLE_RATIO of it, and of any recording's answers, if even the best one gets less than LEAST_RATIO:
+                 recordings of 2013 hold more than today's Chrome asks for, but not that much more.
 """
 
 from collections import defaultdict
@@ -172,14 +172,6 @@ def failed_requests(load: LoadRecord) -> Sequence[Values]:
              "blame": Blame.PAGE if of_page else Blame.ACCIDENT}]
 
 
-def half_of_recording(load: LoadRecord) -> Sequence[Values]:
-    """Find out whether a load got less than any load of today's Chrome does."""
-    cover = load.answers.coverage if load.answers and load.plt_ms is not None else None
-    if cover is None or cover.got >= LEAST_RATIO * cover.recorded:
-        return []
-    return [_values(cover, cover.got, cover.recorded, "answers that the recording holds for this page")]
-
-
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Values]]:
     """Find for each load of a page what it lacks, compared with the page's best load.
 
@@ -196,19 +188,17 @@ def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[Rea
     """Tell how a load got too little, beside the most of each that any good load of the page got."""
     for got, held, most, unit in ((cover.got, cover.recorded, most_answers, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, most_bytes, "bytes")):
-        in_no_load = cover.of_a_load and most < WHOLE_RATIO * held
+        least_ratio = WHOLE_RATIO if cover.of_a_load else LEAST_RATIO if unit == "answers" else 0.0
+        in_no_load = most < least_ratio * held
         wanted = held if in_no_load else min(held, most)
-        if in_no_load or got < WHOLE_RATIO * wanted:
+        if got < WHOLE_RATIO * wanted:
             whose = f"the recording holds, and no load got more than {most}" if in_no_load else \
                 "the recording holds" if most >= held else "the page's best load got"
-            return {ReasonKind.TOO_LITTLE: {**_values(cover, got, wanted, f"{unit} that {whose}"),
-                                            "blame": Blame.PAGE if in_no_load else Blame.ACCIDENT}}
+            return {ReasonKind.TOO_LITTLE: {
+                "got": got, "wanted": wanted, "what": f"{unit} that {whose}",
+                "without": f", without {first_few(cover.lost)}" if cover.lost else "",
+                "blame": Blame.PAGE if in_no_load else Blame.ACCIDENT}}
     return {}
-
-
-def _values(cover: Coverage, got: int, wanted: int, what: str) -> Values:
-    without = f", without {first_few(cover.lost)}" if cover.lost else ""
-    return {"got": got, "wanted": wanted, "what": what, "without": without}
 
 
 def _why(failed: ReceivedAnswer) -> str:

@@ -71,12 +71,6 @@ CONTENT: tuple[Rule, ...] = (
          source="docs/data/sources-tried.tsv: what lacks more of its page today is another page",
          measured="requests failed, or the recording lacks their answers (an accident where servers refused or broke "
                   "off)"),
-    Rule(kind=ReasonKind.HALF_OF_RECORDING, check=coverage.half_of_recording, blame=Blame.PAGE,
-         words="got only {got} of the {wanted} {what}{without}", unless=LED_ON,
-         threshold=f"under {coverage.LEAST_RATIO:.0%} of what the recording holds",
-         measured="recorded answers that the load received, by number",
-         source="docs/data/sources-tried.tsv: mirrors of 2013's format hold more than today's Chrome asks for, but not "
-         "that much more"),
 )
 NETWORK: tuple[Rule, ...] = (
     Rule(kind=ReasonKind.SYN_AGAIN, check=rule.syn_again,
@@ -183,7 +177,8 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          words="got {got} of the {wanted} {what}{without}",
          threshold=f"under {WHOLE_RATIO:.0%} of what the recording holds; where no load receives all of it, of what "
          "the page's best load received. The page's fault where the recording has HARs, and no load receives so much "
-         "of what was recorded before the first message of a live connection",
+         "of what was recorded before the first message of a live connection; or where no load receives "
+         f"{coverage.LEAST_RATIO:.0%} of any recording's answers",
          measured="recorded answers that the load received, by number and by bytes (what the page cancelled or had in "
          "its cache counts; the same body for the same request counts once)",
          source="tests/corpus/loads/star.jsonl: real loads that were left alone got all of it"),
