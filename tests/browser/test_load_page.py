@@ -142,16 +142,6 @@ def test_another_network_process_is_said(start: Callable[..., Load]) -> None:
     assert "Chrome: its network process ended, and it started another" in load.report()["errors"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_whatever_ends_load_page_leaves_no_chrome(start: Callable[..., Load], number: signal.Signals) -> None:
-    load = start()
-    load.chromedriver()
-    assert len(load.all_pids) >= 4, "chromedriver, Chrome, its zygotes and renderers"
-    load.process.send_signal(number)
-    load.process.wait()
-    load.wait_for_the_end()
-
-
 ICON = "<!doctype html><link rel=icon href=data:,>"
 
 

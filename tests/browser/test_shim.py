@@ -1,7 +1,6 @@
 """Chrome's shim: TFO on connections to other hosts, nothing else changed, and a wall clock some days ahead."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -20,16 +19,6 @@ from tests.support.started import started
 
 SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
 DAY_S = 86_400
-RECORDER = """
-#include <stdio.h>
-#include <sys/socket.h>
-int setsockopt(int fd, int level, int option, const void *value, socklen_t length)
-{
-    (void)fd, (void)value, (void)length;
-    dprintf(2, "setsockopt %d %d\\n", level, option);
-    return 0;
-}
-"""
 CALL = """
 import ctypes, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -58,14 +47,6 @@ def compiled(source: Path, library: Path) -> Path:
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(SOURCE, tmp_path_factory.mktemp("shim") / "shim.so")
-
-
-@pytest.fixture(scope="module")
-def recorder(shim: Path) -> Path:
-    """Compile what writes down each setsockopt() instead of making it; preloaded after the shim, it sees the shim's."""
-    source = shim.with_name("recorder.c")
-    source.write_text(RECORDER)
-    return compiled(source, shim.with_name("recorder.so"))
 
 
 def preloaded(*libraries: Path, days: str | None = None) -> dict[str, str]:
@@ -116,43 +97,11 @@ def test_every_way_to_ask_for_the_wall_clock_is_shifted_and_no_other_clock(shim:
     assert int(error) == 22, "EINVAL"
 
 
-@pytest.mark.parametrize(("make", "error"), [
-    ("os.pipe()[0]", "ENOTSOCK"), ("os.open('/dev/null', os.O_RDWR)", "ENOTSOCK"), ("-1", "EBADF"), ("999", "EBADF")])
-def test_what_is_no_socket_gives_the_kernels_error(shim: Path, make: str, error: str) -> None:
-    code = (f"{CALL}\nimport errno\nresult, number = connect({make}, ipv4('192.0.2.1', 9))\n"
-            "print(result, errno.errorcode[number])")
-    assert printed(code, preloaded(shim)) == printed(code, preloaded()) == f"-1 {error}\n"
-
-
-CONNECT = f"""{CALL}
-kind, address = sys.argv[1:]
-family = socket.AF_UNIX if address.startswith("/") else socket.AF_INET6 if ":" in address else socket.AF_INET
-server = socket.socket(family, getattr(socket, kind))
-server.bind("" if family == socket.AF_UNIX else ("::" if family == socket.AF_INET6 else "0.0.0.0", 0))
-if kind == "SOCK_STREAM":
-    server.listen()
-client = socket.socket(family, getattr(socket, kind))
-client.connect(server.getsockname() if family == socket.AF_UNIX else (address, server.getsockname()[1]))
-client.send(b"x")
-print("sent")
-"""
-
-
 def has_ipv6() -> bool:
     return Path("/proc/net/if_inet6").exists() and "lo" in Path("/proc/net/if_inet6").read_text()
 
 
 needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="no IPv6 on this machine's loopback")
-
-
-@pytest.mark.parametrize(("kind", "address"), [
-    ("SOCK_STREAM", "127.0.0.1"), ("SOCK_STREAM", "127.8.9.10"), ("SOCK_STREAM", "/unix"), ("SOCK_DGRAM", "127.0.0.1"),
-    pytest.param("SOCK_STREAM", "::1", marks=needs_ipv6),
-    pytest.param("SOCK_STREAM", "::ffff:127.0.0.1", marks=needs_ipv6),
-    ("SOCK_STREAM", "0.0.0.0")])
-def test_connections_within_the_machine_are_left_alone(shim: Path, recorder: Path, kind: str, address: str) -> None:
-    # chromedriver and Chrome talk over these.
-    assert printed(CONNECT, preloaded(shim, recorder), kind, address) == "sent\n"
 
 
 SERVER = """
@@ -236,11 +185,3 @@ def test_errno_is_the_connects_own(hosts: TwoHosts, shim: Path, tfo: int) -> Non
     set_fastopen([hosts.near], tfo)  # OFF: the shim's own setsockopt() fails with EOPNOTSUPP
     assert hosts.run(CONNECT_ONCE, preloaded(shim), "SOCK_STREAM", "8001") == "-1 111\n", "ECONNREFUSED"
     assert hosts.run(CONNECT_ONCE, preloaded(shim), "SOCK_STREAM", "8000") == "0 77\n", "as it was before"
-
-
-@pytest.mark.root
-def test_of_remote_sockets_only_tcp_is_touched(hosts: TwoHosts, shim: Path, recorder: Path) -> None:
-    libraries = preloaded(shim, recorder)
-    tcp_fastopen_connect = f"setsockopt {socket.IPPROTO_TCP} 30\n"
-    assert hosts.run(CONNECT_ONCE, libraries, "SOCK_STREAM", "8000") == f"{tcp_fastopen_connect}0 77\n"
-    assert hosts.run(CONNECT_ONCE, libraries, "SOCK_DGRAM", "8000") == "0 77\n"

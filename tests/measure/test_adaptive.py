@@ -59,16 +59,6 @@ def test_each_page_gets_what_it_needs_and_no_more() -> None:
     assert [series.is_precise(page) for page in (STEADY, BROKEN)] == [True, False]
 
 
-def test_a_page_ends_with_the_first_interval_that_is_narrow_enough() -> None:
-    rounds, enough = experiment([NOISY], replace(GOAL, until_ci=4.5)), []
-    for series in rounds[3:]:
-        interval = improvement_interval(*series.pairs_ms(NOISY))
-        assert interval
-        enough.append(interval.pairs >= MINIMUM_PAIRS and interval.half_width_points < 4.5)
-    assert enough == [False] * (len(enough) - 1) + [True]
-    assert len(enough) > 5, "it took several looks"
-
-
 def test_a_failed_load_is_no_pair() -> None:
     def fails_in_run_2(load: Load) -> float | None:
         return None if (load.run, load.tfo) == (2, 1) else plt_ms(load)

@@ -2,19 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
-from harness.measure.client_log import shows_error_page
 from harness.netlog.load import read_netlog
 from harness.netlog.page import SLACK_MS, leave_out_previous_document
 from tests.support.made_netlog import MadeNetLog
-
-
-@pytest.mark.parametrize(("uri", "error"), [
-    ("chrome-error://chromewebdata/", True), ("http://a.test/?chrome-error://", False), (None, False), ("", False)])
-def test_what_is_an_error_page(uri: str | None, error: bool) -> None:
-    assert shows_error_page({"document_uri": uri}) == error
-    assert not shows_error_page({})
 
 
 def loading_anew() -> MadeNetLog:

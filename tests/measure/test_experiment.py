@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
-from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.files.results import read_results
 from harness.measure.evidence import Load
 from harness.measure.experiment import summarise
 from harness.measure.loads import cell_of
 from harness.measure.rule import Reason
-from harness.measure.series import Measured, plan_loads
+from harness.measure.series import plan_loads
 from harness.measure.settings import Settings
 from tests.support.bench import FIRST, LOST, SECOND, WRONG, Bench
 
@@ -90,11 +89,6 @@ def test_a_companion_that_died_ends_the_experiment(bench: Bench, monkeypatch: py
     results = read_results(bench.client_dir)
     assert [load.valid for load in results.loads].count(False) == 1
     assert (bench.client_dir / "loads.csv").exists(), "what was done can be read"
-
-
-def test_words_of_a_try() -> None:
-    record = LoadRecord(url=FIRST.url, page=FIRST.name, delaynet_ms=10, rtt_ms=20, tfo=0, run=1, attempt=2)
-    assert "run 1 TFO off try 2  FAILED: SYN" in Measured(Load(FIRST, 1, 0), record, [LOST]).in_words()
 
 
 @settings(max_examples=100)

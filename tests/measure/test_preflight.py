@@ -126,11 +126,6 @@ def test_half_a_recording(files: PageFiles, capsys: pytest.CaptureFixture[str], 
     assert complaint(files, capsys) == expected
 
 
-def test_the_papers_pages_are_made_and_not_fetched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "Paper.pages").write_text(FIRST)
-    assert complaint(PageFiles(tmp_path, "Paper"), capsys).endswith("; run: ./scripts/make_pages.py --name Paper")
-
-
 def test_an_empty_document_is_no_page(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
     """As in a student's recording of www.cs.ucla.edu, which counted as a page of 0.2 s that TFO improves by 46%."""
     (files.mirror / "two.test" / "path?x=1").write_bytes(b"")
@@ -237,20 +232,3 @@ def test_a_full_disk_is_said_before_chrome_does_not_start_on_it() -> None:
     on_a_small_disk = 'mount -t tmpfs -o size=8M,mode=1777 tmpfs /mnt && TMPDIR=/mnt "$@" --dry-run'
     done = ran("unshare", "--mount", "sh", "-c", on_a_small_disk, "sh", ROOT / "tfo.py", status=69)
     assert re.fullmatch(r"/mnt: 8 MB free, and Chrome needs up to \d+; make room there, .*\n", done.stderr)
-
-
-STARTED_FROM = """
-import sys
-from harness.errors import run_main
-from harness.measure.preflight import check_room
-from harness.system import privileges
-privileges.SHARED_TEMP = sys.argv[1:]
-run_main(lambda: check_room(privileges.passable_temp_root()))
-"""
-
-
-@pytest.mark.root
-def test_chrome_starts_from_where_programs_may() -> None:
-    without_programs = 'mount -t tmpfs -o noexec,mode=1777 tmpfs /mnt && TMPDIR=/mnt exec "$@"'
-    ran("unshare", "--mount", "sh", "-c", without_programs, "sh", sys.executable, "-c", STARTED_FROM, "/mnt", "/",
-        cwd=ROOT, status=0)

@@ -3,32 +3,26 @@
 import io
 import os
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, cast
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
-from harness.files.exchange import Exchange, Request
-from harness.files.har import LoadLog
 from harness.files.hosts import EACH_ITS_OWN
 from harness.files.load_parts import LateAnswer, Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
-from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure import loads
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import RecordedPage
 from harness.measure.evidence import Conditions, Evidence, Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import MOST_OUTPUT, LeftBehind
-from harness.measure.record import _reported, record
+from harness.measure.record import _reported
 from harness.measure.rule import is_too_late
 from harness.measure.settings import Settings
 from harness.measure.timekeeping import MOST_LATE, PAGE_PROCESS, timekeeping_of, waited_for_others_ms
@@ -72,23 +66,6 @@ def kept_of(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Timekeepin
     kept = timekeeping_of(made_evidence(speeds, arrivals, **report), load, ())
     assert kept is not None
     return kept
-
-
-def test_evidence_is_plain_values_of_which_json_makes_the_same_record() -> None:
-    """So a line of a file can hold it: a running laboratory was in it."""
-    request = ServerRequest("b.test", 1e9 + 0.3, 1, 1, "GET", "/", 200, 9, FoundAs.PLAIN, syn_data=True, own_ms=1.0)
-    arrivals = Arrivals()
-    arrivals.note("10.0.0.4", Said.ANSWER, [1e9 + 0.5])
-    evidence = replace(
-        made_evidence(LinkSpeeds(own_delays_ms={"b.test": 5.0}), arrivals, plt_ms=2000, time_origin_ms=1e12,
-                      document={"url": LOAD.page.url, "status": 200, "bytes": 9},
-                      silences=[{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]),
-        requests=[request], har=LoadLog(datetime(2026, 11, 22, tzinfo=timezone.utc), (Exchange(
-            request=Request("GET", LOAD.page.url), started=datetime(2026, 11, 22, tzinfo=timezone.utc)),)),
-        recorded=RecordedPage({"id": 9}, paced={"id": [0, 9]}, document_bytes=[9], silent=frozenset([("http", "z")])),
-        late_packets_ms={10**10: 3.0}, warm_up=made_record())
-    again = msgspec.json.decode(msgspec.json.encode(evidence), type=Evidence)
-    assert record(again) == record(evidence)
 
 
 def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,16 +156,6 @@ def left(tmp_path: Path) -> LeftBehind:
     (tmp_path / "scratch").mkdir()
     (tmp_path / "kept").mkdir()
     return LeftBehind(tmp_path / "scratch", tmp_path / "kept", "page")
-
-
-def test_log_har_and_report_are_taken_over(left: LeftBehind) -> None:
-    for name in ("page", "page.har"):
-        (left.scratch / name).write_text(name)
-    (left.scratch / REPORT).write_text('{"errors": [], "plt_ms": 1.5}')
-    left.keep_logs()
-    kept = {path.name: path.read_text() for path in left.directory.iterdir()}
-    assert kept == {"page": "page", "page.har": "page.har"}
-    assert left.report("") == {"errors": [], "plt_ms": 1.5}
 
 
 def sparse(path: Path) -> None:
