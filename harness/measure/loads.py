@@ -45,7 +45,6 @@ from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
 from harness.system.untrusted import (
     ANY_SIZE,
-    LARGEST_FILE,
     UnreadableFileError,
     open_untrusted,
     read_untrusted,
@@ -167,10 +166,10 @@ class LeftBehind:
                 continue
             write_atomically(self.directory / name, content)
 
-    def report(self, complaint: str, limit: int = LARGEST_FILE) -> dict[str, Any]:
+    def report(self, complaint: str) -> dict[str, Any]:
         """Return what load.json says; when it cannot be read, {"errors": [the `complaint` of load_page.py, or why]}."""
         try:
-            report = read_untrusted_json(self.scratch / REPORT, limit=limit)
+            report = read_untrusted_json(self.scratch / REPORT)
         except UnreadableFileError as error:
             return {"errors": [complaint or f"load_page.py left no report: {error.why}"]}
         if not isinstance(report, dict):
@@ -203,8 +202,7 @@ def end_of(file: IO[bytes]) -> bytes:
     return file.read(MOST_OUTPUT)
 
 
-def run_chrome(lab: Laboratory, load: Load, directory: Path,
-               begin: Callable[[], None] = lambda: None) -> dict[str, Any]:
+def run_chrome(lab: Laboratory, load: Load, directory: Path, begin: Callable[[], None]) -> dict[str, Any]:
     """Load a page with a folder of its own; keep the logs in `directory` and return the report.
 
     Where the load follows an untimed visit (Settings.warm_pairs) `begin` is called between the two.

@@ -24,8 +24,6 @@ from harness.replay.authority import AUTHORITY, open_authority
 ROOM_MB = 100
 """For Chrome's profile and net-log: 11 MB on the paper's pages, more on today's. On a full disk Chrome does not start,
 and selenium takes a minute to say so."""
-NOTES_SHOWN = 5
-"""So many lines are said about hosts of a layout that a recording lacks; a layout may be that of a whole course."""
 
 
 @dataclass(frozen=True)

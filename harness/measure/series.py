@@ -130,12 +130,9 @@ class Series:
                 if worth_another_try(measured.why_not) and tries[measured.load] <= self.settings.retries]
 
     def left(self) -> int:
-        """Return how many loads are left; with a goal how many there may be at most."""
+        """Return how many loads are left; with a goal there may be more."""
         done = {measured.load for measured in self.judged}
-        left = sum(load not in done for load in self.to_do) + len(self.failed())
-        of_page = Counter(load.page for load in done)
-        return left if self.settings.until_ci is None else max(left, sum(
-            2 * (1 + self.settings.max_runs) - of_page[page] for page in self.pages if not self.is_precise(page)))
+        return sum(load not in done for load in self.to_do) + len(self.failed())
 
     def more(self) -> list[Load]:
         """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as planned.

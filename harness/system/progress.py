@@ -97,15 +97,14 @@ class Steps:
         self._console.print(what, highlight=False, markup=False, soft_wrap=True)
         note(what)
 
-    def done(self, what: str, left: int | None = None, *, is_most: bool = False) -> None:
-        """Say that a step is over, and how many are `left` (at most): one less than before, if nothing is said."""
+    def done(self, what: str, left: int | None = None) -> None:
+        """Say that a step is over, and how many are `left`: one less than before, if nothing is said."""
         self._count += 1
         self._left = self._left - 1 if left is None else left
         total = self._count + self._left
         if self._bar.disable:
             left_s = (time.monotonic() - self._began_s) / self._count * self._left
-            most, mark = ("at most ", "<=") if is_most and self._left else ("", "")
-            what = f"[{self._count:3}/{mark}{total}] {what}  ({most}{duration(left_s)} left)"
+            what = f"[{self._count:3}/{total}] {what}  ({duration(left_s)} left)"
         self.say(what)
         self._bar.update(self._task, completed=self._count, total=total)
 

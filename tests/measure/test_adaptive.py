@@ -104,14 +104,6 @@ def test_what_is_said_at_the_end() -> None:
         "--max-runs reached before --until-ci 3"
 
 
-def test_how_many_loads_there_may_be_at_most() -> None:
-    rounds = experiment([STEADY, NOISY, BROKEN])
-    left = [series.left() for series in rounds]
-    assert left[3] == 2 * 3 * (MOST - 3)
-    assert all(len(rounds[-1].judged) <= len(series.judged) + most for series, most in zip(rounds, left, strict=True))
-    assert left[-1] == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("minimum_holds", [True, False])
 def test_coverage_of_an_interval_that_ended_a_cell(minimum_holds: bool, monkeypatch: pytest.MonkeyPatch) -> None:
