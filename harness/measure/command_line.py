@@ -32,10 +32,6 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> tup
     settings = settings_of(parser, how)
     how.dir = how.dir.resolve()
     how.typed = None if how.new_run is None else how.new_run.splitlines()
-    if how.resume and how.new_run is not None:
-        parser.error("--resume: goes on with a run, --new-run begins one")
-    if how.resume and how.on_user:
-        parser.error("--resume: loads pages, and --on-user loads none; leave one out")
     return settings, how
 
 

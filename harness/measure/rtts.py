@@ -91,14 +91,9 @@ def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:
     """
     files, recording = page_set.files, page_set.recording
     rtts_ms = recorded_rtts(files, recording, "--think recorded").rtts_ms
-    answers = [answer for answer in recording.each if answer.page]
-    times_ms = [max(0.0, answer.wait_ms - rtts_ms[answer.place.host]) for answer in answers
-                if answer.wait_ms is not None]
-    if not times_ms:
+    if all(answer.wait_ms is None for answer in recording.each if answer.page):
         raise InputError(f"{files.fetchlog}: --think recorded: this recording does not tell how long its servers took "
                          "to answer; record its pages with fetch.py, or leave the option out")
-    print(f"Thinking time as recorded: {min(times_ms):.0f} to {max(times_ms):.0f} ms, median "
-          f"{statistics.median(times_ms):.0f} ms, of {len(times_ms)} of {len(answers)} recorded answers", flush=True)
     return rtts_ms
 
 
