@@ -49,8 +49,6 @@ CLOCKS_MS = 2.0
 the two clocks."""
 WAITS = frozenset(("connect", "tls", "wait", "receive"))
 """Steps of a critical path in which the page waits for the network."""
-MOST_LATE = 20
-"""So many late answers are kept in a load's record: first those that the page waited for, then the latest."""
 PAGE_PROCESS = "(renderer)"
 """How the names of the processes end in which Chrome runs a page's scripts and lays it out."""
 
@@ -75,11 +73,10 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step])
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
     slots = range(int(start_s / SLOT_S), int(end_s / SLOT_S) + 1)
-    late = sorted(_late(evidence, record, start_s, path), key=lambda answer: not answer.critical)[:MOST_LATE]
     machine_ms = {what: ticks.grown_ms(what, start_s, end_s)[0] for what in ("steal", "busy", "suspended")}
     waited_ms = ticks.grown_ms("waited", start_s, end_s)
     return Timekeeping(
-        late=tuple(sorted(late, key=lambda answer: -answer.late_ms)),
+        late=tuple(_late(evidence, record, start_s, path)),
         delay_line_late_ms=None if packets_ms is None else max(packets_ms.get(slot, 0.0) for slot in slots),
         steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],

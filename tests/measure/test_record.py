@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.hosts import EACH_ITS_OWN
-from harness.files.load_parts import LateAnswer, Timekeeping
+from harness.files.load_parts import Timekeeping
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import loads
@@ -23,9 +23,8 @@ from harness.measure.evidence import Conditions, Evidence, Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import MOST_OUTPUT, LeftBehind
 from harness.measure.record import _reported
-from harness.measure.rule import is_too_late
 from harness.measure.settings import Settings
-from harness.measure.timekeeping import MOST_LATE, PAGE_PROCESS, timekeeping_of, waited_for_others_ms
+from harness.measure.timekeeping import PAGE_PROCESS, timekeeping_of, waited_for_others_ms
 from harness.network.arrivals import Arrivals, Said
 from harness.network.star import LinkSpeeds
 from harness.system.ticker import Ticks
@@ -66,16 +65,6 @@ def kept_of(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Timekeepin
     kept = timekeeping_of(made_evidence(speeds, arrivals, **report), load, ())
     assert kept is not None
     return kept
-
-
-def test_what_the_page_waited_for_is_kept_however_much_else_came_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All servers stood still for a moment, and the page waited for the one that lost least by it."""
-    others = [LateAnswer(f"{number}.test", 100, 90, critical=False) for number in range(MOST_LATE)]
-    waited_for = LateAnswer("a.test", 100, 60, critical=True)
-    monkeypatch.setattr("harness.measure.timekeeping.late_answers", lambda *_: [*others, waited_for])
-    kept = kept_of(LinkSpeeds(), Arrivals(lost=True))
-    assert len(kept.late) == MOST_LATE
-    assert [answer for answer in kept.late if is_too_late(answer, 100, 2000)] == [waited_for]
 
 
 @pytest.mark.parametrize(("home_mbit", "is_late"), [(8, False), (11, False), (12, True), (1000, True)])
