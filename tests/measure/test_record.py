@@ -4,7 +4,8 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,6 @@ from harness.measure import loads
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import RecordedPage
 from harness.measure.evidence import Conditions, Evidence, Load
-from harness.measure.laboratory import Laboratory
 from harness.measure.loads import MOST_OUTPUT, LeftBehind
 from harness.measure.record import _reported
 from harness.measure.settings import Settings
@@ -115,27 +115,12 @@ def test_a_report_that_is_none_is_an_error_of_the_load() -> None:
     assert (found.environment.kernel, found.environment.argv) == ("6.18", None)
 
 
-class WithoutLoadPage:
-    """A laboratory whose load_page.py is killed when a load begins."""
-
-    killed = False
-
-    def check_programs_beside(self) -> None:
-        if self.killed:
-            raise ExperimentError("load_page.py ended (killed by SIGKILL): it did not say why")
-
-
-def test_the_end_of_a_companion_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_program_beside_a_load_is_told_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was a traceback: the socket to it is closed."""
-    lab = WithoutLoadPage()
-
-    def measure(_lab: Laboratory, _load: Load) -> LoadRecord:
-        lab.killed = True
-        raise BrokenPipeError
-
-    monkeypatch.setattr(loads, "measure_load", measure)
-    with pytest.raises(ExperimentError, match=r"^load_page\.py .*SIGKILL"):
-        loads.record_of(cast("Laboratory", lab), LOAD)
+    ended = ExperimentError("the delay line ended (killed by SIGKILL): it did not say why")
+    monkeypatch.setattr(loads, "measure_load", Mock(side_effect=BrokenPipeError))
+    with pytest.raises(ExperimentError, match=r"^the delay line .*SIGKILL"):
+        loads.record_of(Mock(check_programs_beside=Mock(side_effect=[None, ended])), LOAD)
 
 
 
