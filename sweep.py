@@ -4,7 +4,7 @@
     sudo ./sweep.py --pages Top100US.pages                          record what is missing, measure all here, report
     ./sweep.py --pages Top100US.pages --hosts lab1,lab2             measure there: workers of Dask's, by SSH
     ./sweep.py --pages Top100US.pages --scheduler tls://host:8786   measure on the workers of a cluster of Dask's
-    ./sweep.py --status [NAME]    --stop [NAME]    --resume NAME    --report NAME
+    ./sweep.py --status NAME    --resume NAME    --report NAME
 
 A site is one task of Dask's: its recording goes to a worker, which measures all of its loads by tfo.py, as ./run.sh
 would, and its results come back whole into sweep-NAME/. Whatever is there already is not measured again. Options of
@@ -27,7 +27,7 @@ from harness.errors import ExitStatus, printable
 from harness.files.pages import PageFiles, read_pages
 from harness.sweep.cluster import connected, require_packages
 from harness.sweep.driver import Driver
-from harness.sweep.folder import SweepFolder, halt, status
+from harness.sweep.folder import SweepFolder, status
 from harness.sweep.measuring import Patience
 from harness.sweep.options import SweepSettings, asked_for, parse_arguments
 from harness.sweep.recordings import SiteRecording, installed_recordings, planned, record_missing, recorded
@@ -41,10 +41,8 @@ def main() -> int:
     """Do what was asked; the exit status is 0 when every site was measured, 1 when one was not, 2 for wrong input."""
     options = parse_arguments(__doc__)
     require_packages()
-    if options.status is not None:
+    if options.status:
         return status(options)
-    if options.stop is not None:
-        return halt(options)
     asked, folder = asked_for(options)
     if options.report or asked.where:       # only a worker on this machine is root; files are the user's
         leave_root()

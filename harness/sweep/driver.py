@@ -26,8 +26,6 @@ RETRIES = 1
 """How often Dask tries a unit again that failed through no fault of its page, on any worker that is free."""
 NOBODY_S = 120.0
 """How long a sweep goes on without a worker."""
-RESTART_S = 20.0
-"""How long, when those that were there were sent away: by then Dask has started one that died anew."""
 RESULT_S = 120.0
 """How long a result may take to come. Dask waits for ever when its worker has died meanwhile."""
 LOST = (TimeoutError, asyncio.TimeoutError, CancelledError)
@@ -80,12 +78,11 @@ class Driver:
         if count:
             self._nobody_since_s = None
             return count
-        limit_s = RESTART_S if self._unfit else NOBODY_S
         if self._nobody_since_s is None:
             self._nobody_since_s = time.monotonic()
-            self._progress.say(f"no worker that can measure is there; waiting for one, {limit_s:g} s at most")
-        elif time.monotonic() > self._nobody_since_s + limit_s:
-            raise self._ended_by(f"no worker that can measure came within {limit_s:g} s; start or mend one")
+            self._progress.say(f"no worker that can measure is there; waiting for one, {NOBODY_S:g} s at most")
+        elif time.monotonic() > self._nobody_since_s + NOBODY_S:
+            raise self._ended_by(f"no worker that can measure came within {NOBODY_S:g} s; start or mend one")
         return count
 
     def _hand_out(self, workers: int) -> None:

@@ -16,18 +16,16 @@ import fcntl
 import json
 import os
 import shutil
-import signal
-import struct
 import tempfile
-import time
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from harness.errors import ExitStatus, ExperimentError, InputError, printable
+from harness.errors import ExitStatus, InputError, printable
 from harness.sweep.measuring import Contents, write_files
 from harness.sweep.plan import FILE, UnitOutcome, read_outcome
 from harness.system.atomic import write_atomically
@@ -35,10 +33,6 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted, read_u
 
 PREFIX = "sweep-"
 STAGING = "."
-ENDING_S = 90.0
-"""How long a sweep may take to end: its worker's tfo.py cleans up."""
-LOCK = "hhqqi4x"
-"""struct flock (fcntl(2)): kind, from where, start, length, and the process that has the lock."""
 
 
 class SweepFolder:
@@ -74,28 +68,9 @@ class SweepFolder:
                 shutil.rmtree(left, ignore_errors=True)
             yield
         except BlockingIOError:
-            raise InputError(f"{self.path}: this sweep is running (pid {self.driver()}); see ./sweep.py --status "
-                             f"{self.name}") from None
+            raise InputError(f"{self.path}: this sweep is running; see ./sweep.py --status {self.name}") from None
         finally:
             os.close(descriptor)
-
-    def driver(self) -> int | None:
-        """Return the process id of the driver that has this sweep, None when none has.
-
-        Raises InputError where only the sweep's own user may know.
-        """
-        try:
-            descriptor = os.open(self.path / "driver.lock", os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except PermissionError:
-            raise InputError(f"{self.path}: this sweep is another user's; put sudo in front of ./sweep.py") from None
-        except OSError:
-            return None
-        try:
-            asked = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(LOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
-        finally:
-            os.close(descriptor)
-        kind, *_, pid = struct.unpack(LOCK, asked)
-        return None if kind == fcntl.F_UNLCK else int(pid)
 
     def results(self, key: str) -> Path:
         """Return where a unit's results are, or will be."""
@@ -158,51 +133,15 @@ class SweepFolder:
         return found if isinstance(found, dict) else {}
 
 
-def sweeps(base: Path) -> list[str]:
-    """Return the names of all sweeps in a folder; the one that was begun or resumed last is at the end."""
-    found = [path.parent for path in base.glob(f"{PREFIX}*/sweep.json")]
-    return [path.name.removeprefix(PREFIX) for path in sorted(found, key=lambda path: path.stat().st_mtime)]
-
-
 def status(options: argparse.Namespace) -> int:
-    """Say how far a sweep is; the exit status is 0 when all of it is done."""
-    folder = named(options, options.status)
-    found, driver = Counter(folder.read("progress.json")), folder.driver()
-    state = f"running (pid {driver})" if driver else "not running"
+    """Say how far a sweep is, and since when; the exit status is 0 when all of it is done."""
+    folder = SweepFolder(options.dir, options.status)
+    found = Counter(folder.read("progress.json"))
+    if not found:
+        raise InputError(f"{folder.path}: nothing is done there; begin it with ./sweep.py --pages LIST")
     far = (f"recordings of {found['recorded']} of {found['pages']} pages done, no site is measured yet"
            if found["pages"] else f"{found['done']} of {found['sites']} sites done, {found['failed']} of them failed, "
            f"{found['partly']} partly measured")
-    print(printable(f"sweep-{folder.name}: {state}; {far}"))
+    changed = datetime.fromtimestamp((folder.path / "progress.json").stat().st_mtime, timezone.utc)
+    print(printable(f"sweep-{folder.name}: {far}; last change at {changed:%Y-%m-%d %H:%M:%S} UTC"))
     return ExitStatus.DONE if found["sites"] and found["done"] == found["sites"] else ExitStatus.INCOMPLETE
-
-
-def halt(options: argparse.Namespace) -> int:
-    """End a sweep's driver, and wait until it has. Raises ExperimentError when it does not end."""
-    folder = named(options, options.stop)
-    driver = folder.driver()
-    if driver is None:
-        raise InputError(f"{folder.path}: this sweep is not running; nothing to stop")
-    try:
-        os.kill(driver, signal.SIGTERM)
-    except PermissionError:
-        raise InputError(f"{folder.path}: another user runs this sweep; run: sudo ./sweep.py --stop "
-                         f"{folder.name}") from None
-    deadline_s = time.monotonic() + ENDING_S
-    while folder.driver() is not None:
-        if time.monotonic() > deadline_s:
-            raise ExperimentError(f"{folder.path}: has not ended {ENDING_S:g} s after SIGTERM (pid {driver}); wait, "
-                                  f"and see ./sweep.py --status {folder.name}")
-        time.sleep(0.2)
-    print(f"stopped; go on with: sudo ./sweep.py --resume {folder.name}")
-    return ExitStatus.DONE
-
-
-def named(options: argparse.Namespace, name: str | bool) -> SweepFolder:
-    """Return the sweep that --status or --stop means: without a name the one that was begun last.
-
-    Raises InputError when there is none.
-    """
-    names = sweeps(options.dir)
-    if not names or (name and name not in names):
-        raise InputError(f"{options.dir}: no such sweep there; those there are: {', '.join(names) or 'none'}")
-    return SweepFolder(options.dir, str(name or names[-1]))

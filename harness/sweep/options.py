@@ -22,8 +22,6 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_text
 DELAYS = ("--delays", "10 50 100")
 """As run.sh's; said, because with --rtt recorded alone each site would have RTTs of its own."""
 OWN_DELAYS = ("--delays", "--delaynet", "--sweep-rtt")
-LATEST = False
-"""--status and --stop without a name mean the sweep that was begun last."""
 _HOST = re.compile(r"(?!-)[A-Za-z0-9@._-]+", re.ASCII)
 
 
@@ -100,9 +98,7 @@ def _make_parser(description: str) -> argparse.ArgumentParser:
     what.add_argument("--pages", type=Path, metavar="LIST", help="measure the pages of this list, one URL a line")
     what.add_argument("--resume", type=page_list_name, metavar="NAME", help="go on with sweep-NAME as it was begun, "
                       "and where, unless --scheduler, --hosts or --here is given, too")
-    what.add_argument("--status", nargs="?", type=page_list_name, const=LATEST, metavar="NAME", help="how far it is")
-    what.add_argument("--stop", nargs="?", type=page_list_name, const=LATEST, metavar="NAME",
-                      help="end it; --resume goes on")
+    what.add_argument("--status", type=page_list_name, metavar="NAME", help="how far it is")
     what.add_argument("--report", type=page_list_name, metavar="NAME", help="make tables and report of what is there")
     parser.add_argument("--name", type=page_list_name, help="results go to sweep-NAME/ (the list's name)")
     parser.add_argument("--dir", type=Path, default=ROOT, help="where sweep-NAME/ is (the project)")

@@ -23,12 +23,9 @@ from harness.system.untrusted import parse_json
 
 FORMAT = 3
 """The version of a unit's description; another one makes other keys."""
-MOST_COMBINATIONS = 1000
-"""How many the values of a --grid file may give."""
-
 FILE_FORMAT = 3
 FILE = "site.json"
-Status = Literal["measured", "partly", "failed", "unfit"]
+Status = Literal["measured", "partly", "failed", "unfit", "not measured yet"]
 LONGEST_WHY = 1000
 """Characters of a reason."""
 
@@ -68,9 +65,6 @@ def check_options(words: Sequence[str]) -> tuple[str, ...]:
     no site fails of it later.
     """
     parser = OptionParser(prog="sweep.py")
-    for word in words:
-        if word.partition("=")[0] in ("--help", "--version"):
-            parser.error(f"{word}: a sweep measures nothing by that; leave it out")
     add_options(parser, [name for name, option in OPTIONS.items() if option.swept])
     settings = settings_of(parser, parser.parse_args(words))
     if settings.warm_pairs:
@@ -94,17 +88,9 @@ def grid(table: Mapping[str, Any], source: str) -> list[tuple[str, ...]]:
         listed = values if isinstance(values, list) else [values]
         if not listed or not all(isinstance(value, str | int | float) for value in listed):
             raise InputError(f"{source}: {name}: write a value or a list of values, such as {name} = [1, 2]")
-        axes.append([_word(name, value) for value in listed])
-    combinations = list(itertools.islice(itertools.product(*axes), MOST_COMBINATIONS + 1))
-    if len(combinations) > MOST_COMBINATIONS:
-        raise InputError(f"{source}: more than {MOST_COMBINATIONS} combinations; leave some values out")
-    return [tuple(word for word in combination if word) for combination in combinations]
-
-
-def _word(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return f"--{name}" if value else ""
-    return f"--{name}={value}"
+        axes.append([f"--{name}={value}" if not isinstance(value, bool) else f"--{name}" if value else ""
+                     for value in listed])
+    return [tuple(word for word in combination if word) for combination in itertools.product(*axes)]
 
 
 @lru_cache(maxsize=1)
@@ -118,8 +104,8 @@ class UnitOutcome:
     """The outcome of one unit. `why` says in words what went wrong.
 
     `status` is "measured" when every load counts, "partly" when some loads count and give an improvement, "failed" when
-    no improvement is known; "unfit" when the machine can measure no page, which is kept nowhere. `machine` is its host
-    name, and `worker` its address in Dask. `took_s`: from the first to the last load, in s.
+    no improvement is known; "unfit" (the machine can measure no page) and "not measured yet" are kept nowhere.
+    `machine` is its host name, and `worker` its address in Dask. `took_s`: from the first to the last load, in s.
     """
 
     key: str

@@ -121,9 +121,8 @@ def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
         return _cut(source, page, target)
     except InputError as error:
         return str(error)
-    except OSError as error:        # shutil.Error has several files, each with its target, and why not
-        path, _, why = error.args[0][0] if isinstance(error, shutil.Error) else (error.filename, "", error.strerror)
-        return f"{path or source.mirror}: cannot be copied ({why or error})"
+    except OSError as error:
+        return f"{source.mirror}: cannot be copied ({error})"
 
 
 def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:

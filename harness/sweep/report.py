@@ -10,29 +10,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
 from harness.analysis.load_tables import COLUMNS, load_rows
 from harness.errors import InputError
 from harness.files.pages import CLIENT
 from harness.files.table_files import write_table
+from harness.show.report import page_html, write_page
+from harness.show.section import Section
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
 from harness.sweep.plan import Unit, UnitOutcome
 from harness.sweep.recordings import SiteRecording
 from harness.sweep.sections import combination_sections, failure_section
 from harness.sweep.site_rows import SiteRow, read_rows
-from harness.system.atomic import write_atomically, written_beside
+from harness.system.atomic import written_beside
 
 OWN = ("key", "options", "machine")
 TEXT = frozenset((*OWN, "page", "url", "failed_by_reason", "why_not", "experiment"))
 REAL = frozenset(("delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms", "fcp_ms", "lcp_ms",
                   "late_ms"))
 """The other columns hold whole numbers, and `valid` true or false."""
-
-HERE = Path(__file__).resolve().parent
-CSS = HERE.parent / "show" / "report" / "report.css"
 
 
 def write_loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> Path:
@@ -70,9 +66,9 @@ def _loads(folder: SweepFolder, outcome: UnitOutcome) -> Iterator[dict[str, Any]
 def write_sites(folder: SweepFolder, rows: Sequence[SiteRow]) -> Path:
     """Write every site, failures too, into sites.csv, a line for each RTT; return its path."""
     names = dict.fromkeys(name for row in rows for cells in row.cells for name in cells)
-    table = [{"key": row.outcome.key, "options": " ".join(row.outcome.options), "status": row.status, "why": row.why,
-              "machine": row.outcome.machine, "synthetic": row.synthetic, **names, **cells, "url": row.outcome.url}
-             for row in rows for cells in row.cells]
+    table = [{"key": row.outcome.key, "options": " ".join(row.outcome.options), "status": row.outcome.status,
+              "why": row.why, "machine": row.outcome.machine, "synthetic": row.synthetic, **names, **cells,
+              "url": row.outcome.url} for row in rows for cells in row.cells]
     path = folder.path / "sites.csv"
     write_table(path, table)
     return path
@@ -83,18 +79,14 @@ def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Sit
     """Write tables, figures and report of what the sweep has; return their paths."""
     rows = read_rows(folder, sites, units)
     written = [write_loads(folder, [row.outcome for row in rows]), write_sites(folder, rows)]
-    sections = []
+    sections: list[Section] = []
     for number, options in enumerate(asked.combinations, start=1):
         name = f"-{number}" if len(asked.combinations) > 1 else ""
         sections += combination_sections(folder, name, options, [row for row in rows if row.outcome.options == options])
     sections.append(failure_section(rows))
-    written += [folder.path / figure.name for section in sections for figure in section.figures]
-    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
-    html = environment.get_template("report.html.j2").render(
-        name=folder.name, count=len({row.outcome.url for row in rows if row.at}), lead=_lead(asked, sites, rows),
-        parts=sections, style=Markup(CSS.read_text(encoding="utf-8")))
-    write_atomically(folder.path / "report.html", html.encode("utf-8", "backslashreplace"))
-    return [*written, folder.path / "report.html"]
+    count = len({row.outcome.url for row in rows if row.at})
+    return [*written, write_page(folder.path / "report.html", page_html(
+        f"TCP Fast Open over {count} sites: {folder.name}", _lead(asked, sites, rows), sections, "sweep.py"))]
 
 
 def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[SiteRow]) -> list[str]:
@@ -106,7 +98,7 @@ def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[S
             f"{', '.join(f'{name} ({count} sites)' for name, count in sorted(machines.items())) or 'nothing yet'}.",
             f"It is a sample of: {asked.sample_of}." if asked.sample_of else
             "What it is a sample of was not said (--sample-of).",
-            "Intervals and bands are bootstrapped over sites: they say what other sites, chosen as those of this list "
+            "Intervals are those over sites: they say what other sites, chosen as those of this list "
             "were, would give. A list is no random sample of the Web, nor are the pages that could be recorded and "
             "measured one of the list: what is missing stands below, with the reasons."]
     if synthetic:

@@ -29,50 +29,27 @@ class AtRtt:
     percent: float
     """How many percent less it is with TFO."""
     interval: Interval | None = None
-    is_significant: bool = False
-    pairs: int = 0
-    """Of loads, from which the interval comes."""
+    helps: bool = False
+    """Whether all of the interval is an improvement, a significant one."""
+    hurts: bool = False
+    """Whether all of it is a significant slow-down."""
     predicted_percent: float | None = None
     theory_percent: float | None = None
 
     @property
-    def helps(self) -> bool:
-        """Whether all of the interval is an improvement, a significant one."""
-        return self.is_significant and self.interval is not None and self.interval.low_percent > 0
-
-    @property
-    def errors_percent(self) -> tuple[float, float]:
-        """How far the interval's limits lie below and above the improvement, in points; 0 without an interval.
-
-        One is negative where the improvement lies outside: it is of all loads, the interval of pairs of them.
-        """
-        if self.interval is None:
-            return 0.0, 0.0
-        return self.percent - self.interval.low_percent, self.interval.high_percent - self.percent
-
-    @property
-    def hurts(self) -> bool:
-        """Whether all of the interval is a slow-down, a significant one."""
-        return self.is_significant and self.interval is not None and self.interval.high_percent < 0
+    def limits_percent(self) -> tuple[float | None, float | None]:
+        """The interval's limits, each None without one."""
+        return (self.interval.low_percent, self.interval.high_percent) if self.interval else (None, None)
 
 
 @dataclass(frozen=True)
 class SiteRow:
-    """One unit: its `outcome`, what was measured at each RTT (ms), and the cells of its table (docs/results.md).
-
-    A unit that is not `tried` yet has no outcome of its own: `outcome` says only which unit it is.
-    """
+    """One unit: its `outcome`, what was measured at each RTT (ms), and the cells of its table (docs/results.md)."""
 
     outcome: UnitOutcome
-    tried: bool = True
     synthetic: bool = False
     at: Mapping[float, AtRtt] = field(default_factory=dict)
     cells: Sequence[Mapping[str, Any]] = ({},)
-
-    @property
-    def status(self) -> str:
-        """The outcome's status, as tables have it."""
-        return self.outcome.status if self.tried else "not measured yet"
 
     @property
     def why(self) -> str:
@@ -85,26 +62,26 @@ def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], units: Sequen
 
     A folder that cannot be read is a failure with its reason, like any other.
     """
-    rows = [SiteRow(UnitOutcome("", site.page.url, "failed", (site.why_not,)), site.tried)
+    rows = [SiteRow(UnitOutcome("", site.page.url, "failed" if site.tried else "not measured yet", (site.why_not,)))
             for site in sites if site.why_not]
     for unit in units:
         try:
-            outcome = folder.outcome(unit.key)
+            outcome = folder.outcome(unit.key) or of_unit(unit, "not measured yet")
         except InputError as error:
             outcome = of_unit(unit, "failed", str(error))
-        rows.append(_read_row(folder, outcome) if outcome else SiteRow(of_unit(unit, "failed"), tried=False))
+        rows.append(_read_row(folder, outcome))
     return rows
 
 
 def _read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
     """Return the row of one unit. Loads that are gone, or that cannot be read, are a failure with its reason."""
     client = folder.results(outcome.key) / CLIENT
-    if outcome.status == "failed" and not has_loads(client):    # it failed before its first load, and says why
+    if outcome.status in ("failed", "not measured yet") and not has_loads(client):      # it says why
         return SiteRow(outcome)
     try:
         results = read_results(client)
         selection = select(results, "load")
-        row = SiteRow(outcome, True, results.synthetic, dict(_at(selection)),
+        row = SiteRow(outcome, results.synthetic, dict(_at(selection)),
                       export_rows(selection) or [{}])
     except Exception as error:      # noqa: BLE001  # a worker sent them: they hide no other site
         why = f"its loads cannot be read: {error}"[:LONGEST_WHY]
@@ -120,4 +97,5 @@ def _at(selection: Selection) -> Iterator[tuple[float, AtRtt]]:
         shares = [improvement_percent(predicted.off_ms, plt_ms) for plt_ms in (
             predicted.predicted_ms, predicted.simple_ms)] if predicted and predicted.off_ms else [None, None]
         if row.percent is not None and off_ms is not None:
-            yield row.rtt_ms, AtRtt(off_ms, row.percent, row.interval, row.significant, len(row.pairs[0]), *shares)
+            yield row.rtt_ms, AtRtt(off_ms, row.percent, row.interval, row.helps, row.significant and not row.helps,
+                                    *shares)

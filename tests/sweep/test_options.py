@@ -75,11 +75,10 @@ def test_it_goes_on_where_it_measured_unless_another_place_is_said(
     assert not parse_arguments("", ["--resume", "list", "--dir", str(pages.parent)]).again
 
 
-@pytest.mark.parametrize("content", [{"pages": 3}, {"pages": "x"}, {"pages": "x", "versions": {}, "combinations": []}])
-def test_a_spoiled_file_is_one_line(pages: Path, content: dict[str, object]) -> None:
+def test_a_spoiled_file_is_one_line(pages: Path) -> None:
     folder = SweepFolder(pages.parent, "list")
     folder.make()
-    folder.write("sweep.json", content)
+    folder.write("sweep.json", {"pages": "x", "versions": {}, "combinations": []})
     with pytest.raises(InputError, match=r"sweep\.json:1"):
         resumed(pages)
 
@@ -114,5 +113,3 @@ def test_a_grid_is_all_combinations() -> None:
         ("--http=1.1", "--seed=2"), ("--http=1.1", "--predict", "--seed=2")]
     with pytest.raises(InputError, match=r"grid\.toml: http: "):
         grid({"http": {"a": 1}}, "grid.toml")
-    with pytest.raises(InputError, match="1000"):
-        grid({"seed": list(range(40)), "retries": list(range(40))}, "grid.toml")

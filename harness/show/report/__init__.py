@@ -6,6 +6,7 @@ with its figure (harness.show.section says how to make one); those of proof and 
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -32,21 +33,24 @@ from harness.show.waterfall import requests_section
 from harness.system.atomic import write_atomically
 
 HERE = Path(__file__).resolve().parent
+TITLE = "Page load time without and with TCP Fast Open"
 OF_FIGURES = "These are the figures of plot.py. Point at a bar, or step from one to the next, for all times of its " \
              "request. Thick edges: on the critical path."
 UNDRAWN = "No load of this page can be drawn: there is none that counts and holds requests."
 
 
 def write_report(selection: Selection, path: Path) -> Path:
-    """Write the report to `path` in one step, making its folder, and return `path`.
+    """Write the report to `path` and return `path`. The same results give the same bytes. Raises InputError."""
+    return write_page(path, render(selection))
 
-    The same results give the same bytes. Raises InputError when it cannot be written.
-    """
+
+def write_page(path: Path, html: str) -> Path:
+    """Write a page to `path` in one step, making its folder. Raises InputError when it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, render(selection))
+        write_atomically(path, html)
     except OSError as error:
-        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --outputdir") from None
+        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another folder") from None
     return path
 
 
@@ -61,14 +65,20 @@ def sections(selection: Selection) -> list[Section]:
 
 def render(selection: Selection) -> str:
     """Return the report as HTML."""
-    script, results = _read("report.js"), selection.results
+    results = selection.results
     counts = f"{len(results.urls)} pages, {len(results.loads)} loads"
     measured = ", from logs of the 2013 tool" if results.old else "".join(f", measured {when}" for when
                                                                           in when_measured(results))
+    return page_html(TITLE, [f"{counts}{measured}."], sections(selection), f"plot.py from {results.clientdir.name}/")
+
+
+def page_html(title: str, lead: Sequence[str], parts: Sequence[Section], made_by: str) -> str:
+    """Return a page with a `title`, `lead` paragraphs, and sections; plot.py's report, and a sweep's."""
+    script = _read("report.js")
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     html = environment.get_template("report.html.j2").render(
-        policy=_policy(script), style=Markup(_read("report.css")), script=Markup(script),
-        subtitle=f"{counts}{measured}.", source=f"{results.clientdir.name}/", sections=sections(selection))
+        policy=_policy(script), style=Markup(_read("report.css")), script=Markup(script), title=title, lead=lead,
+        made_by=made_by, sections=parts)
     return html.encode("utf-8", "backslashreplace").decode("utf-8")     # names of files may be no UTF-8
 
 

@@ -37,13 +37,13 @@
 
         const controls = make("div", {className: "controls"});
         const step = (by) => show(names[(Math.max(at, by > 0 ? -1 : 0) + by + names.length) % names.length]);
-        for (const [text, act] of [["Zoom in", () => zoom(size * 2)], ["Zoom out", () => zoom(size / 2)],
-            ["Previous bar", () => step(-1)], ["Next bar", () => step(1)]]) {
+        const steps = names.length ? [["Previous bar", () => step(-1)], ["Next bar", () => step(1)]] : [];
+        for (const [text, act] of [["Zoom in", () => zoom(size * 2)], ["Zoom out", () => zoom(size / 2)], ...steps]) {
             controls.append(make("button", {type: "button", textContent: text, onclick: act}));
         }
         readout.before(controls);
         readout.textContent = "Point at a bar, or step to one, to read its times here.";
-        readout.hidden = false;
+        readout.hidden = !names.length;
         svg.addEventListener("pointerover", (event) => {
             const bar = event.target.closest("[data-bar]");
             if (bar) show(bar.dataset.bar);
