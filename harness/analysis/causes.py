@@ -10,8 +10,8 @@ load without a warm-up) the Referer names the document, style sheet or script.
    data. Of the document (from when it was asked for: what hints, a 103, name comes before its first byte) and the
    scripts, style sheets and data asked for on its behalf, the cause is what ended last before the request. An
    image or a font rarely is one: it counts as PASSIVE_MS older. Nothing on the page hears of a beacon's answer.
-4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began, unless what may
-   be a cause ended with it. It was not busy, but stood still, while it waited for a synchronous request.
+4. When the main thread was busy with a long task (Long Tasks API), a cause came before that task began. It was not
+   busy, but stood still, while it waited for a synchronous request.
 
 The net-log says the rest: which connection a request was sent on, and when others had left it.
 
@@ -19,8 +19,8 @@ The load event waits for every request of the page but data that no thread waite
 ended last.
 
 Each rule is here since predictions are worse without it (tests/corpus/clients: 15 rows, off by 3.0% on average). Rules
-for what a parser stops for, for documents that end by chance, for streams that wait for others and for what the cache
-was still fetching changed none of them.
+for what a parser stops for, for work that ended before a cause did, for documents that end by chance, for streams that
+wait for others and for what the cache was still fetching changed none of them.
 
 What cannot be known: a timer from work of a script, and a cause from a request that only ended then by chance.
 """
@@ -120,7 +120,7 @@ def cause_of_load_event(timeline: Timeline) -> Cause:
             parsed_ms + CLOCK_MS, at_ms):
         at_ms, awaited = parsed_ms, Ends(each for each in timeline.requests if holds_up_the_load_event(each) and (
             each.kind in (DOCUMENT, SCRIPT, STYLE) or each.synchronous))
-    since_ms = busy_since(at_ms, timeline.long_tasks, awaited)
+    since_ms = busy_since(at_ms, timeline.long_tasks)
     last = awaited.last(since_ms + CLOCK_MS, 1 + len(timeline.requests))
     return Cause(last, min(last.end_ms, since_ms)) if last else NAVIGATION
 
@@ -133,16 +133,12 @@ def holds_up_the_load_event(request: TimedRequest) -> bool:
     return not request.of_worker and ((request.kind != DATA and not request.unread) or request.synchronous)
 
 
-def busy_since(at_ms: float, long_tasks: Sequence[tuple[float, float]], causes: Ends) -> float:
-    """Return when the main thread began the work it was doing, or had just done, at `at_ms`; that if it was idle.
-
-    Work that was over before one of the `causes` ended is not waited for.
-    """
+def busy_since(at_ms: float, long_tasks: Sequence[tuple[float, float]]) -> float:
+    """Return when the main thread began the work it was doing, or had just done, at `at_ms`; that if it was idle."""
     for start, end in reversed(long_tasks[:bisect_left(long_tasks, (at_ms, 0.0))]):
         if end + IDLE_MS < at_ms:
             break
-        if start < at_ms and not causes.between(end + CLOCK_MS, at_ms + CLOCK_MS):
-            at_ms = start
+        at_ms = min(at_ms, start)
     return at_ms
 
 
@@ -188,7 +184,7 @@ class _Causes:
         if by is None or document is None:
             return NAVIGATION
         causes, passive = (self._pools.get((document.order, is_passive), NOTHING) for is_passive in (False, True))
-        since = busy_since(request.start_ms, self._tasks, causes)
+        since = busy_since(request.start_ms, self._tasks)
         until = since + CLOCK_MS
         if by.kind != DOCUMENT and 0 <= until - by.end_ms <= CLOCK_MS + IDLE_MS:
             return Cause(by, min(by.end_ms, since))
@@ -220,6 +216,5 @@ class _Waits:
             found = [other for other in self._sent.between(
                 max(request.start_ms, request.dispatched_ms - FREED_MS - 1e-9), request.dispatched_ms + CLOCK_MS)
                 if other.order < request.order]
-            for nearer in ("host", "connection"):
-                found = [other for other in found if getattr(other, nearer) == getattr(request, nearer)] or found
+            found = [other for other in found if other.host == request.host] or found
         return max(found, key=lambda other: other.end_ms, default=None), request.dispatched_ms

@@ -153,7 +153,7 @@ def _circumstances(load: LoadResult, rtt_ms: float) -> Circumstances:
         return Circumstances(rtt_ms)
     home_mbit, net_mbit = experiment.bw_home_mbit or math.inf, experiment.bw_net_mbit
     link = None if net_mbit is None else SharedLink(min(home_mbit, net_mbit), by_all=home_mbit < net_mbit)
-    return Circumstances(rtt_ms, experiment.server_rtts_ms, link, not experiment.post_quantum, experiment.cookies)
+    return Circumstances(rtt_ms, experiment.server_rtts_ms, link, not experiment.post_quantum)
 
 
 @dataclass(frozen=True)

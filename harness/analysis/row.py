@@ -22,9 +22,6 @@ METRICS = {
     "fcp": "from navigationStart to first contentful paint, when a visitor sees first text or a first picture",
     "lcp": "from navigationStart to largest contentful paint, when a visitor sees the largest part of the page",
 }
-NOT_REACHED = {"load": "no load event", "last": "no transaction", "fcp": "no first contentful paint is known",
-               "lcp": "no largest contentful paint is known"}
-"""Why a load without a time by a metric does not count."""
 TFO_NAMES = ("TFO off", "TFO on")
 BEYOND_RATIO = 0.05
 """The share of the PLT that TFO may save beyond what explains it. In seven of 139 rows that were looked at it saved
@@ -203,10 +200,16 @@ class Row:
         """The loads without TFO that can be explained, each with its critical path and what it predicts."""
         return [(load, found) for load in self.off.loads if (found := explain(load, self.rtt_ms))]
 
+    @property
+    def _has_cookies(self) -> bool:
+        """Whether the browser had a cookie of every server. Else nobody knows beforehand where TFO saves anything."""
+        return all(experiment.cookies == "warm" for experiment in self.results.experiments
+                   if experiment.rtt_ms == self.rtt_ms)
+
     @cached_property
     def prediction(self) -> Prediction | None:
         """PLT with TFO as predicted, up to the load event, whatever metric is used: critical paths lead there."""
-        return predict(self.explanations, self.on.loads)
+        return predict(self.explanations, self.on.loads) if self._has_cookies else None
 
     @cached_property
     def replayed_ms(self) -> float | None:
@@ -214,7 +217,7 @@ class Row:
 
         None where that is not known: only loads over TCP can be played again.
         """
-        if self.off.transport != Transport.TCP:
+        if self.off.transport != Transport.TCP or not self._has_cookies:
             return None
         over = Transport(self.on.transport)
         return median_if_any([plt_ms for load in self.off.loads

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from harness.analysis.row import NOT_REACHED, Cell, Row, plt_ms
+from harness.analysis.row import Cell, Row, plt_ms
 from harness.files.results import LoadResult, Results
 
 
@@ -84,7 +84,9 @@ def select(results: Results, metric: str) -> Selection:
 
 def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:
     """Give the cells of each row: without TFO, with it, and over other transports that were measured."""
-    loads = _by_cell(results.loads)
+    loads: dict[tuple[str, float, int], list[LoadResult]] = defaultdict(list)
+    for load in results.loads:
+        loads[load.page, load.rtt_ms, load.transport].append(load)
     for page in results.urls:
         for rtt_ms in results.rtts_ms:
             cells = []
@@ -99,15 +101,8 @@ def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:
             yield cells
 
 
-def _by_cell(loads: list[LoadResult]) -> dict[tuple[str, float, int], list[LoadResult]]:
-    found: dict[tuple[str, float, int], list[LoadResult]] = defaultdict(list)
-    for load in loads:
-        found[load.page, load.rtt_ms, load.transport].append(load)
-    return found
-
-
 def _why_not(load: LoadResult, metric: str) -> str:
     """Return why a measured load does not count, "" when it does."""
     if not load.valid:
         return "; ".join(load.why_not)
-    return "" if plt_ms(load, metric) else NOT_REACHED[metric]
+    return "" if plt_ms(load, metric) else f"it has no time by --metric {metric}"

@@ -25,8 +25,6 @@ from urllib.parse import urlsplit
 
 from harness.analysis.causes import FREED_MS, Cause, Dependencies, cause_of_load_event, holds_up_the_load_event
 from harness.analysis.timeline import TimedRequest, Timeline
-from harness.files.hosts import joined, site_of
-from harness.files.load_parts import CookieMode
 from harness.files.transport import Transport
 
 SYN_BYTES = 1420
@@ -56,15 +54,13 @@ class Circumstances:
 
     `rtt_ms` is the RTT to all servers, but for those that have one of their own in `own_rtts_ms`, by name. `link` is
     what transfers share, None when it is not known: then all of them last as long as before. `small_client_hello` is
-    False when Chrome's ClientHello is too long for a SYN (tfo.py --post-quantum), `cookies` is what is known of them at
-    first (tfo.py --cookies).
+    False when Chrome's ClientHello is too long for a SYN (tfo.py --post-quantum).
     """
 
     rtt_ms: float
     own_rtts_ms: Mapping[str, float] = field(default_factory=dict)
     link: SharedLink | None = None
     small_client_hello: bool = True
-    cookies: CookieMode = "warm"
 
     def rtt_to(self, url: str) -> float:
         """Return the RTT to the server of `url` in ms."""
@@ -137,8 +133,7 @@ def _at(cause: Cause, moved: list[_Moved]) -> float:
 def handshakes_ms(requests: Sequence[TimedRequest], made_in: Circumstances,
                   over: Transport = Transport.TFO) -> list[float]:
     """Return by how much each request's wait for a connection is shorter when that begins `over` another transport."""
-    cold = _without_a_cookie(requests, made_in.cookies)
-    return [0.0 if request.order in cold else _handshake_ms(request, made_in, over) for request in requests]
+    return [_handshake_ms(request, made_in, over) for request in requests]
 
 
 def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport) -> float:
@@ -156,26 +151,6 @@ def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport
     if over.early and request.tls:
         saved_ms += min(rtt_ms, request.tls[1] - request.tls[0])
     return saved_ms
-
-
-def _without_a_cookie(requests: Sequence[TimedRequest], mode: CookieMode) -> frozenset[int]:
-    """Return the `order` of each request whose connection began before a cookie for its server had come.
-
-    A cookie comes with the first SYN-ACK of the server, or of any server of its site; sites that share a server are one
-    (harness.network.cookies). With TFO requests come earlier,
-    but in the same order: so a load without TFO tells which of them will have one.
-    """
-    if mode == "warm":
-        return frozenset()
-    sites = joined([[request.server, f"site {site_of(urlsplit(request.url).hostname or '')}"] for request in requests])
-    made = [(request, sites[request.server] if mode == "domain" else request.server)
-            for request in requests if request.first and request.connect]
-    known_at: dict[str, float] = {}
-    for request, giver in made:
-        assert request.connect is not None
-        known_at[giver] = min(known_at.get(giver, float("inf")), request.connect[1])
-    return frozenset(request.order for request, giver in made
-                     if request.connect is not None and request.connect[0] < known_at[giver])
 
 
 def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link: SharedLink) -> list[float]:

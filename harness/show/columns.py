@@ -135,7 +135,7 @@ def table_of(caption: str, rows: Iterable[Row], chosen: Columns, in_words: Colle
     head = tuple(Column(title, numeric=place > 0 and title not in in_words) for place, title in enumerate(chosen))
     return Table(caption, head, [
         (url, [texts(row, chosen) for row in of_page])
-        for (_, url), of_page in groupby(rows, key=lambda row: (row.page, row.url))])
+        for url, of_page in groupby(rows, key=lambda row: row.url)])
 
 
 def check_export_name(path: Path) -> None:

@@ -18,7 +18,7 @@ from harness.analysis.row import METRICS, Row
 from harness.analysis.selection import Selection
 from harness.errors import printable
 from harness.files.pages import CLIENT
-from harness.show.columns import texts
+from harness.show.columns import table_of
 from harness.show.figures import Point, draw_intervals, framed, grid, legend_above
 from harness.show.labels import NOT_KNOWN, short_names, span
 from harness.show.row_notes import doubt_lines, too_few_runs
@@ -133,11 +133,8 @@ def side_by_side_rows(selections: Sequence[Selection]) -> list[Row]:
 def side_by_side_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Give the table, tab-separated: a page's rows under its address, one for each RTT and folder that has it."""
     width = max((len(row.name) for row in rows), default=0) // TAB * TAB + TAB - 1  # so that tabs align what follows
-    yield "\t".join(["Page", *(name.ljust(width) if name == NAME else name for name in OF_MANY)])
-    for place, row in enumerate(rows):
-        if not place or rows[place - 1].url != row.url:
-            yield printable(row.url)
-        yield "\t" + "\t".join(map(printable, texts(replace(row, name=row.name.ljust(width)), OF_MANY)))
+    titles = {title.ljust(width) if title == NAME else title: key for title, key in OF_MANY.items()}
+    yield from table_lines(table_of("", [replace(row, name=row.name.ljust(width)) for row in rows], titles))
     yield ""
     yield from LEGEND
     yield from too_few_runs(rows)

@@ -171,13 +171,8 @@ def paper_lines(selection: Selection) -> Iterator[str]:
             points = NOT_KNOWN if row.percent is None else f"{row.percent - theirs:+.1f}"
             yield "\t".join(["", row.rtt_name, f"{off_s:.2f}", f"{on_s:.2f}", f"{theirs:.0f}%",
                              *texts(row, BESIDE_PAPER), points])
-    n = span(min(selection.counts, default=0), max(selection.counts, default=0))
     pages = "synthetic pages" if results.synthetic else "pages of another year"
-    options = {option for experiment in results.experiments for option in experiment.unusual} - {"--paper"}
-    differs = [pages, "another Chrome", *sorted(options)]
-    if n != f"{PAPER_LOADS}":
-        differs.append(f"n = {n} loads, where the paper has {PAPER_LOADS}")
-    yield f"What differs still: {', '.join(differs[:-1])}, and {differs[-1]}."
+    yield f"What differs still: {pages}, another Chrome, and where n is not {PAPER_LOADS}, the number of loads."
 
 
 def _site_in_paper(url: str) -> str:

@@ -1,7 +1,7 @@
 """What all figures have in common: the frame, curves and bars with their intervals, and the files they go to.
 
     figure, axes = framed((9, 5.4), "Title", "What stands small below")
-    draw_curves(axes, [Curve("amazon.com", [Point(20, 1.3, 0.9, 1.7), ...])])
+    draw_curves(axes, {"amazon.com": [Point(20, 1.3, 0.9, 1.7), ...]}, {20: "20"})
     save_figure(figure, Path("figure.svg"))
 
 Each is drawn once, by Matplotlib, for the file and for report.html (harness.show.section.chart_of). There it stands as
@@ -11,7 +11,7 @@ SVG: small, with text as text, and with names of its own.
 import io
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -55,8 +55,8 @@ TAG = re.compile(r"<[^>]*>")
 """Matplotlib escapes both characters in texts and attributes."""
 PLACES = re.compile(r'(?<= )d="[^"]*"')
 FRACTION = re.compile(r"(\.\d\d)\d+")
-NAME = re.compile(r' id="([^"]*)"')
-REFERENCE = re.compile(r'((?:href="|url\()#)([\w-]+)')
+REFERENCE = re.compile(r'( id="|href="#|url\(#)')
+"""What stands before a name."""
 CLIPPED_BAR = re.compile(r'(<g data-bar="[^>]*>(?:(?!</g>).)*?) clip-path="[^"]*"')
 
 
@@ -73,14 +73,6 @@ class Point:
     low: float | None = None
     high: float | None = None
     bar: str = ""
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A line of a figure, as its legend calls it."""
-
-    name: str
-    points: Sequence[Point]
 
 
 def framed(size: tuple[float, float], title: str, small_print: str, panels: int = 1) -> tuple[Figure, Sequence[Axes]]:
@@ -108,8 +100,8 @@ def legend_above(axes: Axes, columns: int) -> None:
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize=9, ncols=columns)
 
 
-def draw_curves(axes: Axes, curves: Sequence[Curve], rtts: dict[float, str]) -> None:
-    """Draw curves over RTTs, and their legend. `rtts` are what the RTTs in ms are called.
+def draw_curves(axes: Axes, curves: Mapping[str, Sequence[Point]], rtts: dict[float, str]) -> None:
+    """Draw curves over RTTs by their names in the legend. `rtts` are what the RTTs in ms are called.
 
     They are on a logarithmic axis (2 to 10 ms take as much room as 20 to 100), unless one is 0.
     """
@@ -121,19 +113,19 @@ def draw_curves(axes: Axes, curves: Sequence[Curve], rtts: dict[float, str]) -> 
     grid(axes, "y")
     nearest = min((right / left for left, right in pairwise(sorted(rtts)) if left > 0), default=SHIFT)
     shift = float(min(SHIFT, nearest ** (0.5 / max(len(curves) - 1, 1))))   # all keep to half the way to the next RTT
-    for place, curve in enumerate(curves):
-        if curve.points:
-            _draw_curve(axes, curve, place, shift ** (place - (len(curves) - 1) / 2))
+    for place, (name, points) in enumerate(curves.items()):
+        if points:
+            moved = shift ** (place - (len(curves) - 1) / 2)
+            _draw_curve(axes, name, [replace(point, x=point.x * moved) for point in points], place)
     for text in axes.legend(loc="best", fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)
 
 
-def _draw_curve(axes: Axes, curve: Curve, place: int, shift: float) -> None:
+def _draw_curve(axes: Axes, name: str, points: Sequence[Point], place: int) -> None:
     color = STYLES[place % len(STYLES)][0]
     _, marker, line = STYLES[(place + place // len(STYLES)) % len(STYLES)]      # another pair for each of 49 curves
-    points = [replace(point, x=point.x * shift) for point in curve.points]
     axes.plot([point.x for point in points], [point.y for point in points], color=color, marker=marker, markersize=5,
-              linestyle=line, linewidth=1.5, label=curve.name)
+              linestyle=line, linewidth=1.5, label=name)
     draw_intervals(axes, points, ecolor=color, capsize=4)
     for point in points:
         if point.bar:
@@ -174,22 +166,15 @@ def save_figure(figure: Figure, path: Path) -> None:
 def inline_svg(figure: Figure, key: str, label: str) -> str:
     """Return the figure as an ``svg`` element. `key` begins all names in it, `label` is read to who cannot see it.
 
-    Only names that something refers to are kept, each with `key` before it, since a page has several figures. Places
-    are written to 1/100 point.
+    Each name gets `key` before it, since a page has several figures. Places are written to 1/100 point.
     """
     drawn = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     svg = DROPPED.sub("", NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn.getvalue()))
-    used = {name for tag in TAG.findall(svg) for _, name in REFERENCE.findall(tag)}
-
-    def own_name(found: re.Match[str]) -> str:
-        if found[1].startswith(BAR):
-            return f' data-bar="{found[1].removeprefix(BAR)}"'
-        return f' id="{key}-{found[1]}"' if found[1] in used else ""
 
     def shorter(tag: re.Match[str]) -> str:
-        named = NAME.sub(own_name, REFERENCE.sub(rf"\g<1>{key}-\2", tag[0]))
+        named = REFERENCE.sub(rf"\1{key}-", tag[0].replace(f' id="{BAR}', ' data-bar="'))
         return PLACES.sub(lambda path: FRACTION.sub(r"\1", " ".join(path[0].split())), named)
 
     svg = CLIPPED_BAR.sub(r"\1", TAG.sub(shorter, svg))

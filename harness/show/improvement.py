@@ -10,7 +10,7 @@ from harness.analysis.row import Row, threshold_ms
 from harness.analysis.selection import Selection
 from harness.analysis.stats import RESAMPLES
 from harness.show.columns import table_of
-from harness.show.figures import Curve, Point, draw_curves, framed
+from harness.show.figures import Point, draw_curves, framed
 from harness.show.labels import doubtful_words, is_simulated, percent, short_names, synthetic_words
 from harness.show.row_notes import too_few_runs
 from harness.show.section import Section, chart_of
@@ -31,10 +31,10 @@ NOTES = (
     "Difference: (predicted - measured) / measured; positive when TFO saved more than predicted.",
 )
 OF_LOAD_EVENT = "PLT here: up to the load event, to which critical paths lead; the other tables have another metric."
-NOT_ALL_COOKIES = "A connection that began before a cookie for its server had come is predicted to save nothing."
 CLEAN_PATH = "Predicted: for a path without the middlebox or the balancer, so the difference is what these cost."
 SIMULATED = "Simulated, not measured (there are no loads with TFO): PLT with TFO as predicted from the loads without it"
-UNPREDICTED = "No prediction: it needs loads without TFO and their HAR files, which logs of 2013 do not have."
+UNPREDICTED = "No prediction: it needs loads without TFO, their HAR files, which logs of 2013 do not have, and " \
+              "--cookies warm."
 
 
 def improvement_section(selection: Selection, *, chart: bool = True) -> Section:
@@ -96,10 +96,10 @@ def draw_improvement(selection: Selection) -> Figure:
         f"Where a bar crosses 0, there may be no effect.{synthetic_words(results, results.rtts_ms)}")
     axes.axhline(0, color="#555555", linewidth=1)
     names = short_names(results.urls)
-    draw_curves(axes, [Curve(names[page], [
+    draw_curves(axes, {names[page]: [
         Point(row.rtt_ms, row.percent, *row.limits_percent, f"{number}-{place}")
-        for place, row in enumerate(selection.of_page(page)) if row.percent is not None])
-        for number, page in enumerate(results.urls)], {row.rtt_ms: row.rtt_name for row in selection.rows})
+        for place, row in enumerate(selection.of_page(page)) if row.percent is not None]
+        for number, page in enumerate(results.urls)}, {row.rtt_ms: row.rtt_name for row in selection.rows})
     where = ", as recorded: at the median of the servers'" if results.rtt_names else ""
     axes.set_xlabel(f"Round-trip time (ms){where}")
     axes.set_ylabel("Improvement of the page load time (%)")
@@ -120,8 +120,6 @@ def _words_predicted(selection: Selection, found: Sequence[Prediction]) -> Itera
     yield from NOTES
     if selection.metric != "load":
         yield OF_LOAD_EVENT
-    if any(experiment.cookies != "warm" for experiment in selection.results.experiments):
-        yield NOT_ALL_COOKIES
     if any(experiment.settings.get("middlebox") or experiment.settings.get("balancer", 1) != 1
            for experiment in selection.results.experiments):
         yield CLEAN_PATH

@@ -1,8 +1,8 @@
 """Notes on single rows of the table: loads that do not count, a wide spread, more saved than handshakes took."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from harness.analysis.doubts import waited_ms
 from harness.analysis.row import Row
@@ -36,8 +36,7 @@ DOUBTS = (NoteKind.RACE, NoteKind.ONLY_WAITED)
 """Rows with these are not what they look like."""
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """A note on one row, in words that go on after its page and RTT."""
 
     kind: NoteKind
@@ -53,7 +52,7 @@ def doubt_lines(rows: Iterable[Row]) -> Iterator[str]:
 
 def notes_on(row: Row) -> list[Note]:
     """Return what to know before one believes a row."""
-    return [Note(kind, words) for kind, words in (*_of_loads(row), *_of_the_improvement(row))]
+    return [*map(Note._make, (*_of_loads(row), *_of_the_improvement(row)))]
 
 
 def _of_loads(row: Row) -> Iterator[tuple[NoteKind, str]]:

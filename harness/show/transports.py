@@ -8,7 +8,7 @@ from harness.analysis.row import METRICS, Row
 from harness.analysis.selection import Selection
 from harness.files.transport import Transport
 from harness.show.columns import table_of
-from harness.show.figures import Curve, Point, draw_curves, framed
+from harness.show.figures import Point, draw_curves, framed
 from harness.show.labels import short_names, synthetic_words
 from harness.show.row_notes import too_few_runs
 from harness.show.section import Section, chart_of
@@ -67,10 +67,10 @@ def draw_transports(selection: Selection) -> Figure:
         len(names))
     for axes, (page, name) in zip(panels, names.items(), strict=True):
         rows = selection.of_page(page)
-        draw_curves(axes, [Curve(f"{over.words} ({over.round_trips})", [
+        draw_curves(axes, {f"{over.words} ({over.round_trips})": [
             Point(row.rtt_ms, middle_ms / 1000, min(cell.plts_ms) / 1000, max(cell.plts_ms) / 1000)
-            for row in rows for cell in [row.over(over)] if (middle_ms := cell.median_ms) is not None])
-            for over in map(Transport, results.transports)], {row.rtt_ms: row.rtt_name for row in selection.rows})
+            for row in rows for cell in [row.over(over)] if (middle_ms := cell.median_ms) is not None]
+            for over in map(Transport, results.transports)}, {row.rtt_ms: row.rtt_name for row in selection.rows})
         axes.set_title(name, fontsize=9, parse_math=False)
         axes.set_ylim(bottom=0)
         axes.set_ylabel("PLT (s)")

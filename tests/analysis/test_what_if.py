@@ -1,17 +1,14 @@
-"""What TFO saves of any load: its path is whole, shared links are shared out, and without a cookie nothing is saved.
+"""What TFO saves of any load: its path is whole, and shared links are shared out.
 
 What the path of a load is: tests/corpus/paths.jsonl and, of real loads, test_clients.py.
 """
-
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.causes import CLOCK_MS, dependencies
-from harness.analysis.what_if import Circumstances, SharedLink, ends_ms, handshakes_ms, saved_ms
-from harness.files.load_parts import CookieMode
+from harness.analysis.what_if import Circumstances, SharedLink, ends_ms, saved_ms
 from tests.support.critical_paths import RTT_MS, path_of, saving, timeline
 from tests.support.made_har import PAGE, MadeLoad
 
@@ -74,33 +71,3 @@ def test_the_link_rests_only_when_there_is_nothing_to_send(transfers: list[tuple
         free = max(free, begin) + length
     assert max(ends, default=0.0) == pytest.approx(free, abs=1e-6)
     assert all(end >= begin + length - 1e-6 for (begin, length), end in zip(transfers, ends, strict=True))
-
-
-def first_visit() -> MadeLoad:
-    """A page, two images of its server at once, one of a sibling's, one of another site's, and one more of that."""
-    made = MadeLoad(0.0)
-    found = made.add(PAGE, 0, "document", referer="")
-    first = [made.add(url, found, "image") for url in
-             (f"{PAGE}1.gif", f"{PAGE}2.gif", PAGE.replace("://", "://img.") + "3.gif", "http://other.test/4.gif",
-              "http://other.test/5.gif")]
-    made.plt_ms = made.add("http://other.test/6.gif", max(first), "image")
-    return made
-
-
-@pytest.mark.parametrize(("mode", "cookieless"), [
-    ("warm", set()),
-    ("cold", {"", "3.gif", "4.gif", "5.gif"}),
-    ("domain", {"", "4.gif", "5.gif"})])
-def test_connections_without_a_cookie(mode: CookieMode, cookieless: set[str]) -> None:
-    requests = timeline(first_visit()).requests
-    saved = handshakes_ms(requests, Circumstances(RTT_MS, cookies=mode))
-    assert {request.url.rpartition("/")[2] for request, saved_ms in zip(requests, saved, strict=True)
-            if request.first and not saved_ms} == cookieless
-
-
-@pytest.mark.parametrize("mode", ["cold", "domain"])
-def test_hosts_that_share_a_server_share_its_cookie(mode: CookieMode) -> None:
-    """With all on one address (--layout one) only the document's connection begins before its cookie has come."""
-    requests = [replace(request, address="10.0.0.2") for request in timeline(first_visit()).requests]
-    saved = handshakes_ms(requests, Circumstances(RTT_MS, cookies=mode))
-    assert [bool(saved_ms) for saved_ms in saved] == [False, *[True] * (len(requests) - 1)]

@@ -3,7 +3,7 @@
 The proof: connections, data in their SYNs, the kernel's counters.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 
 from harness.analysis.compare import NOT_SHOWN, settings
@@ -17,28 +17,11 @@ from harness.files.results import Results
 from harness.show.labels import NOT_KNOWN, share_of, span
 from harness.show.section import Section, Table, columns, plain_table
 
-Count = Callable[[LoadRecord], float | None]
-
-
-def _kernel(name: str) -> Count:
-    """Return a function that adds up one of the kernel's counters, of user and servers; None if neither has it."""
-    def count(record: LoadRecord) -> int | None:
-        values = [counters[name] for counters in record.counters.values() if name in counters]
-        return sum(values) if values else None
-    return count
-
-
-SUMS: dict[str, Count] = {
-    "Connections": lambda record: record.connections_with_request,
-    "Data in SYN": lambda record: record.syn_data_connections,
-    "Sent nothing": lambda record: record.silent_connections,
-    "SYN retransmitted": _kernel("TCPSynRetrans"),
-    "Accept queue overflowed": _kernel("ListenOverflows"),
-    "TFO queue overflowed": _kernel("TCPFastOpenListenOverflow"),
-    "Timeouts": _kernel("TCPTimeouts"),
-    "Dropped": lambda record: record.delay_line_drops,
-}
-"""The proof table's columns, and what of a load's record is summed in each."""
+SUMS = {"Connections": "connections_with_request", "Data in SYN": "syn_data_connections",
+        "Sent nothing": "silent_connections", "SYN retransmitted": "TCPSynRetrans",
+        "Accept queue overflowed": "ListenOverflows", "TFO queue overflowed": "TCPFastOpenListenOverflow",
+        "Timeouts": "TCPTimeouts", "Dropped": "delay_line_drops"}
+"""The proof table's columns, and what is summed in each: numbers of a load's record, or the kernel's counters in it."""
 PROOF = (
     "Without TFO no SYN may carry data; with TFO and warm cookies every connection that carried a request sent it in "
     "its SYN. The servers saw the connections (TCP_INFO); retransmissions, overflows and timeouts are counters of the "
@@ -66,11 +49,17 @@ def _proof_line(cell: Cell) -> list[str]:
     records = [load.record for load in cell.loads if load.record]
     if not records:
         return []
-    known = {name: [value for record in records if (value := count(record)) is not None]
-             for name, count in SUMS.items()}
+    known = {title: [value for record in records for value in _numbers(record, name) if value is not None]
+             for title, name in SUMS.items()}
     carried, in_syn = sum(known["Connections"]), sum(known["Data in SYN"])
     return [cell.title, str(len(cell.loads)), share_of(in_syn / carried, 1) if carried else NOT_KNOWN,
             *(f"{sum(values):,.0f}" if values else NOT_KNOWN for values in known.values())]
+
+
+def _numbers(record: LoadRecord, name: str) -> list[int | None]:
+    """Return one of SUMS, of user and servers where it is a counter of the kernel's."""
+    return [getattr(record, name)] if hasattr(record, name) else [
+        counters.get(name) for counters in record.counters.values()]
 
 
 def left_out_section(selection: Selection) -> Section:
