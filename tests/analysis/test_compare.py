@@ -17,7 +17,6 @@ from harness.analysis.compare import (
     welch,
 )
 from harness.analysis.selection import Selection
-from harness.errors import InputError
 from harness.show.comparison import format_comparison
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.plotted import plot
@@ -107,13 +106,6 @@ def test_2013_logs_are_compared_by_their_last_transaction(tmp_path: Path) -> Non
     assert len([*differing_settings(both[0].results, both[1].results)]) == 1, "2013's tool recorded none"
 
 
-def test_nothing_to_compare(tmp_path: Path) -> None:
-    a = noisy_client(tmp_path / "a", 1000, 900, 1)
-    for other in (tmp_path / "none", noisy_client(tmp_path / "b", 1000, 900, 1, delaynet_ms=50)):
-        with pytest.raises(InputError):
-            sides(a, other)
-
-
 def test_as_it_is_typed(tmp_path: Path) -> None:
     noisy_client(tmp_path / "a", 1000, 900, 1)
     noisy_client(tmp_path / "b" / "client", 1000, 900, 2, http="1.1")
@@ -123,6 +115,7 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == f"\n{done.stdout}"
     add_load(tmp_path / "a", "http://only.example", 10, 1, 0, 1000)
     assert plot(tmp_path, "--compare", "a", "b").returncode == 1
-    for wrong in (["none"], ["b", "--format", "png"]):
+    noisy_client(tmp_path / "c", 1000, 900, 1, delaynet_ms=50)
+    for wrong in (["none"], ["c"], ["b", "--format", "png"]):
         refused = plot(tmp_path, "--compare", "a", *wrong)
         assert (refused.returncode, refused.stdout, len(refused.stderr.splitlines())) == (2, "", 1)

@@ -1,7 +1,6 @@
 """A row of the table: medians, notes, explanations and predictions, each computed once, from made loads."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from harness.analysis.explanation import Explanation, explain
 from harness.analysis.selection import Selection
 from harness.analysis.what_if import SYN_BYTES
 from harness.files.results import LoadResult
-from harness.show.breakdown import STYLES
 from harness.show.console import format_console
 from harness.show.improvement import OF_LOAD_EVENT, improvement_section, prediction_section
 from harness.show.labels import percent
@@ -119,18 +117,3 @@ def test_the_table(tmp_path: Path) -> None:
     assert (OF_LOAD_EVENT in lines, OF_LOAD_EVENT in by_last, by_last[:3]) == (False, True, lines[:3])
     chain(5).write(tmp_path, run=2)
     assert "\t3 to 5\t" in list(section_lines(prediction_section(selected(tmp_path))))[2]
-
-
-def test_the_parts_of_a_bar_can_be_told_apart_without_colour() -> None:
-    """Neighbours in a stack differ in lightness by 20 of 100 (CIE L*) or in hatching."""
-    shown = [style for kind, style in STYLES.items() if kind != "queue"]
-    for style, following in pairwise(shown):
-        assert abs(lightness(style.face) - lightness(following.face)) > 20 or style.hatch != following.hatch
-
-
-def lightness(colour: str) -> float:
-    """CIE 1976 L* of an sRGB colour, https://www.w3.org/TR/WCAG22/#dfn-relative-luminance for its luminance."""
-    parts = [int(colour[at:at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return float(116 * luminance ** (1 / 3) - 16)

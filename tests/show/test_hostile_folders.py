@@ -21,7 +21,7 @@ from harness.show.report import render
 from harness.show.report.evidence import left_out_section
 from harness.show.section import Table, section_lines, table_lines
 from harness.show.waterfall import draw_requests
-from tests.support.client_folder import NEWS, add_load, selected
+from tests.support.client_folder import selected
 from tests.support.nested import nested
 from tests.support.report_folder import MEASURED
 
@@ -133,8 +133,3 @@ def test_names_of_any_kind(tmp_path: Path) -> None:
     assert "http\\x1b[2Ja" in text
     assert "http\\ta\\nb" in text
     assert "\\u202eevil" in text
-
-
-def test_reasons_cannot_steer_the_terminal(tmp_path: Path) -> None:
-    add_load(tmp_path, NEWS, 10, 1, 0, None, valid=False, why_not=["\x1b]0;owned\x07 \x9b2J and\nSecond line"])
-    assert "\\x1b]0;owned\\x07 \\x9b2J and\\nSecond line" in shown(tmp_path)

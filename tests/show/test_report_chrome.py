@@ -135,14 +135,6 @@ def test_zooming_makes_the_figure_larger_and_not_the_page(driver: webdriver.Chro
     assert driver.execute_script(size) == pytest.approx(before, rel=0.02)
 
 
-def test_each_rtt_has_a_figure_that_can_be_opened(driver: webdriver.Chrome, report: Path) -> None:
-    open_report(driver, report)
-    views = driver.find_elements(By.CSS_SELECTOR, "#section-3-1 .view")
-    assert [view.get_attribute("open") is not None for view in views] == [True, False]
-    views[1].find_element(By.TAG_NAME, "summary").click()
-    assert views[1].find_element(By.TAG_NAME, "svg").is_displayed()
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_is_no_wider_than_the_screen(width: int, driver: webdriver.Chrome, report: Path) -> None:
     open_report(driver, report, width)
@@ -151,16 +143,6 @@ def test_the_page_is_no_wider_than_the_screen(width: int, driver: webdriver.Chro
     wide = driver.execute_script("return [...document.querySelectorAll('.drawing, .controls, p, li, h3')]"
                                  ".filter((element) => element.getBoundingClientRect().right > innerWidth).length")
     assert wide == 0
-
-
-def test_figures_have_a_light_ground_in_dark_mode_too(driver: webdriver.Chrome, report: Path) -> None:
-    colours = "return ['body', '.drawing'].map((name) => " \
-              "getComputedStyle(document.querySelector(name)).backgroundColor)"
-    open_report(driver, report)
-    body, drawing = driver.execute_script(colours)
-    open_report(driver, report, scheme="dark")
-    assert driver.execute_script(colours) != [body, drawing]
-    assert driver.execute_script(colours)[1] == drawing
 
 
 def test_the_tab_key_reaches_everything(driver: webdriver.Chrome, report: Path) -> None:

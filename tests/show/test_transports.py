@@ -58,18 +58,14 @@ def test_each_row_says_what_it_saves_against_tcp(tmp_path: Path) -> None:
     assert len([*section_lines(transports_section(selection))]) > 14
 
 
-@pytest.mark.parametrize("ending", ["csv", "json", "md"])
-def test_each_transport_has_a_row_in_an_exported_table(tmp_path: Path, ending: str) -> None:
-    file = tmp_path / f"table.{ending}"
+def test_each_transport_has_a_row_in_an_exported_table(tmp_path: Path) -> None:
+    file = tmp_path / "table.json"
     export(select(read_results(make_client(tmp_path / "client", [*Transport])), "load"), file)
-    text = file.read_text()
-    if ending == "json":
-        rows = json.loads(text)["cells"]
-        assert [row["round_trips"] for row in rows] == [3, 2, 2, 1, 2, 1] * len(RTTS_MS)
-        assert [row["saved_ms"] for row in rows[:6]] == [None, 60, 60, 120, 60, 120]
-        assert all(set(row) == set(OF_TRANSPORTS) for row in rows)
-    assert {over: text.count(over.words) for over in Transport if over.words not in "QUIC 0-RTT"} == {
-        over: len(RTTS_MS) for over in (Transport.TCP, Transport.TFO, Transport.EARLY, Transport.TFO_EARLY)}
+    rows = json.loads(file.read_text())["cells"]
+    assert [row["transport"] for row in rows] == [over.words for over in Transport] * len(RTTS_MS)
+    assert [row["round_trips"] for row in rows] == [3, 2, 2, 1, 2, 1] * len(RTTS_MS)
+    assert [row["saved_ms"] for row in rows[:6]] == [None, 60, 60, 120, 60, 120]
+    assert all(set(row) == set(OF_TRANSPORTS) for row in rows)
 
 
 def test_the_figure_has_a_line_for_each_and_the_report_a_section(tmp_path: Path) -> None:
