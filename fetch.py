@@ -7,7 +7,7 @@
     ./fetch.py --from site.wacz      the same from what others recorded: a .har, .warc or .wacz
     ./fetch.py --from Paper2013      bring a recording of 2013's format into today's
     ./fetch.py --as-of 2013-03-12    the same from a web archive, as the pages were on that day
-    ./fetch.py --to site.warc.gz     the reverse: the recording as a .warc.gz, .warc or .har
+    ./fetch.py --to site.wacz        the reverse: the recording as a .wacz, .warc.gz, .warc or .har
 
 Needs no root. An older recording is replaced once the new one is complete.
 """

@@ -2,8 +2,11 @@
 
 import base64
 import gzip
+import hashlib
+import io
 import json
 import os
+import zipfile
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -11,6 +14,7 @@ from typing import Any
 
 import brotli  # type: ignore[import-untyped]
 import pytest
+from surt import surt  # type: ignore[import-untyped]
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]
 
 from harness.bootstrap import ROOT
@@ -66,6 +70,28 @@ def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Pag
     assert f"{URL}gone" not in bodies
 
 
+def test_the_index_of_a_wacz_leads_to_the_records(tmp_path: Path, pages: list[Page]) -> None:
+    export(tmp_path, "made", pages, tmp_path / "made.wacz")
+    with zipfile.ZipFile(tmp_path / "made.wacz") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+        assert all(member.compress_type == zipfile.ZIP_STORED for member in archive.infolist())
+    package = json.loads(members["datapackage.json"])
+    for resource in package["resources"]:
+        content = members[resource["path"]]
+        assert (resource["bytes"], resource["hash"]) == (len(content), f"sha256:{hashlib.sha256(content).hexdigest()}")
+    lines = members["indexes/index.cdx"].decode().splitlines()
+    assert lines == sorted(lines)
+    for line in lines:
+        key, _, text = line.split(" ", 2)
+        found = json.loads(text)
+        at, size = int(found["offset"]), int(found["length"])
+        record = next(iter(ArchiveIterator(io.BytesIO(members["archive/data.warc.gz"][at:at + size]))))
+        assert record.rec_headers.get_header("WARC-Target-URI") == found["url"]
+        assert key == surt(found["url"] + "?__wb_method=POST" * ("method" in found))
+    listed = [json.loads(line) for line in members["pages/pages.jsonl"].splitlines()]
+    assert (listed[0]["format"], [page["url"] for page in listed[1:]]) == ("json-pages-1.0", [URL])
+
+
 FOREIGN = {"location": "http://a.test/Zürich", "set-cookie": "town=東京; path=/"}
 SENT = bytes(range(256))
 
@@ -83,7 +109,7 @@ def make_special(entries: list[Any]) -> None:
                                           "_encoding": "base64"}
 
 
-@pytest.mark.parametrize("ending", ["warc.gz", "har"])
+@pytest.mark.parametrize("ending", ["warc.gz", "wacz", "har"])
 def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], ending: str) -> None:
     file = tmp_path / f"made.{ending}"
     alter(tmp_path, make_special)
@@ -177,7 +203,7 @@ def test_a_har_that_is_none(tmp_path: Path, pages: list[Page], content: str) -> 
     (URL, "made", "made.zip", "zip"), (URL, "made", "there.har", r"/there\.har"),
     ("http://other.test", "made", "x.har", r"http://other\.test"), (URL, "none", "x.har", "none"),
     *((URL, "made", file, f"/{file}:1: ")
-      for file in ("nowhere/x.har", "nowhere/x.warc.gz", "there.har/x.har", "x.wacz"))])
+      for file in ("nowhere/x.har", "nowhere/x.warc.gz", "there.har/x.har", "nowhere/x.wacz"))])
 def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, page: str, name: str, file: str, words: str
                                                     ) -> None:
     make_recording(tmp_path)

@@ -3,17 +3,26 @@
 WARC (ISO 28500): a response record and a request record for each exchange. Chunks and frames were undone when it was
 recorded, so Transfer-Encoding is left out and Content-Length is the body's (of an answer to a HEAD, the recorded one);
 the content-encoding stays. What was spoken stands in WARC-Protocol, for the head of a record is always HTTP/1.1's.
+
+WACZ (https://specs.webrecorder.net/wacz/1.1.1/), which ReplayWeb.page and pywb open:
+
+    archive/data.warc.gz      the exchanges          indexes/index.cdx    where each is (CDXJ)
+    pages/pages.jsonl         the pages              datapackage.json     names, sizes and hashes of the other files
 """
 
+import hashlib
 import io
 import json
+import tempfile
 import uuid
-from collections.abc import Iterable
-from datetime import timezone
+import zipfile
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from surt import surt  # type: ignore[import-untyped]
 from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
@@ -28,9 +37,12 @@ from harness.mirror.importing import import_recording
 from harness.record.export.recorded import RecordedPage, recorded_pages
 from harness.system.atomic import written_beside
 
-ENDINGS = (".warc.gz", ".warc", ".har")
+ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
 FRAMING = ("transfer-encoding", "content-length")
 SOFTWARE = "TFO Lab"
+WARC = "data.warc.gz"
+VERSION = "1.1.1"
+NO_TYPE = "application/octet-stream"
 
 
 def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
@@ -39,7 +51,8 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     Raises InputError for an ending that nobody knows, for a file that is there already or cannot be written, and where
     there is no recording.
     """
-    if not file.name.lower().endswith(ENDINGS):
+    kind = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), "")
+    if not kind:
         raise InputError(f"{file}:1: not a kind of file this can write; let its name end in {', '.join(ENDINGS)}")
     if file.exists():
         raise InputError(f"{file}:1: is there already; move it away, or give another name")
@@ -49,7 +62,9 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     exchanges = [exchange for page in recorded for exchange in page.answered]
     try:
         with written_beside(file) as beside:
-            if file.name.lower().endswith(".har"):
+            if kind == ".wacz":
+                write_wacz(beside, exchanges, pages)
+            elif kind == ".har":
                 write_har(beside, recorded)
             else:
                 write_warc(beside, exchanges)
@@ -71,16 +86,29 @@ def write_har(file: Path, recorded: list[RecordedPage]) -> None:
     file.write_text(json.dumps({"log": log}), encoding="utf-8")
 
 
-def write_warc(file: Path, exchanges: Iterable[Exchange]) -> None:
+class Written(NamedTuple):
+    """Where the record of an answer is in a file: `size` bytes from `offset` on, and the digest of the body."""
+
+    exchange: Exchange
+    digest: str
+    offset: int
+    size: int
+
+
+def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[Written]:
     """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``."""
+    written = []
     with file.open("wb") as output:
         writer = WARCWriter(output, gzip=not file.name.lower().endswith(".warc"), warc_version="WARC/1.1")
         writer.write_record(writer.create_warcinfo_record(file.name, {"software": SOFTWARE, "format": "WARC 1.1"}))
         for exchange in exchanges:
-            response, request = _response(writer, exchange), _request(writer, exchange)
+            offset, response, request = output.tell(), _response(writer, exchange), _request(writer, exchange)
             writer.write_record(response)
-            request.rec_headers.add_header("WARC-Concurrent-To", response.rec_headers.get_header("WARC-Record-ID"))
+            told = response.rec_headers.get_header
+            written.append(Written(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
+            request.rec_headers.add_header("WARC-Concurrent-To", told("WARC-Record-ID"))
             writer.write_record(request)
+    return written
 
 
 def _response(writer: Any, exchange: Exchange) -> Any:
@@ -110,9 +138,13 @@ def _request(writer: Any, exchange: Exchange) -> Any:
 
 def _named(exchange: Exchange) -> dict[str, str]:
     """Return the headers of a record that both of an exchange's have."""
-    when = (exchange.started or EPOCH).astimezone(timezone.utc)
-    return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": f"{when:%Y-%m-%dT%H:%M:%S.%fZ}",
+    return {"WARC-Record-ID": f"<urn:uuid:{uuid.uuid4()}>", "WARC-Date": date_of(exchange),
             "WARC-Protocol": H2 if exchange.answer.http2 else "http/1.1"}
+
+
+def date_of(exchange: Exchange, form: str = "%Y-%m-%dT%H:%M:%S.%fZ") -> str:
+    """Return when it was asked for, as ISO 8601 in UTC."""
+    return f"{(exchange.started or EPOCH).astimezone(timezone.utc):{form}}"
 
 
 def _head(first_line: str, headers: list[tuple[str, str]], **more: Any) -> Any:
@@ -123,3 +155,58 @@ def _head(first_line: str, headers: list[tuple[str, str]], **more: Any) -> Any:
     head = StatusAndHeaders(first_line, lines, **more)
     head.to_ascii_bytes = head.to_bytes
     return head
+
+
+def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> None:
+    """Write the exchanges of `pages` into `file`."""
+    with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
+        warc = Path(directory, WARC)
+        written = write_warc(warc, exchanges)
+        members = {f"archive/{WARC}": warc.read_bytes(),
+                   "indexes/index.cdx": "".join(sorted(map(_cdx_line, written))).encode(),
+                   "pages/pages.jsonl": _pages(pages, exchanges)}
+    members["datapackage.json"] = _package(members, pages)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:     # stored: readers seek in it
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def _cdx_line(written: Written) -> str:
+    """Return a line of the index. What was posted is no answer to a GET: readers look for it under another URL (pywb
+    and wabac.js).
+    """
+    request, answer = written.exchange.request, written.exchange.answer
+    found = {"url": request.url, "mime": answer.header("content-type").partition(";")[0].strip() or NO_TYPE,
+             "status": str(answer.status), "digest": written.digest, "offset": str(written.offset),
+             "length": str(written.size), "filename": WARC}
+    key = request.url
+    if request.method != "GET":
+        found["method"] = request.method
+        key += f"{'&' if '?' in key else '?'}__wb_method={request.method}"
+    return f"{surt(key)} {date_of(written.exchange, '%Y%m%d%H%M%S')} {json.dumps(found)}\n"
+
+
+def _pages(pages: list[Page], exchanges: Sequence[Exchange]) -> bytes:
+    dates = {exchange.request.url: date_of(exchange) for exchange in reversed(exchanges)}
+    first = min(dates.values(), default="")
+    lines = [{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}]
+    for page in pages:
+        url = page.url if page.url in dates else f"{page.url}/"
+        lines.append({"id": page.name, "url": page.url, "title": page.url, "ts": dates.get(url, first)})
+    return b"".join(_json(line) for line in lines)
+
+
+def _package(members: dict[str, bytes], pages: list[Page]) -> bytes:
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
+    resources = [{"name": Path(path).name, "path": path, "hash": _hash(content), "bytes": len(content)}
+                 for path, content in members.items()]
+    return _json({"profile": "data-package", "wacz_version": VERSION, "software": SOFTWARE, "created": now,
+                  "mainPageUrl": pages[0].url, "resources": resources})
+
+
+def _hash(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _json(content: dict[str, Any]) -> bytes:
+    return json.dumps(content).encode() + b"\n"
