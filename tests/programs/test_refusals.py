@@ -75,12 +75,9 @@ def test_a_sweep_of_another_version_is_not_gone_on_with(tmp_path: Path) -> None:
              "versions": {"tfo_lab": "older", "browser": "Chrome 1"}}
     (tmp_path / "sweep-List" / "sweep.json").write_text(json.dumps(begun))
     (tmp_path / "List.pages").write_text("http://a.test/\n")
-    for words, says in ((("--resume", "List"), "tfo_lab='older'"), (("--stop", "List"), "sweep")):
-        done = forked.typed(ROOT / "sweep.py", *words, "--dir", tmp_path)
-        assert_refused(done)
-        assert says in done.stderr
-    shown = forked.typed(ROOT / "sweep.py", "--status", "--dir", tmp_path)
-    assert (shown.returncode, shown.stderr, "0 of 0 sites" in shown.stdout) == (1, "", True)
+    done = forked.typed(ROOT / "sweep.py", "--resume", "List", "--dir", tmp_path)
+    assert_refused(done)
+    assert "tfo_lab='older'" in done.stderr
 
 
 @pytest.mark.parametrize("spoil", [os.mkfifo, lambda path: path.mkdir(), lambda path: path.symlink_to("/dev/full"),
