@@ -61,9 +61,9 @@ def all_hosts(typed: list[str], file: Path | None) -> list[str]:
     hosts = list(typed)
     if file:
         try:
-            lines = file.read_text("utf-8").splitlines()
-        except OSError as error:
-            raise ValueError(f"{file}: cannot be read ({error.strerror})") from None
+            lines = file.read_text("utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"{file}: cannot be read ({error})") from None
         hosts += filter(None, (line.partition("#")[0].strip() for line in lines))
     for host in hosts or [""]:
         # Control characters are none's: getaddrinfo stops at a NUL, http.client and curl refuse them.

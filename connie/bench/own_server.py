@@ -1,5 +1,6 @@
 """A web server on loopback for benchmarks that were given nothing but this machine's own names."""
 
+import errno
 import ipaddress
 import socket
 import socketserver
@@ -63,7 +64,9 @@ def running_server(addresses: Sequence[str] = ("127.0.0.1",)) -> Iterator[int]:
         for address in addresses:
             try:
                 server = stack.enter_context(_Server(address, port))
-            except OSError:
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE or ":" not in address:
+                    raise
                 continue                            # no IPv6 here, where a name says ::1
             port = int(server.server_address[1])
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, name="own-server")

@@ -2,11 +2,12 @@
 
 The format: ``{"constants": {...},\\n"events": [\\n{...},\\n{...}],\\n"polledData": [...]}``, one event a
 line; the numbers of event and source types are named in ``constants`` of each file, for they differ between versions.
-A recording's net-log holds every byte of the page, up to 500 MB, so it is read as a stream with ijson. Measured with a
-log of 655 MB (Chromium 156, answers of 4 MB, captured with `Everything`): 1.4 s of CPU and 13 MB of memory for all its
-events; line by line with json 3.6 s and 11 MB, or 2.6 s when lines of no interest are passed over; as a whole 3.0 s and
-1286 MB. With all subscribers a log of 300 MB (h2_streams of tests/corpus/netlogs, 51 times, each time with new ids and
-later) takes 2.4 s and 148 MiB for a recording, which keeps its bodies, and 1.5 s and 44 MiB for a load.
+A recording's net-log holds every byte of the page, up to LARGEST_NETLOG_BYTES, so it is read as a stream with ijson.
+Measured with a log of 655 MB (Chromium 156, answers of 4 MB, captured with `Everything`): 1.4 s of CPU and 13 MB of
+memory for all its events; line by line with json 3.6 s and 11 MB, or 2.6 s when lines of no interest are passed over;
+as a whole 3.0 s and 1286 MB. With all subscribers a log of 300 MB (h2_streams of tests/corpus/netlogs, 51 times, each
+time with new ids and later) takes 2.4 s and 148 MiB for a recording, which keeps its bodies, and 1.5 s and 44 MiB for a
+load.
 See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_type_list.h``.
 """
 

@@ -23,6 +23,8 @@ from harness.system.processes import die_with_parent, terminate_as_interrupt
 
 VISIT = "visit.json"
 POLL_S = 0.1
+MOST_NETLOG_BYTES = 500_000_000
+"""A visit ends when its net-log has grown to this, some 150 MB of bodies: films have no end."""
 HASTE_S = 0.5
 """How long Chrome may take to end when the visit is cut short."""
 WINDOWS_EVERY_S = 1.0
@@ -203,7 +205,7 @@ class _Visitor:
             self._close_windows()
             if over():
                 return True
-            if time.monotonic() > deadline:
+            if time.monotonic() > deadline or self.net_log.stat().st_size > MOST_NETLOG_BYTES:
                 return False
             time.sleep(POLL_S)
 

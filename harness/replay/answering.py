@@ -19,7 +19,7 @@ from functools import lru_cache
 
 from harness.files.server_log import Early
 from harness.mirror.asked import Asked, hash_body, headers_of
-from harness.replay.connection import Accepted, Connection
+from harness.replay.connection import LARGEST_UPLOAD, Accepted, Connection
 from harness.replay.heads import Field
 from harness.replay.match import Request
 from harness.replay.site import Site
@@ -167,6 +167,11 @@ class Coming:
 
     fields: Sequence[Field]
     body: bytearray = field(default_factory=bytearray)
+
+    def take(self, piece: bytes) -> None:
+        """Take a piece of the body; of one that is too long only the beginning is kept."""
+        if len(self.body) < LARGEST_UPLOAD:
+            self.body += piece
 
     def request(self, connection: Connection) -> tuple[Site, Request]:
         """Return what is asked for, and the site that is asked.

@@ -12,7 +12,7 @@ from harness.mirror.paths import open_file
 
 KEPT_BYTES = 64 * 1024
 """Files up to so large are not looked at again once they were read: to open one takes as long as half of the rest of an
-answer.
+answer. Larger ones are looked at again, and stay in memory, too.
 """
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
 

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from harness.replay.early_data import EarlyContext
 
+LARGEST_HEAD, LARGEST_UPLOAD = 128 * 1024, 16 * 1024 * 1024
+"""Bytes of a request's head, and about so many of its body, that are kept: a recorded page may be hostile, and would
+fill a server's memory. A longer head is no request, a longer body is like no recorded one."""
 IDLE_LIMIT_S = TIMEOUT_S.high
 """A connection may be silent for as long as a page load may last (tfo.py --timeout): none of a valid load is cut."""
 

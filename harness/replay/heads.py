@@ -136,7 +136,7 @@ class HeadEncoder:
         """Return a head."""
         told = b"".join(integer(limit, 5, SIZE_UPDATE) for limit in self._limits_to_tell)
         self._limits_to_tell = []
-        if dict(fields).get("server", "").startswith(IN_FULL):
+        if dict(fields).get("server", "").lower().startswith(IN_FULL):
             return told + b"".join(map(_in_full, fields))
         places = self._table.places
         return told + b"".join([

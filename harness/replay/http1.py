@@ -16,7 +16,7 @@ from harness.mirror.asked import Asked, hash_body, headers_of
 from harness.mirror.headers import TOKEN
 from harness.mirror.live import LiveConnection
 from harness.replay.answering import Answering
-from harness.replay.connection import Accepted
+from harness.replay.connection import LARGEST_HEAD, LARGEST_UPLOAD, Accepted
 from harness.replay.match import Request
 from harness.replay.reply import Reply
 from harness.replay.site import Site
@@ -72,6 +72,8 @@ class Http1Connection(Answering):
         if self._request is None:
             end = END_OF_HEAD.search(self._came)
             if end is None:
+                if len(self._came) > LARGEST_HEAD:
+                    self._refuse()
                 return False
             head = bytes(self._came[:end.start()])
             del self._came[:end.end()]
@@ -101,7 +103,8 @@ class Http1Connection(Answering):
     def _take_body(self, request: Request) -> None:
         piece = self._came[:self._body_left]
         del self._came[:len(piece)]
-        self._body += piece
+        if len(self._body) < LARGEST_UPLOAD:
+            self._body += piece
         self._body_left -= len(piece)
         if not self._body_left:
             self._request = None

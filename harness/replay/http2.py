@@ -14,7 +14,7 @@ from typing import ClassVar
 from hpack.exceptions import HPACKError
 
 from harness.replay.answering import AT_ONCE, FRAME, Answering, Coming, Streams
-from harness.replay.connection import Accepted
+from harness.replay.connection import LARGEST_HEAD, Accepted
 from harness.replay.heads import (
     CONTINUATION,
     DATA,
@@ -126,8 +126,8 @@ class Http2Connection(Streams, Answering):
             self._take_head()
 
     def _take_continuation(self, stream: int, flags: int, payload: bytes) -> None:
-        if self._head is None or self._head[0] != stream:
-            raise ValueError("no head goes on here")
+        if self._head is None or self._head[0] != stream or len(self._head[2]) > LARGEST_HEAD:
+            raise ValueError("no head goes on here, or not so far")
         self._head = stream, self._head[1], self._head[2] + payload
         if flags & END_HEADERS:
             self._take_head()
@@ -154,7 +154,7 @@ class Http2Connection(Streams, Answering):
             self._uploaded = 0
         coming = self._coming.get(stream)
         if coming is not None:
-            coming.body += _unpadded(flags, payload)
+            coming.take(_unpadded(flags, payload))
         self._take_end(stream, flags)
 
     def _take_end(self, stream: int, flags: int) -> None:

@@ -97,7 +97,7 @@ class Http3Connection(QuicConnectionProtocol, Streams):
             self._coming.setdefault(event.stream_id, Coming(
                 [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]))
         elif isinstance(event, DataReceived) and event.stream_id in self._coming:
-            self._coming[event.stream_id].body += event.data
+            self._coming[event.stream_id].take(event.data)
         if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:
             coming = self._coming.pop(event.stream_id, None)
             if coming is not None:

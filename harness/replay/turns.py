@@ -164,8 +164,11 @@ class Turns:
             self._finish(answer)
         else:
             heapq.heappush(self._turns, answer.rank())
-            for at_s, _ in answer.arrivals:
-                self._wake(at_s, answer.stream)
+            # Only for what is still to come: once the answer has ended, its stream may be another's (HTTP/1).
+            sent = [0, *(size for _, size in answer.arrivals)]
+            for (at_s, _), before in zip(answer.arrivals, sent, strict=False):
+                if before < (answer.reply.size or 0):
+                    self._wake(at_s, answer.stream)
 
     def _fill(self) -> None:
         """Send as much as may be sent now."""

@@ -10,7 +10,7 @@ import pytest
 
 from harness.replay.connection import Accepted
 from tests.support.replay_process import free_port
-from tests.support.secure_replay import Secure, serving
+from tests.support.secure_replay import Client, Secure, serving
 
 RTT_MS = 250.0
 """Long beside what another program may delay a server by: an answer that takes two is told from one that takes one. But
@@ -69,3 +69,14 @@ def test_the_log_counts_the_servers_own_time_from_when_an_answer_is_due(held: Se
     own_ms = [request.own_ms for request in held.server.log() if request.own_ms is not None]
     assert own_ms
     assert all(0 <= each < RTT_MS for each in own_ms)
+
+
+@pytest.mark.timing
+def test_requests_that_share_a_connection_are_held_beside_each_other(held: Secure) -> None:
+    with held.connect("h2") as connection:
+        client = Client(connection)
+        began_s = time.monotonic()
+        streams = [client.ask(path) for path in ("/", "/go", "/none")]
+        client.finish()
+        assert rtts(began_s) == 1
+        assert all(client.answers[stream].headers for stream in streams)

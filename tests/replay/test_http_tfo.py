@@ -1,6 +1,8 @@
 import json
 import socket
 import struct
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,10 @@ from hypothesis import strategies as st
 
 from harness.replay.server import ReplayServer
 from tests.support.replay_process import (
+    HOST,
+    HTTP_TFO,
     Running,
+    free_port,
     make_recording,
     read_all,
     running,
@@ -152,3 +157,23 @@ def test_a_client_that_leaves_in_the_middle_is_noted(server: Running) -> None:
     connection.close()
     wait_until(lambda: [line.path for line in server.log()][-1:] == ["/big"])
     assert server.get("/x.css")[1] == b"p{}"
+
+
+def test_an_idle_connection_is_closed_after_the_limit(recording: Path) -> None:
+    port = free_port()
+    argv = [str(HTTP_TFO), "--mirror", str(recording / "Web"), "--host", HOST, "--port", str(port), "--http", "1.1"]
+    code = ("import runpy, sys; from harness.replay.server import ReplayServer; ReplayServer.idle_limit_s = 0.3; "
+            f"sys.argv = {argv!r}; runpy.run_path(sys.argv[0], run_name='__main__')")
+    with subprocess.Popen([sys.executable, "-c", code], cwd=HTTP_TFO.parent.parent, stdout=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready 1\n"
+            for sent in (b"", b"GET / HT", b"GET /x.css HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nA: b\r\n"):
+                begin = time.monotonic()
+                with socket.create_connection(("127.0.0.1", port)) as connection:
+                    connection.sendall(sent)
+                    read_all(connection)
+                    assert time.monotonic() - begin > 0.2
+        finally:
+            process.terminate()
