@@ -50,6 +50,8 @@ def with_body(exchange: Exchange, body: bytes, named: str, sent_bytes: int = UNK
     not take.
     """
     answer, names = exchange.answer, codings(named)
+    if not size and (not body or answer.status == HTTPStatus.PARTIAL_CONTENT):
+        return replace(exchange, answer=replace(answer, content=body))
     left, undone = undo(body, names)
     # What begins as it says has its codings, also when its end is missing: browsers show what is there.
     is_cut = undone < len(names) and begins_as(left, names[len(names) - undone - 1])

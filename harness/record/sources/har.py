@@ -21,6 +21,7 @@ from harness.files.har_entry import (
     Entry,
     Part,
     RequestPart,
+    ResponsePart,
     exchanges_of,
     handshake_ms,
     pairs_of,
@@ -82,24 +83,32 @@ class HarSource:
         self._charsets: dict[str, str] = {}
         """By page: what its document names."""
         # In the order of asking: Firefox and Safari write them as their tables show them.
-        exchanges = sorted((found for raw in log.entries if (found := self._exchange(raw))),
-                           key=lambda exchange: exchange.started or EPOCH)
-        if not exchanges:
+        found = sorted((each for raw in log.entries if (each := self._exchange(raw))),
+                       key=lambda each: each[0].started or EPOCH)
+        if not found:
             why = f" ({self._wrong[0]})" if self._wrong else ""
             raise InputError(f"{path}:1: no request over http or https in it{why}; give the HAR of a page load")
-        self._exchanges = with_pages(exchanges)
+        self._exchanges = with_pages([exchange for exchange, _ in found])
+        self._responses = [response for _, response in found]
+        for exchange, response in zip(self._exchanges, self._responses, strict=True):
+            content_type = exchange.answer.header("content-type") or exchange.answer.mime_type
+            if "html" in content_type.lower() and (named := charset_of(response.content.text or "", content_type)):
+                self._charsets.setdefault(exchange.page, named)
         self.pages = page_urls(self._exchanges, {page.id: page.title for page in pages if page.title})
 
     def __iter__(self) -> Iterator[Exchange]:
-        for exchange in self._exchanges:
+        for known, response in zip(self._exchanges, self._responses, strict=True):
+            exchange = with_content(known, response, self._attached, self._charsets.get(known.page, ""))
             end = self.load_ends.get(exchange.page)
             is_late = end is not None and exchange.started is not None and exchange.started > end
             yield replace(exchange, fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
         for _ in self._wrong:
             yield Exchange(request=Request("", ""), error=NO_FIT)
 
-    def _exchange(self, raw: msgspec.Raw) -> Exchange | None:
-        """Return an entry, if it is what was asked for over http or https, and answered for good or not at all."""
+    def _exchange(self, raw: msgspec.Raw) -> tuple[Exchange, ResponsePart] | None:
+        """Return an entry without its body, and its response, if it is what was asked for over http or https, and
+        answered for good or not at all.
+        """
         try:
             entry = msgspec.convert(without_nulls(msgspec.json.decode(raw)), Entry, strict=False)
         except (ValueError, RecursionError) as error:
@@ -113,8 +122,6 @@ class HarSource:
             return None
         headers = pairs_of(response.headers)
         content_type = header_in(headers, "content-type") or response.content.mime_type
-        if "html" in content_type.lower() and (named := charset_of(response.content.text or "", content_type)):
-            self._charsets.setdefault(entry.pageref, named)
         redirect = response.redirect_url or header_in(headers, "location")
         wait_ms = time_ms(entry.timings.get("wait"))
         known = Exchange(
@@ -128,7 +135,7 @@ class HarSource:
             phases=Phases(wait=UNKNOWN if wait_ms is None else wait_ms),
             # Over a connection that was there already it took no time (0).
             handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, response.version) or None)
-        return with_content(known, response, self._attached, self._charsets.get(entry.pageref, ""))
+        return known, response
 
     def _sent(self, request: RequestPart) -> bytes:
         """Return what was sent. Safari gives a GET after a form the form's own."""

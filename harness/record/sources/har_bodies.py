@@ -30,7 +30,9 @@ def with_content(known: Exchange, response: ResponsePart, attached: Attached, pa
         return replace(known, answer=replace(answer, content=b""))
     named = answer.header("content-encoding")
     is_plain = answer.status == HTTPStatus.OK and not named
-    size = max(0, answer.content_bytes, answer.body_bytes if is_plain else 0)
+    told = (length_in(answer.headers or ()) or 0) if is_plain else 0
+    # What crossed the network is asked last: it counts chunks' framing, too.
+    size = max(0, answer.content_bytes, told) or max(0, answer.body_bytes if is_plain else 0)
     body = _body(content, known, size, attached, page_charset)
     if body is None and answer.content_bytes == 0:
         body = b""
@@ -57,10 +59,18 @@ def _body(content: Content, known: Exchange, size: int, attached: Attached, page
             return there
     elif text is not None and is_base64(content.encoding) and (in_base64 := from_base64(text)) is not None:
         return in_base64
-    elif text and role_in(known) is Role.PICTURE and max(text) <= "\xff":
+    elif text and _has_bytes(text, known, size):
         return text.encode("latin-1")       # a character a byte
+    if text and role_in(known) is Role.ANY and len(text) > size > 0 and len(from_base64(text) or b"") == size:
+        return None                         # base64 that is not called so
     return None if text is None else encode_text(text, known.answer.header("content-type") or known.answer.mime_type,
                                                  size=size, page_charset=page_charset)
+
+
+def _has_bytes(text: str, known: Exchange, size: int) -> bool:
+    """Tell whether each character stands for a byte: of a picture always, of what nobody knows if the size says so."""
+    role = role_in(known)
+    return max(text) <= "\xff" and (role is Role.PICTURE or (role is Role.ANY and len(text) == size))
 
 
 def wire_bytes(response: ResponsePart, headers: Headers) -> int:

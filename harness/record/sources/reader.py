@@ -105,11 +105,12 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
         url = exchange.request.url
         if exchange.error or not exchange.answer.status or not is_host_name(urlsplit(url).hostname or ""):
             continue
-        if url in brought.missing and same_name(url) in logs:
+        if isinstance(source, HarSource) and url in brought.missing and same_name(url) in logs:
             continue                # what a script got later from a page's URL is not the page
         if exchange.request.method == "GET":
             log = logs.get(same_name(url), log)         # what names no page belongs to the one that came last
-        of_logs[log_of_page.get(exchange.page, log)].append(brought.keep(exchange, into))
+        other = OTHERS if exchange.page in source.pages else log        # of a page that nobody wants
+        of_logs[log_of_page.get(exchange.page, other)].append(brought.keep(exchange, into))
     brought.logs = of_logs
     for live in source.live:
         brought.live.setdefault(log_of_page.get(live.page, log), []).append(live)

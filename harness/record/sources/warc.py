@@ -9,6 +9,7 @@ Content-Length says, or that ends inside a chunk; a revisit of one that is missi
 had already (304); and one whose body cannot be what it is called. Where a file is damaged it ends.
 """
 
+import errno
 import gzip
 import io
 import logging
@@ -119,7 +120,7 @@ class WarcSource:
                 elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
                     self._add_answer(record, url, bodies)
         except DAMAGED as error:
-            if isinstance(error, OSError) and error.errno in NO_FAULT_OF_OURS:
+            if isinstance(error, OSError) and error.errno in (*NO_FAULT_OF_OURS, errno.EFBIG):
                 raise
             words = " ".join(str(error).split())[:160]
             if len(self._records) == before:
