@@ -56,6 +56,8 @@ def measure(settings: Settings, how: argparse.Namespace, delay_ms: float) -> int
         status = max(status, done.returncode)
         selection = select(read_results(how.dir / CLIENT), "load")
         rows += [replace(row, name=name) for row in selection.rows if row.rtt_ms == rtt_ms]    # others are of before
+    if not rows:
+        return status
     urls = [*dict.fromkeys(row.url for row in rows)]
     rows.sort(key=lambda row: urls.index(row.url))      # stable: the boxes of each page stay in their order
     print(*side_by_side_lines(rows), sep="\n")

@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from io import TextIOWrapper
 
@@ -118,7 +119,8 @@ def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
             line = f"{error.filename or 'a file'}: {NO_FAULT_OF_OURS[error.errno]} and try again"
         else:
             raise
-        print(printable(line), file=sys.stderr)
+        with suppress(BrokenPipeError):             # nor standard error, where both are one pipe
+            print(printable(line), file=sys.stderr, flush=True)
         status = ExitStatus.INCOMPLETE
     if at_once:
         sys.stdout.flush()

@@ -127,6 +127,10 @@ def improvement_interval(off_ms: Sequence[float], on_ms: Sequence[float], *,
     return Interval(*bootstrap(_improvement_of_medians, off_ms, on_ms, resamples=resamples), len(off_ms))
 
 
+MOST_AT_ONCE = 10**7
+"""Numbers that a bootstrap draws at once, 80 MB: a sweep has thousands of sites."""
+
+
 def bootstrap(statistic: Statistic, *samples: Sequence[float], resamples: int = RESAMPLES) -> tuple[float, float]:
     """Return the limits of a statistic's 95% interval over resampled places of the `samples`, which are as long.
 
@@ -137,6 +141,7 @@ def bootstrap(statistic: Statistic, *samples: Sequence[float], resamples: int = 
 
     result = stats.bootstrap([np.asarray(sample, float) for sample in samples], statistic, paired=True,
                              vectorized=True, n_resamples=resamples, confidence_level=CONFIDENCE, method="percentile",
+                             batch=max(1, MOST_AT_ONCE // len(samples[0])),
                              rng=np.random.default_rng(SEED))
     return float(result.confidence_interval.low), float(result.confidence_interval.high)
 

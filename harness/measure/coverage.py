@@ -191,7 +191,7 @@ def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[Rea
         least_ratio = WHOLE_RATIO if cover.of_a_load else LEAST_RATIO if unit == "answers" else 0.0
         in_no_load = most < least_ratio * held
         wanted = held if in_no_load else min(held, most)
-        if got < WHOLE_RATIO * wanted:
+        if got < WHOLE_RATIO * wanted or (not cover.of_a_load and got < least_ratio * held):
             whose = f"the recording holds, and no load got more than {most}" if in_no_load else \
                 "the recording holds" if most >= held else "the page's best load got"
             return {ReasonKind.TOO_LITTLE: {

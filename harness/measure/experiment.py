@@ -42,7 +42,8 @@ def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, An
         with progress:
             while load := series.next():
                 _load(lab, load, series)
-                progress.done(series.judged[-1].in_words(), series.left() + later)
+                progress.done(series.judged[-1].in_words(), series.left() + later,
+                              is_least=lab.settings.until_ci is not None)
     except BaseException:
         with suppress(OSError, InputError):     # a full disk, say, must not hide what ended the series
             write_load_tables(lab.client_dir)

@@ -186,9 +186,9 @@ def stages_of(pages: Sequence[Page], settings: Settings, links: Sequence[LinkSpe
 
 def in_words(stages: Sequence[Stage], pages: Sequence[Page], settings: Settings) -> str:
     """Return how many loads are left, and how long pages like the paper's take."""
-    more = 0 if settings.until_ci is None else len(pages) * 2 * (settings.max_runs - settings.testruns + 1)
+    more = 0 if settings.until_ci is None else max(0, len(pages) * 2 * (settings.max_runs - settings.testruns + 1))
     left = sum(len(stage.to_do) + (more if stage.to_do else 0) for stage in stages)
     minutes = math.ceil(left * LOAD_S * (1 + settings.warm_pairs) / 60)
-    return f"{many(len(pages), 'page')}, {many(len(stages), 'delay')}, " \
-        f"{' and '.join(each.words for each in settings.transports)} = {'at most ' if more else ''}{left} page " \
-        f"loads; about {many(minutes, 'minute')} for pages like the paper's"
+    sides = " and ".join(each.words for each in settings.transports) if settings.warm_pairs else f"--tfo {settings.tfo}"
+    return f"{many(len(pages), 'page')}, {many(len(stages), 'delay')}, {sides} = " \
+        f"{'at most ' if more else ''}{left} page loads; about {many(minutes, 'minute')} for pages like the paper's"

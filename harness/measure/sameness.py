@@ -114,14 +114,16 @@ def _compare(got: Got, usual: Mapping[str, ReceivedAnswer], needed: Collection[s
     if len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
         return {ReasonKind.EARLY_LOAD_EVENT: {"late": len(late), "usual": len(usual), "one": _short(late[0])}}
     alike, usually = {_alike(answer) for each in got.values() for answer in each}, set(map(_alike, usual.values()))
-    differ = {key: answer for key, answer in usual.items() if key not in got and _alike(answer) not in alike}
-    differ |= {key: answer for key, answer in came.items() if (
-        _outcome(answer) != _outcome(usual[key]) if key in usual
-        else key not in common and _alike(answer) not in usually)}
+    differ = {key: f"no {_short(answer)}" for key, answer in usual.items()
+              if key not in got and _alike(answer) not in alike}
+    differ |= {key: f"{_short(answer)}, elsewhere {_came_as(usual[key])}" for key, answer in came.items()
+               if key in usual and _outcome(answer) != _outcome(usual[key])}
+    differ |= {key: f"also {_short(answer)}" for key, answer in came.items()
+               if key not in usual and key not in common and _alike(answer) not in usually}
     if not differ.keys() & needed and len(differ) <= max(REST_LEAST, REST_RATIO * len(usual)):
         return {}
-    one = next((answer for key, answer in differ.items() if key in needed), next(iter(differ.values())))
-    return {ReasonKind.OTHER_ANSWERS: {"count": len(differ), "usual": len(usual), "one": _short(one)}}
+    one = next((text for key, text in differ.items() if key in needed), next(iter(differ.values())))
+    return {ReasonKind.OTHER_ANSWERS: {"count": len(differ), "usual": len(usual), "one": one}}
 
 
 _masked = lru_cache(MOST_MASKED)(mask_target)
@@ -133,4 +135,8 @@ def _alike(answer: ReceivedAnswer) -> tuple[str, Outcome]:
 
 
 def _short(answer: ReceivedAnswer) -> str:
-    return f"{answer.error.removeprefix('net::') or answer.status} {answer.url[:EXAMPLE_LENGTH]}"
+    return f"{answer.url[:EXAMPLE_LENGTH]}: {_came_as(answer)}"
+
+
+def _came_as(answer: ReceivedAnswer) -> str:
+    return answer.error.removeprefix("net::") or f"{answer.status} with {answer.bytes} bytes"

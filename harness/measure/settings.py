@@ -270,6 +270,10 @@ class Settings:
             (self.early == "on" and self.http == "1.0",
              "--early on: over HTTP/1.0 every request opens a connection, and Chrome keeps two tickets a host; say "
              "--http h2"),
+            (self.http == "h3" and (self.middlebox or self.balancer > 1),
+             "--http h3: QUIC has no SYN that --middlebox or --balancer could spoil; leave one of them out"),
+            (self.until_ci is None and (self.max_runs, self.min_pairs) != (MOST_RUNS, MINIMUM_PAIRS),
+             "--max-runs, --min-pairs: only together with --until-ci"),
             (self.quiet_s > self.quiet_limit_s, "--quiet: longer than --quiet-limit waits for it, "
              f"{self.quiet_limit_s:g} s"),
         ):
@@ -302,7 +306,6 @@ NOT_TOGETHER = (
     ("server", "balancer"),                             # and has one socket
     ("cookies", "middlebox"), ("cookies", "balancer"),  # what spoils TFO is told by connections with a cookie
     ("cookies", "warm_pairs"),              # the visit before each load gets the cookies
-    ("middlebox", "warm_pairs"), ("balancer", "warm_pairs"),        # QUIC has no SYN that these could spoil
     ("post_quantum", "warm_pairs"),         # a ClientHello that is longer than a SYN leaves no room for early data
     ("until_ci", "warm_pairs"), ("until_ci", "tfo"),    # compares TFO off and on
     ("tfo", "warm_pairs"),                  # which say what is compared

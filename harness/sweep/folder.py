@@ -138,7 +138,8 @@ def status(options: argparse.Namespace) -> int:
     folder = SweepFolder(options.dir, options.status)
     found = Counter(folder.read("progress.json"))
     if not found:
-        raise InputError(f"{folder.path}: nothing is done there; begin it with ./sweep.py --pages LIST")
+        raise InputError(f"{folder.path}: nothing is done there yet, or it is another user's; begin it with "
+                         "./sweep.py --pages LIST")
     far = (f"recordings of {found['recorded']} of {found['pages']} pages done, no site is measured yet"
            if found["pages"] else f"{found['done']} of {found['sites']} sites done, {found['failed']} of them failed, "
            f"{found['partly']} partly measured")

@@ -6,6 +6,7 @@ interval of a share is Clopper and Pearson's (1934): of five sites that are all 
 may be, one time in 40, where 48% of all are.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -51,7 +52,7 @@ def share_faster(found: Sequence[AtRtt]) -> Estimate | None:
 def distribution(found: Sequence[AtRtt]) -> Distribution:
     """Return how the improvement at one RTT is distributed over sites."""
     percents = sorted(at.percent for at in found)
-    return [(percent, _share(count, len(percents))) for count, percent in enumerate(percents, start=1)]
+    return [(percent, _share(bisect_right(percents, percent), len(percents))) for percent in percents]
 
 
 def theory_slope(found: Sequence[AtRtt]) -> Estimate | None:

@@ -8,6 +8,7 @@ is another unit, with a results folder of its own.
 import hashlib
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -26,7 +27,7 @@ FORMAT = 3
 FILE_FORMAT = 3
 FILE = "site.json"
 Status = Literal["measured", "partly", "failed", "unfit", "not measured yet"]
-LONGEST_WHY = 1000
+LONGEST_WHY, MOST_COMBINATIONS = 1000, 1000
 """Characters of a reason."""
 
 
@@ -85,11 +86,15 @@ def grid(table: Mapping[str, Any], source: str) -> list[tuple[str, ...]]:
     """
     axes = []
     for name, values in table.items():
+        if name in ("help", "version"):
+            raise InputError(f"{source}: {name}: a sweep measures nothing by that; leave it out")
         listed = values if isinstance(values, list) else [values]
         if not listed or not all(isinstance(value, str | int | float) for value in listed):
             raise InputError(f"{source}: {name}: write a value or a list of values, such as {name} = [1, 2]")
         axes.append([f"--{name}={value}" if not isinstance(value, bool) else f"--{name}" if value else ""
                      for value in listed])
+    if math.prod(map(len, axes)) > MOST_COMBINATIONS:
+        raise InputError(f"{source}: more than {MOST_COMBINATIONS} combinations; leave some values out")
     return [tuple(word for word in combination if word) for combination in itertools.product(*axes)]
 
 

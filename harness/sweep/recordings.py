@@ -24,7 +24,7 @@ from harness.mirror.recording import Recording, read_recording
 from harness.mirror.servers import read_rtts, write_rtts
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import PARTS, SITE, Contents, last_line, read_files
-from harness.sweep.plan import Unit, Versions
+from harness.sweep.plan import LONGEST_WHY, Unit, Versions
 from harness.system.processes import bound_to_us, stop
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json, read_untrusted_text
 
@@ -122,7 +122,7 @@ def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     except InputError as error:
         return str(error)
     except OSError as error:
-        return f"{source.mirror}: cannot be copied ({error})"
+        return f"{source.mirror}: cannot be copied ({error})"[:LONGEST_WHY]
 
 
 def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:

@@ -169,8 +169,9 @@ def _all_sites(folder: SweepFolder, what: str, rows: Sequence[SiteRow], rtts_ms:
 def _cells(at: AtRtt | None) -> list[str]:
     if at is None:
         return [NOT_KNOWN] * 5
-    return [seconds(at.off_ms), percent(at.percent), " to ".join(map(percent, at.limits_percent)),
-            percent(at.theory_percent), percent(at.predicted_percent)]
+    interval = " to ".join(map(percent, at.limits_percent)) if at.interval else NOT_KNOWN
+    return [seconds(at.off_ms), percent(at.percent), interval, percent(at.theory_percent),
+            percent(at.predicted_percent)]
 
 
 def failure_section(rows: Sequence[SiteRow]) -> Section:

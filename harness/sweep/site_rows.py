@@ -76,7 +76,7 @@ def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], units: Sequen
 def _read_row(folder: SweepFolder, outcome: UnitOutcome) -> SiteRow:
     """Return the row of one unit. Loads that are gone, or that cannot be read, are a failure with its reason."""
     client = folder.results(outcome.key) / CLIENT
-    if outcome.status in ("failed", "not measured yet") and not has_loads(client):      # it says why
+    if outcome.status == "not measured yet" or (outcome.status == "failed" and not has_loads(client)):     # it says why
         return SiteRow(outcome)
     try:
         results = read_results(client)

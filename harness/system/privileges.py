@@ -160,7 +160,7 @@ def give(path: Path, user: User) -> None:
 
     Links are given themselves, and never followed.
     """
-    for each in (path, *path.rglob("*")):
+    for each in (*reversed([*path.rglob("*")]), path):      # while the top is root's, nobody can put a link below it
         os.lchown(each, user.uid, user.gid)
 
 

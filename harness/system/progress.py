@@ -4,6 +4,7 @@ The words are kept in a file, too, without the bar.
 """
 
 import os
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -69,6 +70,9 @@ def _opened(path: Path) -> IO[str]:
         descriptor = os.open(path, flags, 0o644)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); move it away") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError(f"{path}: is no file; move it away")
     return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace", buffering=1)
 
 
@@ -97,14 +101,15 @@ class Steps:
         self._console.print(what, highlight=False, markup=False, soft_wrap=True)
         note(what)
 
-    def done(self, what: str, left: int | None = None) -> None:
-        """Say that a step is over, and how many are `left`: one less than before, if nothing is said."""
+    def done(self, what: str, left: int | None = None, *, is_least: bool = False) -> None:
+        """Say that a step is over, and how many are `left`, at least: one less than before, if nothing is said."""
         self._count += 1
         self._left = self._left - 1 if left is None else left
         total = self._count + self._left
         if self._bar.disable:
             left_s = (time.monotonic() - self._began_s) / self._count * self._left
-            what = f"[{self._count:3}/{total}] {what}  ({duration(left_s)} left)"
+            least, sign = ("at least ", ">=") if is_least and self._left else ("", "")
+            what = f"[{self._count:3}/{sign}{total}] {what}  ({least}{duration(left_s)} left)"
         self.say(what)
         self._bar.update(self._task, completed=self._count, total=total)
 

@@ -19,12 +19,13 @@ import pytest
 from benchmarks.stall import MARKS
 from harness.bootstrap import ROOT
 from harness.files.reason_kinds import ReasonKind
+from harness.files.results import read_results
 from harness.network.rtt import rtt_tolerance_ms
 from harness.replay.body import KEPT_BYTES
 from tests.support.finished import Finished
 from tests.support.har_schema import assert_har
 from tests.support.plotted import plot
-from tests.support.project_copy import LATE_PYTHON
+from tests.support.project_copy import LATE_PYTHON, TFO
 from tests.support.ran import assert_refused, ran
 from tests.support.small_mirror import ICON, SmallMirror, one_document
 
@@ -44,6 +45,11 @@ WHY = {
     ("switch", 0): {ReasonKind.DATA_WITHOUT_TFO}, ("switch", 1): {ReasonKind.NO_DATA_WITH_TFO},
 }
 """By page and TFO: why the measured load does not count, at least."""
+CLIENT_IN_MEMORY = ('mount -t tmpfs -o size="$2" tmpfs "$1/client" && base=$1 && shift 2 && '
+                    '{ "$@"; status=$?; cp -r "$base/client" "$base/kept"; exit $status; }')
+"""A mount namespace of its own, in which client/ is a disk of `$2` bytes; what is on it in the end is in kept/."""
+
+
 @dataclass(frozen=True)
 class Spoiled(Finished):
     """What an experiment left behind, and how it ended."""
@@ -110,6 +116,23 @@ def test_wrong_rtt(tmp_path: Path) -> None:
     assert said is not None, done.stderr
     assert float(said[1]) > 40 + rtt_tolerance_ms(40)
     assert [path.name for path in (base / "client").glob("*")] in ([], ["run.log"])
+
+
+def test_full_disk(tmp_path: Path) -> None:
+    base = one_document(tmp_path)
+    (base / "client").mkdir()
+    done = ran("unshare", "--mount", "sh", "-c", CLIENT_IN_MEMORY, "sh", base, "64k", *TFO, "--dir", base,
+               "--name", "small", "--delaynet", "5", "--testruns", "5", "--retries", "0", status=1)
+    complaint = done.stderr.splitlines()[-1]
+    assert complaint.startswith(str(base / "client" / "5-"))
+    assert "Traceback" not in done.stderr
+    kept = read_results(base / "kept")
+    assert kept.problems == []
+    assert any(load.plt_ms for load in kept.loads), "some were whole before the disk was full"
+    assert all(load.plt_ms is not None or load.record is None for load in kept.loads), "that of the load that was cut"
+    assert not list((base / "kept").glob("*/.*"))
+    for path in (base / "kept").glob("*/*.har"):
+        assert_har(path)
 
 
 DISTURBED = [sys.executable, str(ROOT / "benchmarks" / "disturbed.py")]

@@ -4,6 +4,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,10 @@ def selection(tmp_path_factory: pytest.TempPathFactory) -> Selection:
 @pytest.fixture(scope="module")
 def html(selection: Selection) -> str:
     return render(selection)
+
+
+def test_no_script_but_its_own_can_run(html: str) -> None:
+    assert "default-src 'none'; script-src 'sha256-" in unescape(html)
 
 
 def test_the_table_is_the_consoles(selection: Selection, html: str) -> None:

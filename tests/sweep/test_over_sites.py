@@ -37,7 +37,7 @@ def test_that_all_sites_are_faster_says_little_of_others_when_they_are_few() -> 
 def test_a_distribution_rises_from_the_first_site_to_all() -> None:
     found = distribution(sites(5, 1, 3, 2, 4, 4))
     assert [(percent, share.value) for percent, share in found] == [
-        (1, 1 / 6), (2, 2 / 6), (3, 3 / 6), (4, 4 / 6), (4, 5 / 6), (5, 1)]
+        (1, 1 / 6), (2, 2 / 6), (3, 3 / 6), (4, 5 / 6), (4, 5 / 6), (5, 1)]
     assert all(share.low is not None and share.high and share.low < share.value <= share.high for _, share in found)
     assert [share.low for _, share in distribution(sites(1, 2))] == [None, None]
 

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
-from harness.errors import InputError
+from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.show.breakdown import breakdown_section
 from harness.show.columns import table_of
 from harness.show.console import COLUMNS, summary_lines
@@ -50,6 +50,8 @@ def write_page(path: Path, html: str) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, html)
     except OSError as error:
+        if error.errno in NO_FAULT_OF_OURS:
+            raise
         raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another folder") from None
     return path
 
