@@ -24,7 +24,7 @@ from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
-from harness.errors import InputError, many
+from harness.errors import many
 from harness.files.exchange import H2, Answer, Body, Exchange, Fate, Place, Request, place_of
 from harness.files.har import CHARSET, har_log, to_har
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
@@ -164,12 +164,10 @@ def _end(exchange: Exchange, last: Mapping[Place, Exchange]) -> Place | None:
 def import_recording(files: PageFiles) -> str:
     """Bring a recording of 2013's format into today's; return in a line that it was, "" when it was in it already.
 
-    Raises InputError when HARs of one of today's are missing, and OSError when it cannot be written.
+    Raises OSError when it cannot be written.
     """
     logs, manifest = page_logs(files.fetchlog), read_manifest(files.fetchlog, [])
-    if manifest.content:            # it is written last
-        if lost := [har for log in logs if not (har := har_of(log)).is_file()]:
-            raise InputError(f"{lost[0]}:1: no such file ({len(lost)} HARs are missing); record it again")
+    if manifest.content and all(har_of(log).is_file() for log in logs):
         return ""
     complete(files.fetchlog, files.mirror, manifest.source, manifest.content)
     return f"{files.fetchlog.name}/ is of 2013's format, and was brought into today's: {many(len(logs), 'page')}"
