@@ -1,6 +1,7 @@
 """Files that are whole or not there, also between file systems; a folder that is gone at the end, or swept later."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -50,6 +51,18 @@ def test_what_is_not_ours_stays(tmp_path: Path) -> None:
     sweep(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["somebody", "tfo-lab-a", "tfo-lab-b", "tfo-lab-c"]
     assert (other_name / LOCK).exists()
+
+
+def test_what_cannot_be_removed_now_is_removed_the_next_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = tmp_path / "tfo-lab-a"
+    (ended / "mounted").mkdir(parents=True)
+    (ended / LOCK).write_text("")
+    with monkeypatch.context() as busy:
+        busy.setattr(shutil, "rmtree", lambda _path, **_how: None)
+        sweep(tmp_path)
+    assert ended.is_dir()
+    sweep(tmp_path)
+    assert not ended.exists()
 
 
 @pytest.mark.root
