@@ -9,7 +9,8 @@ A load is incomplete for one of two reasons:
                  load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is complete. But
                  where the recording is what a load asked for, no load gets enough if even the best one gets less than
                  WHOLE_RATIO of it, and of any recording's answers, if even the best one gets less than LEAST_RATIO:
-                 recordings of 2013 hold more than today's Chrome asks for, but not that much more.
+                 recordings of 2013 hold more than today's Chrome asks for, but not that much more. So a load with less
+                 than LEAST_RATIO is incomplete beside a better one, too.
 """
 
 from collections import defaultdict

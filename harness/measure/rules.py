@@ -178,7 +178,7 @@ BESIDE_OTHERS: tuple[Rule, ...] = (
          threshold=f"under {WHOLE_RATIO:.0%} of what the recording holds; where no load receives all of it, of what "
          "the page's best load received. The page's fault where the recording has HARs, and no load receives so much "
          "of what was recorded before the first message of a live connection; or where no load receives "
-         f"{coverage.LEAST_RATIO:.0%} of any recording's answers",
+         f"{coverage.LEAST_RATIO:.0%} of any recording's answers, under which no load counts",
          measured="recorded answers that the load received, by number and by bytes (what the page cancelled or had in "
          "its cache counts; the same body for the same request counts once)",
          source="tests/corpus/loads/star.jsonl: real loads that were left alone got all of it"),
