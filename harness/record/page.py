@@ -25,7 +25,7 @@ from harness.netlog.silences import Pieces, server_pieces
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import read_websockets
-from harness.record.sources.brought import Brought, Missing, same_name
+from harness.record.sources.brought import Brought, same_name
 from harness.record.visit import Visit
 
 STEP_MS = 5.0
@@ -43,10 +43,10 @@ class Seen:
 
     transaction: HttpTransaction
     exchange: Exchange
-    is_stream: bool = False
-    """Whether its arrivals are those of an answer that stays open; of others they show pauses of the server."""
-    lost: Missing | None = None
-    """Set where the source that the page comes from has no answer to it: why, where it lists one without its body."""
+    stays_open: bool = False
+    """Whether it is a stream that every replay sends again."""
+    lost: Exchange | None = None
+    """Set where the source that the page comes from has no answer to it: with the error, where it lists one."""
     archived: Exchange | None = None
     """What a source has written down of it, where it did not come from the Internet."""
 
@@ -71,16 +71,6 @@ class Seen:
         return bool(self.status) and not self.over and not self.exchange.answer.header("content-length")
 
     @property
-    def stays_open(self) -> bool:
-        """Whether it is a stream that every replay sends again."""
-        return self.is_stream and bool(self.exchange.answer.arrivals)
-
-    @property
-    def body_bytes(self) -> int:
-        """How much of the answer's body crossed the network."""
-        return max(0, self.exchange.answer.body_bytes)
-
-    @property
     def stands_in(self) -> bool:
         """Whether its answer was recorded for another URL, in the source where it comes from."""
         return self.archived is not None and same_name(self.url) != same_name(self.archived.request.url)
@@ -89,11 +79,6 @@ class Seen:
     def url(self) -> str:
         """The URL without its fragment."""
         return without_fragment(self.transaction.url)
-
-    def has(self, *, note: str | None = None, **answer: Any) -> None:
-        """Change the answer, and the note."""
-        self.exchange = replace(self.exchange, answer=replace(self.exchange.answer, **answer),
-                                note=self.exchange.note if note is None else note)
 
 
 @dataclass
@@ -159,15 +144,16 @@ class PageRecording:
         whole = {seen.url for seen in self.requests if seen.whole}
         # By URL, so that of two which cannot both have their plain name (/a, /a/b) always the same one has it.
         for seen in sorted(self.requests, key=_rank):
-            content = seen.exchange.answer.content
+            answer = seen.exchange.answer
             given_up = not seen.whole and seen.url in whole     # before its first byte: another time is better
-            if content or (content is not None and seen.status == 200 and not given_up):
+            if answer.content or (answer.content is not None and seen.status == 200 and not given_up):
                 try:
-                    seen.has(body=store.put(seen.url, seen.transaction.method, content))
+                    body = store.put(seen.url, seen.transaction.method, answer.content)
+                    seen.exchange = replace(seen.exchange, answer=replace(answer, body=body))
                 except (ValueError, OSError) as error:
                     if isinstance(error, OSError) and error.errno in DISK_FAILURES:
                         raise       # the page would look whole without its bodies
-                    seen.has(note=f"its body cannot be kept: {error}")
+                    seen.exchange = replace(seen.exchange, note=f"its body cannot be kept: {error}")
         # Where the times are unknown, so is all that a text log has.
         log = PageLog() if self.brought else page_log(self.netlog, self.start_tick, self.visit.end_tick)
         (store.fetchlog / name).write_text(format_log(log), encoding="utf-8")
@@ -228,24 +214,25 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
 
 
 def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> Seen:
-    seen, answer, body = Seen(transaction, exchange), exchange.answer, transaction.body
+    """Return what is kept of a request: its body, whether that is all, and its arrivals.
+
+    These are of an answer that stays open, or else show pauses of the server (`pieces`).
+    """
+    answer, body, over = exchange.answer, transaction.body, exchange.error != UNFINISHED
     if not answer.status:
-        seen.has(partial=True, note=exchange.error)
-        return seen
+        return Seen(transaction, replace(exchange, note=exchange.error, answer=replace(answer, partial=True)))
+    content, whole, streamed = None, True, list[tuple[float, int]]()
     if transaction.redirect_url is None and answer.status not in BODILESS and transaction.method != "HEAD":
-        length = length_in(answer.headers or ())
-        whole = seen.over and _is_all(answer) and (
-            not transaction.error if length is None else length == len(body.wire))
-        seen.has(content=body.wire, partial=not whole, note="" if whole else exchange.error or "incomplete")
-        if transaction.is_stream(over=seen.over):
+        content, length = body.wire, length_in(answer.headers or ())
+        whole = over and _is_all(answer) and (not transaction.error if length is None else length == len(body.wire))
+        if transaction.is_stream(over=over):
             head_tick = transaction.start + transaction.phases.until_head
-            seen.is_stream = bool(body.arrivals)
-            seen.has(arrivals=_in_steps([(max(0.0, tick - head_tick), size) for tick, size in body.arrivals]))
-    if seen.whole:
-        seen.exchange = replace(seen.exchange, error="" if seen.over else UNFINISHED)
-        if not seen.exchange.answer.arrivals:
-            seen.has(arrivals=_in_steps(pieces))
-    return seen
+            streamed = [(max(0.0, tick - head_tick), size) for tick, size in body.arrivals]
+    arrivals = _in_steps(streamed or (pieces if whole else ()))
+    error = ("" if over else UNFINISHED) if whole else exchange.error
+    return Seen(transaction, replace(
+        exchange, error=error, note="" if whole else exchange.error or "incomplete",
+        answer=replace(answer, content=content, partial=not whole, arrivals=arrivals)), bool(streamed))
 
 
 def _in_steps(arrivals: Sequence[tuple[float, int]]) -> tuple[tuple[float, int], ...]:

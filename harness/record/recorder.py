@@ -106,8 +106,8 @@ def _record_page(settings: VisitSettings, page: Page, store: Store, source: Serv
         if source is None:
             visit = _visit(settings, work_dir, user)
         else:
-            with source.listening(page.name) as rules:
-                visit = _visit(replace(settings, rules=rules), work_dir, user, source.answer)
+            with source.listening(page.name) as (rules, serve):
+                visit = _visit(replace(settings, rules=rules), work_dir, user, serve)
         _require_room(work_dir)
         try:
             with open_untrusted(work_dir / NET_LOG, limit=LARGEST_NETLOG_BYTES):
@@ -117,8 +117,8 @@ def _record_page(settings: VisitSettings, page: Page, store: Store, source: Serv
     if source is not None:
         restore(recording, source.brought)
     verdict = judge(recording)
-    if source is not None:
-        verdict.reasons += source.complaints()
+    if source is not None and source.archive is not None:
+        verdict.reasons += source.archive.complaints()
     if verdict.fit:
         _keep(recording, page, verdict, store)
     return verdict, visit

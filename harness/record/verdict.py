@@ -67,21 +67,27 @@ class Verdict:
 
 def judge(recording: PageRecording) -> Verdict:
     """Judge one page."""
+    requests = recording.requests
+    answered = {seen.url for seen in requests if seen.status}
     # One whose URL answered another time did not fail.
-    answered = {seen.url for seen in recording.requests if seen.status}
-    failed = [seen for seen in recording.requests if seen.over and not seen.status and seen.url not in answered]
-    reasons = _no_page(recording)
-    other = ""      # the URL of the page that is shown when scripts led there from the asked one
-    if recording.origin_tick and not reasons:
+    failed = [seen for seen in requests if seen.over and not seen.status and seen.url not in answered]
+    verdict = Verdict(
+        requests=sum(not seen.exchange.from_cache for seen in requests),
+        hosts=len({urlsplit(url).hostname for url in answered}), bytes=sum(map(_network_bytes, requests)),
+        failures=len(failed), not_recordable=_not_recordable(recording), reasons=_no_page(recording),
+        remarks=[*_remarks(recording, failed)])
+    if not verdict.reasons and recording.origin_tick:
+        # The URL of the page that is shown when scripts led there from the asked one.
         other = moved_on_to(recording.netlog, recording.url, recording.origin_tick)
-    return Verdict(
-        sum(not seen.exchange.from_cache for seen in recording.requests),
-        len({urlsplit(seen.url).hostname for seen in recording.requests if seen.status}),
-        sum(seen.body_bytes for seen in recording.requests), len(failed), not_recordable=_not_recordable(recording),
-        reasons=reasons or ([led_on_in_words(other)] if other else
-                            [*filter(None, (taken_over(recording), incompleteness(recording),
-                                            went_elsewhere(recording)))]),
-        remarks=[*_remarks(recording, failed)], moved_on=bool(other))
+        verdict.moved_on, verdict.reasons = bool(other), [led_on_in_words(other)] if other else []
+    verdict.reasons = verdict.reasons or [*filter(None, (
+        taken_over(recording), incompleteness(recording), went_elsewhere(recording)))]
+    return verdict
+
+
+def _network_bytes(seen: Seen) -> int:
+    """Return how much of an answer's body crossed the network."""
+    return max(0, seen.exchange.answer.body_bytes)
 
 
 def _no_page(recording: PageRecording) -> list[str]:
@@ -93,8 +99,8 @@ def _no_page(recording: PageRecording) -> list[str]:
         return [f"the server answered {status} {client.responses.get(status, '')}: it does not give the page to us"]
     brought = recording.brought
     if brought and documents and (lost := documents[-1].lost):
-        if lost.why:
-            return [f"{brought.name} has {documents[-1].url} without its body: {lost.why}"]
+        if lost.error:
+            return [f"{brought.name} has {documents[-1].url} without its body: {lost.error}"]
         return [f"{brought.name} does not have {documents[-1].url} as a page"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
@@ -157,8 +163,8 @@ def incompleteness(recording: PageRecording) -> str:
     """
     asked = [seen for seen in recording.requests if seen.over and _counts(seen)]
     failed = [seen for seen in asked if not seen.status]
-    missing = sum(seen.lost.bytes for seen in failed if seen.lost)
-    total = missing + sum(seen.body_bytes for seen in asked)
+    missing = sum(max(0, seen.lost.answer.body_bytes) for seen in failed if seen.lost)
+    total = missing + sum(map(_network_bytes, asked))
     if len(failed) <= FAILED_RATIO * len(asked) and missing <= FAILED_RATIO * total:
         return ""
     errors = Counter(seen.exchange.error for seen in failed)

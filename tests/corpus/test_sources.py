@@ -53,12 +53,12 @@ def summary(source: Path, into: Path, asked: Collection[str] = ()) -> dict[str, 
         return {"refused": type(error).__name__}
     brought = found.brought
     return ({"pages": {url: found.status_of_page(url) for url in wanted or brought.pages}}
-            | {"entries": [line(exchange, found) for exchange in brought.exchanges],
-               "missing": {url: missing.bytes for url, missing in brought.missing.items()},
+            | {"entries": [line(exchange, found) for exchange in found.exchanges],
+               "missing": {each.request.url: each.answer.body_bytes for each in brought.exchanges if each.error},
                "remarks": len(brought.remarks)}
             | {name: value for name, value in (
-                ("asked_for", {log: sorted(brought.asked_for(log)) for log in brought.logs}),
-                ("of_pages", {each.request.url: each.page for each in brought.exchanges})) if name in asked}
+                ("asked_for", {log: sorted(brought.asked_for(log)) for log in {each.page for each in found.exchanges}}),
+                ("of_pages", {each.request.url: each.page for each in found.exchanges})) if name in asked}
             | ({"live": {live.place.url: len(live.messages) for live in found.live()}} if found.live() else {}))
 
 

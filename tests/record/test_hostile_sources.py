@@ -48,7 +48,7 @@ def in_wacz(path: Path, **members: bytes) -> Path:
 
 
 def entries(path: Path) -> list[str]:
-    return [exchange.request.url for exchange in read_source(path).brought.exchanges]
+    return [exchange.request.url for exchange in read_source(path).exchanges]
 
 
 def hostile(name: str, path: Path) -> Path:

@@ -42,9 +42,9 @@ def test_no_thread_answers_before_it_is_told_to_nor_afterwards(tmp_path: Path) -
     def answer() -> int:
         served = ServedSource(source.brought, source.directory)
         for page in "xy":
-            with served.listening(page) as rules:
+            with served.listening(page) as (rules, serve):
                 assert threading.active_count() == 1
-                served.answer()
+                serve()
                 address = rules.split(",")[0].rpartition(" ")[2]
                 got = requests.get(f"http://{address}/", headers={"Host": "a.test", "Connection": "close"}, timeout=600)
                 assert got.content == b"page"

@@ -79,5 +79,6 @@ def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.Mon
     monkeypatch.setattr(wayback, "LARGEST_BODY", 3)
     Busy.answers = [200]
     for _ in range(2):
-        assert asked.find("GET", PAGE) is None
-    assert (asked.complaints(), {url: each.bytes for url, each in asked.missing.items()}) == ([], {PAGE: 4})
+        found = asked.find("GET", PAGE)
+        assert found is not None
+        assert (found.error, found.answer.body_bytes, asked.complaints()) == (wayback.TOO_LARGE, 4, [])

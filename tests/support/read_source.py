@@ -14,7 +14,6 @@ from harness.mirror.live import LiveConnection
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.reader import read_into
 from harness.record.sources.served import ServedSource
-from harness.replay.site import Site
 
 NAVIGATES = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "upgrade-insecure-requests": "1"}
 FETCHES = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
@@ -28,12 +27,16 @@ class ReadSource:
     directory: Path
 
     def __post_init__(self) -> None:
-        self._sites: dict[tuple[str, str], Site] = {}
         self._served = ServedSource(self.brought, self.directory)
 
     def begin_page(self, url: str) -> None:
         """Say that a page is loaded now."""
         mark_load(self.directory / "load-mark", sanitise(url))
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """Return what is there with its body, but for WebSockets."""
+        return [each for each in self.brought.exchanges if not each.error and each.answer.messages is None]
 
     def body_of(self, exchange: Exchange) -> bytes:
         """Return the body of one of `brought.exchanges` as it crosses the network."""
@@ -51,11 +54,8 @@ class ReadSource:
         """Return the exchange whose answer a request gets, None without one."""
         parts = urlsplit(url)
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        place = (parts.scheme, parts.hostname or "")
-        if place not in self._sites:
-            self._sites[place] = self._served.site(*place)
-        found = self._sites[place].answer(target, method, Asked(FETCHES if headers is None else headers,
-                                                                hash_body(sent)))
+        site = self._served.sites[parts.scheme].named(parts.hostname or "")
+        found = site.answer(target, method, Asked(FETCHES if headers is None else headers, hash_body(sent)))
         number = dict(found.headers or ()).get(NUMBER.lower())
         return self.brought.exchanges[int(number) - 1] if number else None
 

@@ -1,6 +1,7 @@
-"""What was read of a source: its exchanges, whose bodies are files, and what is missing; and that as a recording."""
+"""What was read of a source: its exchanges, whose bodies are files; and these as a recording."""
 
 import hashlib
+from collections import defaultdict
 from math import inf
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from harness.files.exchange import Body, Exchange, Fate
 from harness.files.headers import BODILESS
 from harness.files.urls import decoded, document_url
 from harness.mirror.alike import mask_target
+from harness.mirror.answers import redirect_of
 from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording, recording_of
 
@@ -18,30 +20,21 @@ NUMBER = "X-TFO-Lab-Answer"
 """A header that each answer of the recording has: the place of its exchange in `Brought.exchanges`, from 1."""
 BODIES = "bodies"
 """The folder of all bodies, in the place of a host's: a body's name is its SHA-256."""
-
-
-class Missing(msgspec.Struct, frozen=True):
-    """Why an answer's body is missing, and how large it was on the network in bytes, 0 where nobody knows."""
-
-    why: str
-    bytes: int = 0
+OTHER = {"http": "https", "https": "http"}
 
 
 class Brought(msgspec.Struct):
-    """A source, read. `name` is for messages. `pages` are what it says are its pages, `missing` the answers that it
-    lists without their bodies, by URL.
+    """A source, read. `name` is for messages, `pages` are what it says are its pages.
 
-    By the logs of the pages that they belong to, `logs` are the numbers (from 1) of its exchanges, `live` are
-    WebSockets, and `load_ends` says when the load events of pages were, in s since the epoch.
+    Of each exchange `page` is the log of the page it belongs to. One with an `error` is missing: the source lists it
+    without its body, which had `answer.body_bytes` on the network (0: unknown). `load_ends` says by log when the load
+    events of pages were, in s since the epoch.
     """
 
     name: str
     exchanges: list[Exchange] = []
     pages: list[str] = []
-    missing: dict[str, Missing] = {}
     remarks: list[str] = []
-    logs: dict[str, list[int]] = {}
-    live: dict[str, list[Exchange]] = {}
     load_ends: dict[str, float] = {}
 
     def keep(self, exchange: Exchange, directory: Path) -> int:
@@ -51,27 +44,46 @@ class Brought(msgspec.Struct):
             digest = hashlib.sha256(content).hexdigest()
             body = Body(f"{BODIES}/{digest}", len(content), digest)
             (directory / body.file).write_bytes(content)
+        size = max(0, answer.body_bytes) if exchange.error else len(content)
         self.exchanges.append(replace(exchange, answer=replace(
-            answer, body=body, content=None, content_bytes=len(content), body_bytes=len(content))))
+            answer, body=body, content=None, content_bytes=size, body_bytes=size)))
         return len(self.exchanges)
 
-    def numbered(self, number: int, log: str = "") -> Exchange:
-        """Return an exchange as one of the page with this `log`, its answer with its number."""
+    def numbered(self, number: int, url: str) -> Exchange:
+        """Return an exchange as one of this URL, its answer with its number."""
         found = self.exchanges[number - 1]
         headers = ((NUMBER, str(number)), *(found.answer.headers or ()))
-        return replace(found, page=log, answer=replace(found.answer, headers=headers))
+        return replace(found, request=replace(found.request, url=url), answer=replace(found.answer, headers=headers))
+
+    def missing(self) -> dict[str, Exchange]:
+        """Return what is missing, by `same_name`."""
+        return {same_name(each.request.url): each for each in self.exchanges if each.error}
 
     def asked_for(self, log: str) -> set[str]:
         """Return which URLs (`mask`) the recorded load of a page got up to its load event; none where nobody knows."""
-        got = [self.exchanges[number - 1] for number in self.logs.get(log, ()) if log in self.load_ends]
-        return {mask(each.request.url) for each in got if each.fate is not Fate.AFTER_LOAD}
+        return {mask(each.request.url) for each in self.exchanges if each.page == log and log in self.load_ends
+                and not each.error and each.answer.messages is None and each.fate is not Fate.AFTER_LOAD}
 
     def recording(self) -> Recording:
-        """Return the exchanges as a recording."""
-        return recording_of([
-            PageExchanges(log, [*(self.numbered(number, log) for number in self.logs.get(log, ())),
-                                *self.live.get(log, ())], self.load_ends.get(log, inf))
-            for log in sorted(self.logs.keys() | self.live.keys())])
+        """Return what is not missing as a recording.
+
+        Archives file a URL under one name for http and https alike: what is not there over one scheme is answered as
+        over the other, unless it is a redirect from there to here, which would lead nowhere.
+        """
+        there = {(each.request.method, each.request.url) for each in self.exchanges if not each.error}
+        pages = defaultdict[str, list[Exchange]](list)
+        for number, each in enumerate(self.exchanges, start=1):
+            if each.error:
+                continue
+            if each.answer.messages is not None:
+                pages[each.page].append(each)
+                continue
+            scheme, _, rest = each.request.url.partition(":")
+            pages[each.page].append(self.numbered(number, each.request.url))
+            twin = f"{OTHER[scheme]}:{rest}"
+            if (each.request.method, twin) not in there and document_url(redirect_of(each)) != twin:
+                pages[each.page].append(self.numbered(number, twin))
+        return recording_of([PageExchanges(log, pages[log], self.load_ends.get(log, inf)) for log in sorted(pages)])
 
 
 def same_name(url: str) -> str:

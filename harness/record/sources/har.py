@@ -16,15 +16,14 @@ from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.encoding import charset_of
-from harness.files.exchange import H2, UNKNOWN, Answer, Exchange, Fate, Phases, Request, is_over_http2
+from harness.files.exchange import H2, Exchange, Fate, Request, is_over_http2
 from harness.files.har_entry import (
+    NO_ENTRY,
     Entry,
     Part,
     RequestPart,
     ResponsePart,
-    exchanges_of,
-    handshake_ms,
-    pairs_of,
+    from_har,
     posted_body,
     time_ms,
     without_nulls,
@@ -64,8 +63,8 @@ class Har(Part, frozen=True):
 
 
 class HarSource:
-    """A HAR: iterate over it for its exchanges, in the order of asking. `pages` are the URLs of its pages by their ids;
-    `live` its WebSockets, `load_ends` when each page's load event was.
+    """A HAR: iterate over it for its exchanges, in the order of asking, and its WebSockets. `pages` are the URLs of its
+    pages by their ids, `load_ends` when each page's load event was.
     """
 
     remarks: Sequence[str] = ()
@@ -79,7 +78,7 @@ class HarSource:
         self._wrong: list[str] = []
         pages = log.pages or []
         self.load_ends = {page.id: end for page in pages if (end := load_end(page))}
-        self.live: list[Exchange] = []
+        self._live: list[Exchange] = []
         self._charsets: dict[str, str] = {}
         """By page: what its document names."""
         # In the order of asking: Firefox and Safari write them as their tables show them.
@@ -102,6 +101,7 @@ class HarSource:
             end = self.load_ends.get(exchange.page)
             is_late = end is not None and exchange.started is not None and exchange.started > end
             yield replace(exchange, fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
+        yield from self._live
         for _ in self._wrong:
             yield Exchange(request=Request("", ""), error=NO_FIT)
 
@@ -111,31 +111,26 @@ class HarSource:
         """
         try:
             entry = msgspec.convert(without_nulls(msgspec.json.decode(raw)), Entry, strict=False)
-        except (ValueError, RecursionError) as error:
+            found = from_har(msgspec.to_builtins(entry), entry.pageref)
+        except (*NO_ENTRY, RecursionError) as error:
             self._wrong.append(str(error))
             return None
-        if entry.messages is not None:
-            self.live += exchanges_of([msgspec.to_builtins(entry)], entry.pageref)
-        request, response = entry.request, entry.response
-        url = as_browsers_ask(request.url)
-        if not url.startswith(("http:", "https:")) or response.status in INTERIM:
+        url, answer = as_browsers_ask(found.request.url), found.answer
+        if answer.messages is not None:
+            self._live.append(found)
+        if not url.startswith(("http:", "https:")) or answer.status in INTERIM:
             return None
-        headers = pairs_of(response.headers)
-        content_type = header_in(headers, "content-type") or response.content.mime_type
-        redirect = response.redirect_url or header_in(headers, "location")
-        wait_ms = time_ms(entry.timings.get("wait"))
-        known = Exchange(
-            page=entry.pageref, started=moment_of(entry.started), time_ms=time_ms(entry.time) or 0.0,
-            request=Request(request.method.upper(), url, pairs_of(request.headers), self._sent(request)),
-            answer=Answer(
-                response.status, response.reason, protocol_of(entry), headers or OF_NO_RECORDING,
-                response.content.mime_type or content_type,
-                as_browsers_ask(redirect, url) if redirect and response.status in REDIRECTS else "",
-                content_bytes=int(response.content.size), body_bytes=wire_bytes(response, headers)),
-            phases=Phases(wait=UNKNOWN if wait_ms is None else wait_ms),
-            # Over a connection that was there already it took no time (0).
-            handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, response.version) or None)
-        return known, response
+        headers = answer.headers or OF_NO_RECORDING
+        content_type = header_in(headers, "content-type") or answer.mime_type
+        redirect = answer.redirect_url or header_in(headers, "location")
+        return replace(
+            found, request=replace(found.request, url=url, body=self._sent(entry.request)),
+            handshake_ms=found.handshake_ms or None,        # over a connection that was there already it took none (0)
+            answer=replace(
+                answer, protocol=protocol_of(entry), headers=headers, messages=None,
+                mime_type=answer.mime_type or content_type,
+                redirect_url=as_browsers_ask(redirect, url) if redirect and answer.status in REDIRECTS else "",
+                body_bytes=wire_bytes(entry.response, headers))), entry.response
 
     def _sent(self, request: RequestPart) -> bytes:
         """Return what was sent. Safari gives a GET after a form the form's own."""

@@ -24,8 +24,9 @@ def with_content(known: Exchange, response: ResponsePart, attached: Attached, pa
     `attached` gives what lies beside the HAR; a script without a charset of its own is in its page's.
     """
     content, answer = response.content, known.answer
-    if answer.status == HTTPStatus.NOT_MODIFIED:
-        return replace(known, error=CACHED)
+    if answer.status == HTTPStatus.NOT_MODIFIED:        # a text's size is then its decoded one
+        is_packed = answer.mime_type.startswith(("image/", "font/"))
+        return replace(known, error=CACHED, answer=replace(answer, body_bytes=answer.body_bytes if is_packed else 0))
     if answer.status in (0, *WITHOUT_BODY, *REDIRECTS) or known.request.method == "HEAD":
         return replace(known, answer=replace(answer, content=b""))
     named = answer.header("content-encoding")

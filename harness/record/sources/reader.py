@@ -8,8 +8,8 @@ import gc
 import resource
 import signal
 import subprocess
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -19,13 +19,12 @@ import msgspec
 from msgspec.structs import replace
 
 from harness.errors import NO_FAULT_OF_OURS, InputError, many
-from harness.files.exchange import Exchange
 from harness.files.hosts import is_host_name
 from harness.files.packed import BROKEN_ZIP
 from harness.files.pages import listable, sanitise
 from harness.files.urls import document_url, names_port
-from harness.record.sources.body import CACHED, MOST_BYTES, TOO_MUCH
-from harness.record.sources.brought import BODIES, Brought, Missing, same_name
+from harness.record.sources.body import MOST_BYTES, TOO_MUCH
+from harness.record.sources.brought import BODIES, Brought, same_name
 from harness.record.sources.har import HarSource
 from harness.record.sources.warc import WarcSource
 from harness.system.background import call_forked
@@ -94,32 +93,15 @@ def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
 
 
 def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] | None, into: Path) -> Brought:
+    """Keep the exchanges of a source, each with the log of its page, by their URLs as browsers ask for them."""
     brought = Brought(path.name, pages=list(source.pages.values()))
     logs = {same_name(url): sanitise(url) for url in (recordable(brought.pages) if wanted is None else wanted)}
     log_of_page = {page: logs[name] for page, url in source.pages.items() if (name := same_name(url)) in logs}
     brought.load_ends = {log: source.load_ends[page].timestamp() for page, log in log_of_page.items()
                          if page in source.load_ends}
     (into / BODIES).mkdir()
-    of_logs, log = defaultdict[str, list[int]](list), OTHERS
-    for exchange in _read(path, source, brought):
-        url = exchange.request.url
-        if exchange.error or not exchange.answer.status or not is_host_name(urlsplit(url).hostname or ""):
-            continue
-        if isinstance(source, HarSource) and url in brought.missing and same_name(url) in logs:
-            continue                # what a script got later from a page's URL is not the page
-        if exchange.request.method == "GET":
-            log = logs.get(same_name(url), log)         # what names no page belongs to the one that came last
-        other = OTHERS if exchange.page in source.pages else log        # of a page that nobody wants
-        of_logs[log_of_page.get(exchange.page, other)].append(brought.keep(exchange, into))
-    brought.logs = of_logs
-    for live in source.live:
-        brought.live.setdefault(log_of_page.get(live.page, log), []).append(live)
-    return brought
-
-
-def _read(path: Path, source: HarSource | WarcSource, brought: Brought) -> Iterator[Exchange]:
-    """Give the exchanges of a source by their URLs as browsers ask for them; note what is missing in `brought`."""
-    errors, total = Counter[str](), 0
+    log, errors, total = OTHERS, Counter[str](), 0
+    lost_pages = set[str]()
     for exchange in source:
         answer, url = exchange.answer, document_url(exchange.request.url)
         total += len(answer.content or b"")
@@ -127,14 +109,21 @@ def _read(path: Path, source: HarSource | WarcSource, brought: Brought) -> Itera
             raise InputError(f"{path}:1: {TOO_MUCH}")
         if exchange.error:
             errors[exchange.error] += 1
-        if exchange.error and url:      # a text's size is its decoded one, where it came from the cache
-            is_decoded = exchange.error == CACHED and not answer.mime_type.startswith(("image/", "font/"))
-            brought.missing[url] = Missing(exchange.error, 0 if is_decoded else max(0, answer.body_bytes))
-        yield replace(exchange, request=replace(exchange.request, url=url))
+            lost_pages |= {url} if same_name(url) in logs and isinstance(source, HarSource) else set()
+        # What a script got later from a page's URL is not the page.
+        elif not answer.status or not is_host_name(urlsplit(url).hostname or "") or url in lost_pages:
+            continue
+        elif exchange.request.method == "GET":
+            log = logs.get(same_name(url), log)         # what names no page belongs to the one that came last
+        other = OTHERS if exchange.page in source.pages else log        # of a page that nobody wants
+        if url:
+            brought.keep(replace(exchange, page=log_of_page.get(exchange.page, other),
+                                 request=replace(exchange.request, url=url)), into)
     brought.remarks += source.remarks
     if errors:
         kinds = ", ".join(f"{count} x {what}" for what, count in errors.items())
         brought.remarks.append(f"{many(errors.total(), 'answer')} missing in it: {kinds}")
+    return brought
 
 
 def recordable(urls: Sequence[str]) -> list[str]:

@@ -2,29 +2,27 @@
 
 A source is a file that is read first, or an archive on the network that is asked for what was not asked for yet. Each
 answer carries its exchange's number (harness.record.sources.brought.NUMBER), by which `restore` knows afterwards what
-was answered. What a source does not have is answered 404 at once, without a number. Archives file a URL under one name
-for http and https alike, so what one scheme lacks the other answers.
+was answered. What a source does not have is answered 404 at once, without a number.
 """
 
 import os
 import socket
-import ssl
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 
 import trustme
 
 from harness.errors import InputError, first_few, printable
 from harness.files.headers import header_in
+from harness.files.hosts import SCHEMES
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import read_pages
 from harness.files.server_log import FoundAs, RequestLog
-from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
@@ -43,7 +41,8 @@ from harness.system.scratch import temporary_directory
 from harness.system.tcp import QUEUE, listen
 
 ADDRESS = "127.0.0.1"
-OTHER = {"http": "https", "https": "http"}
+NOBODY = "nobody.invalid"
+"""The site that answers for each host that the source has nothing of."""
 ENDING_S = ANSWER_S + 10.0
 """How long to wait, for all of them, for connections of a Chrome that was ended: a web archive may still be asked."""
 
@@ -68,7 +67,7 @@ def web_archive(archive: WebArchive) -> Iterator["ServedSource"]:
     """Give what asks a web archive for whatever Chrome asks for, while the context lasts."""
     with temporary_directory() as directory:
         (directory / BODIES).mkdir()
-        yield ServedSource(Brought(archive.name, missing=archive.missing), directory, archive)
+        yield ServedSource(Brought(archive.name), directory, archive)
 
 
 def list_pages(list_file: Path, source: Brought) -> None:
@@ -93,41 +92,38 @@ class ServedSource:
     """
 
     def __init__(self, brought: Brought, directory: Path, archive: WebArchive | None = None) -> None:
-        self.brought, self._directory, self._archive = brought, directory, archive
-        self._recording = brought.recording()
+        self.brought, self.archive, self._directory = brought, archive, directory
         self._mark_file = directory / "load-mark"
         make_mark(self._mark_file)
-        self._mark = LoadMark(self._mark_file)
+        self._mark, recording = LoadMark(self._mark_file), brought.recording()
+        self.sites = {scheme: Sites([ServedSite(self, recording, host, scheme, self._mark)
+                                     for host in (NOBODY, *recording.hosts())]) for scheme in SCHEMES}
         self._authority = Authority(trustme.CA())
         self.trusted_key = self._authority.fingerprint
-        self._webs = {scheme: _Web(self, scheme) for scheme in OTHER}
-        self._server: ReplayServer
         self._found: dict[str, Recorded] = {}
         self._lock = threading.Lock()
 
-    def complaints(self) -> list[str]:
-        """Return why not everything could be asked for since the last call, one line each; what was not is unknown."""
-        return self._archive.complaints() if self._archive is not None else []
-
     @contextmanager
-    def listening(self, page: str) -> Iterator[str]:
+    def listening(self, page: str) -> Iterator[tuple[str, Callable[[], None]]]:
         """Listen, while the page of this name is loaded: what belongs to it comes first, and nothing was given yet.
 
-        Give Chrome's host-resolver rules that lead every host here. `answer` begins to answer: whoever forks does so
+        Give Chrome's host-resolver rules that lead every host here, and what begins to answer: whoever forks does so
         before, and none of the servers' threads is there any more afterwards (of those that ask an archive, after
         ENDING_S).
         """
         mark_load(self._mark_file, page)
-        listeners = [listen(ADDRESS, 0, QUEUE) for _ in OTHER]
+        listeners = [listen(ADDRESS, 0, QUEUE) for _ in SCHEMES]
         http, https = (listener.getsockname()[1] for listener in listeners)
-        ports = [Endpoint(Service(self._webs[scheme], port, "HTTP/1.1", self._tls() if scheme == "https" else None),
-                          listener)
-                 for listener, port, scheme in zip(listeners, (http, https), OTHER, strict=True)]
+        # Chrome trusts whatever has this authority's key, for all hosts.
+        tls = self._authority.shared_context({NOBODY: HTTP_1})
+        ports = [Endpoint(Service(self.sites["http"], http, "HTTP/1.1"), listeners[0]),
+                 Endpoint(Service(self.sites["https"], https, "HTTP/1.1", tls), listeners[1])]
         bodies = os.open(self._directory / BODIES, os.O_PATH | os.O_DIRECTORY)
-        self._server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (self._logs, self._logs)}, self._mark)
+        server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (_no_logs(), _no_logs())}, self._mark)
         others = set(threading.enumerate())
         try:
-            yield f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND"
+            yield (f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND",
+                   threading.Thread(target=server.serve, daemon=True).start)
         finally:
             for listener in listeners:
                 listener.shutdown(socket.SHUT_RDWR)
@@ -138,87 +134,42 @@ class ServedSource:
             if not any(thread.is_alive() for thread in ours):       # else one still asks, and may open a body
                 os.close(bodies)
 
-    @cached_property
-    def _logs(self) -> Logs:
-        """Logs that nobody reads."""
-        nowhere = RequestLog(Path(os.devnull))
-        return defaultdict(lambda: nowhere)
-
-    def answer(self) -> None:
-        """Begin to answer who connects to where it listens."""
-        threading.Thread(target=self._server.serve, daemon=True).start()
-
-    def site(self, scheme: str, host: str) -> "ArchivedSite":
-        """Return what a host answers over http or https."""
-        return ArchivedSite(self, self._recording, host, scheme, self._mark)
-
-    def find(self, method: str, url: str) -> Recorded:
+    def ask_archive(self, method: str, url: str) -> Recorded:
         """Return what the archive answers; MISSING where it has nothing, or where there is no archive."""
-        found = self._archive.find(method, url) if self._archive is not None else None
+        found = self.archive.find(method, url) if self.archive is not None else None
         if found is None:
             return MISSING
         with self._lock:
             if url not in self._found:
                 number = self.brought.keep(found, self._directory)
+                page = PageExchanges("", [] if found.error else [self.brought.numbered(number, url)])
                 # No replay has a host whose name is none, such as "-".
-                self._found[url] = next(iter(recorded_of(PageExchanges("", [self.brought.numbered(number)]))), MISSING)
+                self._found[url] = next(iter(recorded_of(page)), MISSING)
             return self._found[url]
 
-    def _tls(self) -> ssl.SSLContext:
-        """Return a context with a certificate for whichever host is asked for."""
-        made: dict[str, ssl.SSLContext] = {}
 
-        def choose(connection: ssl.SSLObject | ssl.SSLSocket, host: str | None, _context: ssl.SSLContext) -> None:
-            name = host or ADDRESS
-            if name not in made:
-                made[name] = self._authority.shared_context({name: HTTP_1})
-            connection.context = made[name]
-
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.sni_callback = choose
-        return context
+@cache
+def _no_logs() -> Logs:
+    """Return logs that nobody reads."""
+    nowhere = RequestLog(Path(os.devnull))
+    return defaultdict(lambda: nowhere)
 
 
-class _Web(Sites):
-    """All hosts that there are, over one scheme."""
-
-    def __init__(self, source: ServedSource, scheme: str) -> None:
-        super().__init__([source.site(scheme, "nobody.invalid")])
-        self._source, self._scheme = source, scheme
-        self._lock = threading.Lock()
-
-    def named(self, authority: str) -> Site:
-        """Return the site that a request is for, made when it is asked for first."""
-        name = authority.partition(":")[0].lower()
-        with self._lock:
-            if name not in self._by_name:
-                self._by_name[name] = self._source.site(self._scheme, name)
-            return self._by_name[name]
-
-
-class ArchivedSite(Site):
-    """A host of a source over one scheme. What it lacks is looked for over the other, and then asked for."""
+class ServedSite(Site):
+    """A host of a source over one scheme, which answers what the source has, and else what the archive has."""
 
     def __init__(self, source: ServedSource, recording: Recording, host: str, scheme: str, mark: LoadMark) -> None:
         super().__init__(recording, host, scheme, mark)
-        self._other, self._source = Site(recording, host, OTHER[scheme], mark), source
+        self._source = source
 
     def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
-        """Return the answer to a request's target. A redirect from the other scheme to this one leads nowhere here."""
+        """Return the answer to a request's target.
+
+        What one query got is no answer to another, which a recording would keep; a beacon's, which has no body, is.
+        """
         found = super().answer(target, method, asked)
-        url = f"{self.scheme}://{self.host}{path_and_query(target)}"
-        if _is_recorded(found, method):
+        of_another = method not in ("GET", "HEAD") and found.found == FoundAs.BEST_MATCH and found.file is not None
+        if header_in(found.headers or (), NUMBER) and not of_another:
             return found
-        other = self._other.answer(target, method, asked)
-        if _is_recorded(other, method) and document_url(other.redirect_url) != document_url(url):
-            return other
-        return self._source.find(method, url)
-
-
-def _is_recorded(answer: Recorded, method: str) -> bool:
-    """Say whether the source has this answer. What one query got is no answer to another, which a recording would keep;
-    a beacon's, which has no body, is.
-    """
-    if method not in ("GET", "HEAD") and answer.found == FoundAs.BEST_MATCH and answer.file is not None:
-        return False
-    return answer.found not in (FoundAs.MISSING, FoundAs.ENDED) and bool(header_in(answer.headers or (), NUMBER))
+        host = (asked or Asked()).headers.get("host", self.host)
+        return self._source.ask_archive(method, f"{self.scheme}://{host}{path_and_query(target)}")

@@ -15,7 +15,7 @@ import io
 import logging
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,7 +79,6 @@ class WarcSource:
     """
 
     load_ends: Mapping[str, datetime] = {}
-    live: Sequence[Exchange] = ()
 
     def __init__(self, path: Path) -> None:
         """Read the names of its pages. Raises one of DAMAGED when it is a WACZ and cannot be read."""

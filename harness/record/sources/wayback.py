@@ -26,7 +26,6 @@ from harness.files.headers import REDIRECTS, Headers, header_in, without
 from harness.files.moments import moment_of
 from harness.files.urls import as_browsers_ask, document_url
 from harness.record.sources.body import stated_bytes, with_body, with_coding
-from harness.record.sources.brought import Missing
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
 CAPTURE = re.compile(r"/(\d{1,14})id_/(?P<url>https?:/.*)$")
@@ -47,15 +46,11 @@ class _UnansweredError(Exception):
 
 
 class WebArchive:
-    """The pages as they were on `day`, as far as the archive at the address `archive` has them.
-
-    `missing` are the URLs whose captures cannot be used.
-    """
+    """The pages as they were on `day`, as far as the archive at the address `archive` has them."""
 
     def __init__(self, day: date, archive: str = INTERNET_ARCHIVE, pause_s: float = 1.0) -> None:
         """Nothing is asked yet. `pause_s` is how long to wait after a failure; it doubles with each."""
         self.name = f"{archive.rstrip('/')} as of {day.isoformat()}"
-        self.missing: dict[str, Missing] = {}
         self._troubles: Counter[str] = Counter()
         """Requests that the archive did not answer, by what it did instead."""
         self._prefix = f"{archive.rstrip('/')}/{day:%Y%m%d}000000id_/"
@@ -69,7 +64,7 @@ class WebArchive:
         self._places = threading.Semaphore(AT_ONCE)
 
     def find(self, method: str, url: str) -> Exchange | None:
-        """Return the capture of a GET that is nearest to the day; None without one.
+        """Return the capture of a GET that is nearest to the day, with an error if it cannot be used; None without one.
 
         Each URL is asked for once, unless the archive did not answer: another page may need it, too.
         """
@@ -110,8 +105,8 @@ class WebArchive:
                 return None
         return None
 
-    def _capture(self, url: str, answer: requests.Response) -> Exchange | None:
-        """Return the answer as it was captured, None when it is too large. Raises _UnansweredError if it breaks off."""
+    def _capture(self, url: str, answer: requests.Response) -> Exchange:
+        """Return the answer as it was captured. Raises _UnansweredError if it breaks off."""
         try:
             body: bytes = answer.raw.read(LARGEST_BODY + 1, decode_content=False)
             answer.raw.read(1)      # it says whether the body broke off
@@ -125,15 +120,13 @@ class WebArchive:
             there = inside["url"] if inside else there
             headers = (*without(headers, "location"), ("Location", there))
         captured = Answer(answer.status_code, answer.reason or "", "", headers, header_in(headers, "content-type"),
-                          as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "")
+                          as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "",
+                          body_bytes=len(body))
         exchange = Exchange(request=Request("GET", url), answer=captured,
                             started=moment_of(answer.headers["memento-datetime"]))
-        found = (replace(exchange, error=TOO_LARGE) if len(body) > LARGEST_BODY else
-                 with_body(exchange, body, captured.header("content-encoding"), stated_bytes(headers) or UNKNOWN))
-        if found.error:
-            self.missing[url] = Missing(found.error, len(body))
-            return None
-        return found
+        if len(body) > LARGEST_BODY:
+            return replace(exchange, error=TOO_LARGE)
+        return with_body(exchange, body, captured.header("content-encoding"), stated_bytes(headers) or UNKNOWN)
 
 
 def _captured_headers(answer: requests.Response) -> Headers:
