@@ -181,8 +181,7 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7])
 def test_a_har_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page], file: object) -> None:
     (tmp_path / "secret").write_text("mine")
-    host = tmp_path / "made" / "www.made.test"
-    host.mkdir(exist_ok=True)
+    (host := tmp_path / "made" / "www.made.test").mkdir(exist_ok=True)
     (host / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(host / "fifo")
     alter(tmp_path, lambda entries: [entry.update(_file=file) for entry in entries])
@@ -214,14 +213,14 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, page: str, n
     assert not (tmp_path / "x.har").exists()
 
 
-@pytest.mark.parametrize("ending", ["har", "wacz"])
-def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path, ending: str) -> None:
+def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path) -> None:
     make_pages(tmp_path, "demo", 1, ROOT / "demo/demo.shape")
     pages = read_pages(tmp_path / "demo.pages")
-    source = read_source(ROOT / f"demo/demo.{ending}", tmp_path / "read")
-    assert source.brought.pages == [document_url(page.url) for page in pages]
-    for page in recorded_pages(PageFiles(tmp_path, "demo"), pages):
-        for exchange in page.answered:
+    recorded = recorded_pages(PageFiles(tmp_path, "demo"), pages)
+    for ending in ("har", "wacz"):
+        source = read_source(ROOT / f"demo/demo.{ending}", tmp_path / ending)
+        assert source.brought.pages == [document_url(page.url) for page in pages]
+        for exchange in (each for page in recorded for each in page.answered):
             found = source.answered(exchange.request.url)
             assert found is not None
             assert (found.answer.status, source.body_of(found), found.answer.header("content-type")) == (

@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +26,17 @@ from tests.support.read_source import read_source
 HTTP, END = b"HTTP/1.1 200 OK\r\n\r\n", b"\r\n\r\n"
 
 
-MOST_MEMORY = 2**28
-
-
 def record(body: bytes = b"page", url: str = "http://a.test/", length: int | None = None) -> bytes:
     return (f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: {url}\r\n"
             f"Content-Length: {len(HTTP + body) if length is None else length}\r\n\r\n").encode() + HTTP + body + END
 
 
-def refusal(path: Path) -> str:
+def refusal(path: Path, read: Callable[[Path], object] = read_source) -> None:
+    """Fail unless the file is refused in one line."""
     with pytest.raises(InputError) as refused:
-        read_source(path)
+        read(path)
     assert "\n" not in str(refused.value)
     assert str(refused.value).startswith(f"{path}:1: ")
-    return str(refused.value).removeprefix(f"{path}:1: ")
 
 
 def in_wacz(path: Path, **members: bytes) -> Path:
@@ -69,29 +66,43 @@ def hostile(name: str, path: Path) -> Path:
 @pytest.mark.parametrize("name", ["line.warc", "head.warc.gz", "lists.har", "zeros.har"])
 def test_a_hostile_file_costs_a_child_with_limits_and_is_refused_in_a_line(
         name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "MOST_MEMORY", MOST_MEMORY)
+    monkeypatch.setattr(reader, "MOST_MEMORY", 2**28)
     monkeypatch.setattr(reader, "MOST_CPU_S", 4)
     path = hostile(name, tmp_path / name)
     into = tmp_path / "into"
     into.mkdir()
-    with pytest.raises(InputError) as refused:
-        bring(path, None, into)
-    assert "\n" not in str(refused.value)
-    assert str(refused.value).startswith(f"{path}:1: ")
+    refusal(path, lambda path: bring(path, None, into))
 
 
-def test_all_bodies_of_a_source_have_one_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = in_wacz(tmp_path / "x.wacz", a=record(b"x" * 3000), b=record(b"x" * 3000))
-    assert len(entries(path)) == 2
-    monkeypatch.setattr(reader, "MOST_BYTES", 5000)
-    refusal(path)
-
-
-def test_a_har_that_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All bodies of a source have one limit together, and so have a HAR and what lies in a ZIP beside it."""
     (tmp_path / "x.har.gz").write_bytes(gzip.compress(bytes(5000)))
     zipped(tmp_path / "x.zip", {"x.har": b"{}", "body.html": bytes(5000)})
-    monkeypatch.setattr(packed, "MOST_BYTES", 4000)
-    for name in ("x.har.gz", "x.zip"):
+    in_wacz(tmp_path / "x.wacz", a=record(b"x" * 3000), b=record(b"x" * 3000))
+    assert len(entries(tmp_path / "x.wacz")) == 2
+    for module in (reader, packed):
+        monkeypatch.setattr(module, "MOST_BYTES", 4000)
+    for name in ("x.har.gz", "x.zip", "x.wacz"):
+        refusal(tmp_path / name)
+
+
+NONSENSE = {
+    "x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"), "x.warc": b"",
+    "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.txt": b"?", "z.har": b'{"log": 1}',
+    "w.har": b'{"log": {"entries": [{"request": {"url": 1}}]}}', "v.har": b"[" * 5000,
+    "u.har": b'{"log": {"entries": [{"request": {"url": "http://a.test/"}, "time": 1e999}]}}', "s.har": b"\x1f\x8bcut",
+    "r.har": b"[]", "p.har": b'{"log": {"entries": {}}}', "o.har": b'{"log": {"pages": ["x"], "entries": []}}',
+    "n.har": b'{"log": {"entries": [{"request": {}}]}}'}
+
+
+def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
+    for name, hars in (("two.zip", "ab"), ("none.zip", ""), ("bad.zip", "a")):
+        zipped(tmp_path / name, {f"{har}.har": b"no json" for har in hars} | {"c.json": b"{}"})
+    for name, content in NONSENSE.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link.har").symlink_to(tmp_path / "y.har")
+    for name in (*NONSENSE, "empty", "missing.har", "link.har", "two.zip", "none.zip", "bad.zip"):
         refusal(tmp_path / name)
 
 
@@ -117,20 +128,18 @@ def test_a_body_that_grows_too_large_stays_as_it_is(monkeypatch: pytest.MonkeyPa
     assert decode(b"\xff" + most, name) == (b"\xff" + most, False)
 
 
-def damaged(content: bytes) -> Iterator[bytes]:
-    """Yield `content` with one byte changed, at every place, and cut off at some."""
-    for at in range(len(content)):
-        yield content[:at] + bytes([content[at] ^ 0x55]) + content[at + 1:]
-    for at in range(0, len(content), 7):
-        yield content[:at]
+WHOLE: dict[str, Callable[[Path], bytes]] = {
+    "x.warc": lambda _: record(), "x.warc.gz": lambda _: gzip.compress(record()),
+    "x.wacz": lambda path: in_wacz(path, a=record()).read_bytes(),
+    "x.har.gz": lambda _: gzip.compress(b'{"log": {"entries": [{"request": {"url": "http://a.test/"}}]}}')}
 
 
-@pytest.mark.parametrize("name", ["x.warc", "x.warc.gz", "x.wacz", "x.har.gz"])
+@pytest.mark.parametrize("name", WHOLE)
 def test_whatever_is_damaged_is_read_or_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    whole = {"x.warc": record, "x.warc.gz": lambda: gzip.compress(record()),
-             "x.wacz": lambda: in_wacz(tmp_path / "whole", a=record()).read_bytes(),
-             "x.har.gz": lambda: gzip.compress(b'{"log": {"entries": [{"request": {"url": "http://a.test/"}}]}}')}
-    for content in damaged(whole[name]()):
+    """One byte is changed, at every place, and the file is cut off at some."""
+    whole = WHOLE[name](tmp_path / name)
+    changed = [whole[:at] + bytes([byte ^ 0x55]) + whole[at + 1:] for at, byte in enumerate(whole)]
+    for content in (*changed, *(whole[:at] for at in range(0, len(whole), 7))):
         (tmp_path / name).write_bytes(content)
         said = ""
         try:
