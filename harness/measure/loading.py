@@ -12,7 +12,10 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -29,7 +32,7 @@ from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.settings import Settings
-from harness.netlog.load import read_netlog
+from harness.netlog.load import NetLog, read_netlog
 from harness.system.atomic import write_atomically
 from harness.system.privileges import User, become
 from harness.system.processes import terminate_as_interrupt
@@ -37,6 +40,8 @@ from harness.system.processes import terminate_as_interrupt
 LOOK_S = 0.005
 """How often it is looked whether the network is silent. A look takes less than 0.1 ms, and 5 ms at the end, when the
 kernel is asked what is under way."""
+READERS_NICE = 5
+"""By nice(1): Chrome goes before who reads its net-log, and on a busy machine that is read, too."""
 COMMAND_S = 15.0
 """Longest time that Chrome may take to answer a question; a page whose scripts never rest cannot answer."""
 
@@ -88,6 +93,33 @@ def read_page_load(text: str) -> PageLoad:
         raise InputError(f"load_page.py: not a load: {error}; see harness/measure/loading.py") from None
 
 
+class _Reading:
+    """Chrome's net-log, read in a thread from `begin` on while Chrome writes it: when what is measured is over."""
+
+    def __init__(self, net_log: Path) -> None:
+        self._net_log, self._pool = net_log, ThreadPoolExecutor(1, initializer=os.nice, initargs=(READERS_NICE,))
+        self._found: Future[NetLog] | None = None
+        self._over: Callable[[], bool] | None = None
+
+    def begin(self) -> Future[NetLog]:
+        """Begin to read, unless that has begun."""
+        self._found = self._found or self._pool.submit(read_netlog, self._net_log, is_over=self._is_over)
+        return self._found
+
+    def _is_over(self) -> bool:
+        return self._over is not None and self._over()
+
+    def end(self, is_over: Callable[[], bool]) -> NetLog:
+        """Return the net-log, which Chrome has written when `is_over`. Raises ExperimentError."""
+        self._over = is_over
+        return self.begin().result()
+
+    def give_up(self) -> None:
+        """End the thread."""
+        self._over = lambda: True
+        self._pool.shutdown()
+
+
 def _load(wanted: PageLoad) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
     report: dict[str, Any] = {"url": wanted.url, "asked_as": wanted.asked_as or wanted.url, "errors": []}
@@ -96,22 +128,23 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
     except page.ERRORS as error:
         report["errors"].append(f"Chrome did not start: {page.first_line(error)}")
         return report
+    reading = _Reading(wanted.chrome.net_log)
     try:
         try:
             report["versions"] = page.versions(driver)
             report["argv"] = page.argv(driver)
             if not wanted.settings.warm_pairs or _first_visit(driver, wanted, report):
-                _visit(driver, wanted, report)
+                _visit(driver, wanted, report, reading.begin)
         except page.ERRORS as error:
             report["errors"].append(f"Chrome: {page.first_line(error)}")
-        # Read while Chrome still ends: its net-log is complete before it has.
-        netlog = read_netlog(wanted.chrome.net_log, is_over=chrome.ending(driver))
+        netlog = reading.end(is_over=chrome.ending(driver))
         if chrome.replaced_network_process(wanted.chrome):
             report["errors"].append("Chrome: its network process ended, and it started another")
     except ExperimentError as error:
         report["errors"].append(str(error))
         return report
     finally:
+        reading.give_up()
         chrome.kill(driver)
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
@@ -137,15 +170,16 @@ def _first_visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, A
     return True
 
 
-def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> None:
-    """Go to the page, wait for its load event and for silence on the network, and read its timing."""
+def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any], loaded: Callable[[], object]) -> None:
+    """Go to the page, call `loaded` after its load event, wait for silence on the network, and read its timing."""
     settings = wanted.settings
     driver.set_page_load_timeout(settings.timeout_s)
     page.limit_commands(driver, settings.timeout_s + COMMAND_S)
     late = False
     try:
-        loaded = page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
-        rule = (Idle if loaded else network_silent)(wanted.interface, settings.quiet_s)
+        has_loaded = page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
+        loaded()
+        rule = (Idle if has_loaded else network_silent)(wanted.interface, settings.quiet_s)
         report["quiet"] = page.wait_until(rule, time.monotonic() + settings.quiet_limit_s, LOOK_S)
     except TimeoutException:
         late = True

@@ -14,7 +14,7 @@ from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
 from harness.mirror.servers import recorded_rtts, scaled
-from harness.network.rtt import AT_ONCE, AT_ONCE_UP, Nominal, RttError, check_rtts, measure_rtts
+from harness.network.rtt import PACE_S, SYN_BITS, Nominal, RttError, check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.system.environment import wait_for_quiet
 from harness.system.tcp import SYN_AGAIN_MS
@@ -125,11 +125,10 @@ def measured_in_words(rtts_ms: RttsMs) -> str:
 def proven_rtts_of_star_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool, patience_s: float = 0) -> RttsMs:
     """Measure the RTT to each server of the star, as `proven_rtts_ms` does: how long a TCP connect takes."""
     wanted_ms = speeds.rtts_ms(star.servers)
-    at_once = AT_ONCE_UP if speeds.home_is_narrow else AT_ONCE
+    pace_s = max(PACE_S, 2 * SYN_BITS / (min(speeds.bw_home_mbit, speeds.up_mbit) * 1e6))
 
     def in_words(rtts_ms: RttsMs) -> str:
         wanted = " to ".join(f"{rtt_ms:g}" for rtt_ms in sorted({min(wanted_ms.values()), max(wanted_ms.values())}))
         return f"RTT to {measured_in_words(rtts_ms)}, {wanted} ms wanted ({'netem' if netem else 'delay line'})"
 
-    return proven_rtts_ms(lambda: measure_rtts(star, port, at_once=at_once), wanted_ms, in_words,
-                          patience_s)
+    return proven_rtts_ms(lambda: measure_rtts(star, port, pace_s=pace_s), wanted_ms, in_words, patience_s)

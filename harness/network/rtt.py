@@ -6,12 +6,12 @@ servers' own doing (harness.replay.connection), and is measured by their first a
 
 import asyncio
 import errno
-import math
 import os
 import selectors
 import socket
 import ssl
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
@@ -29,11 +29,13 @@ SAMPLES = 3
 """The shortest of them counts: another program's work for a moment makes one late, or two, and nothing makes one early;
 a wrong delay stays wrong however often it is measured."""
 
-AT_ONCE = 16
-"""Connects under way together: few enough that they do not queue behind each other on two cores."""
+PACE_S = 0.00125
+"""Time from one connect to the next: long enough that they do not queue behind each other on two cores."""
 
-AT_ONCE_UP = 4
-"""The same for a slow link: what 256 kbit/s carry in a round trip of 20 ms are eight SYNs."""
+SYN_BITS = 74 * 8
+"""Of a SYN on the link. A slow link of user's gets one each twice the time that it takes there."""
+HELD_PACE_S = 0.005
+"""The same on loopback, where servers answer with work of their own, TLS above all."""
 
 TIMEOUT_S = 10.0
 """How long a server may take to accept a connection."""
@@ -47,49 +49,44 @@ class RttError(ExperimentError):
     """The network is there, but the RTT to a server is not the one that was asked for."""
 
 
-def measure_rtts(star: Star, port: int, samples: int = SAMPLES, at_once: int = AT_ONCE) -> dict[str, float]:
+def measure_rtts(star: Star, port: int, samples: int = SAMPLES, pace_s: float = PACE_S) -> dict[str, float]:
     """Return the shortest TCP connect time from user to each server in ms, by host name.
 
     Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
-    `at_once`: AT_ONCE_UP where user's link up is slow. Raises ExperimentError when a server is silent for 10 s.
+    Raises ExperimentError when a server is silent for 10 s.
     """
-    def once(names: Sequence[str]) -> Sequence[float]:
-        return connect_times_ms([star.servers[name].address for name in names], port)
-
+    addresses = [server.address for server in star.servers.values()]
     with inside(star.user.pid):
-        return shortest_ms([*star.servers], once, samples, at_once)
+        return shortest_ms([*star.servers], lambda: connect_times_ms(addresses, port, pace_s), samples)
 
 
-def shortest_ms(names: Sequence[str], once: Callable[[Sequence[str]], Sequence[float]], samples: int = SAMPLES,
-                at_once: int = AT_ONCE) -> dict[str, float]:
-    """Return the shortest RTT to each of `names`; `once` measures it to `at_once` of them together, in ms."""
-    found_ms = dict.fromkeys(names, math.inf)
-    for first in [*range(0, len(names), at_once)] * samples:
-        batch = names[first:first + at_once]
-        for name, time_ms in zip(batch, once(batch), strict=True):
-            found_ms[name] = min(found_ms[name], time_ms)
-    return found_ms
+def shortest_ms(names: Sequence[str], once: Callable[[], Sequence[float]], samples: int = SAMPLES) -> dict[str, float]:
+    """Return the shortest RTT to each of `names`; `once` measures those to all of them, in ms."""
+    return dict(zip(names, map(min, zip(*(once() for _ in range(samples)), strict=True)), strict=True))
 
 
-def connect_times_ms(addresses: Sequence[str], port: int) -> list[float]:
-    """Connect to all `addresses` at once; return for each the ms until it accepted or refused.
+def connect_times_ms(addresses: Sequence[str], port: int, pace_s: float = PACE_S) -> list[float]:
+    """Connect to all `addresses`, to one each `pace_s`; return for each the ms until it accepted or refused.
 
     Raises ExperimentError when one cannot be reached or does not answer within 10 s.
     """
     times_ms = [0.0] * len(addresses)
+    left, due_s = deque(enumerate(addresses)), time.perf_counter()
     with ExitStack() as sockets, selectors.DefaultSelector() as selector:
-        for index, address in enumerate(addresses):
-            client = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-            client.setblocking(False)
-            began_s = time.perf_counter()
-            result = client.connect_ex((address, port))
-            if result not in (0, errno.EINPROGRESS, errno.ECONNREFUSED):
-                raise ExperimentError(f"{address}:{port} cannot be reached: {os.strerror(result)}")
-            selector.register(client, selectors.EVENT_WRITE, (index, began_s))
-        while selector.get_map():
-            ready = selector.select(TIMEOUT_S)
+        while left or selector.get_map():
+            if left and time.perf_counter() >= due_s:
+                index, address = left.popleft()
+                client = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+                client.setblocking(False)
+                began_s = time.perf_counter()
+                result = client.connect_ex((address, port))
+                if result not in (0, errno.EINPROGRESS, errno.ECONNREFUSED):
+                    raise ExperimentError(f"{address}:{port} cannot be reached: {os.strerror(result)}")
+                selector.register(client, selectors.EVENT_WRITE, (index, began_s))
+                due_s += pace_s
+            ready = selector.select(max(0.0, due_s - time.perf_counter()) if left else TIMEOUT_S)
             now_s = time.perf_counter()
-            if not ready:
+            if not ready and not left:
                 silent = addresses[min(key.data[0] for key in selector.get_map().values())]
                 raise ExperimentError(f"{silent}:{port} did not answer within {TIMEOUT_S:g} s; "
                                       "the simulated network does not pass packets")
@@ -128,13 +125,15 @@ def measure_held_rtts(servers: Mapping[str, tuple[str, int, bool]]) -> dict[str,
     `servers` are by name: each one's address, its port, and whether it speaks TLS there: then that answer is the one to
     the ClientHello. The shortest of several (`shortest_ms`). Raises ExperimentError when a server does not answer.
     """
-    async def once(names: Sequence[str]) -> list[float]:
-        return [time_ms / 2 for time_ms in await asyncio.gather(*(_first_answer_ms(*servers[name]) for name in names))]
+    async def once() -> list[float]:
+        return await asyncio.gather(*(_first_answer_ms(*server, number * HELD_PACE_S)
+                                      for number, server in enumerate(servers.values())))
 
-    return shortest_ms([*servers], lambda names: asyncio.run(once(names)))
+    return {name: time_ms / 2 for name, time_ms in shortest_ms([*servers], lambda: asyncio.run(once())).items()}
 
 
-async def _first_answer_ms(address: str, port: int, secure: bool) -> float:
+async def _first_answer_ms(address: str, port: int, secure: bool, begin_s: float) -> float:
+    await asyncio.sleep(begin_s)
     trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if secure else None
     if trust:
         trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE

@@ -30,7 +30,7 @@ def test_what_came_late_for_a_moment_is_not_the_rtt(monkeypatch: pytest.MonkeyPa
     star = SimpleNamespace(user=SimpleNamespace(pid=os.getpid()), servers={
         f"{number}.org": SimpleNamespace(address=f"10.0.0.{number}") for number in (2, 3, 4)})
     monkeypatch.setattr("harness.network.rtt.connect_times_ms",
-                        lambda addresses, _: [5 + next(samples[address]) for address in addresses])
+                        lambda addresses, *_: [5 + next(samples[address]) for address in addresses])
     monkeypatch.setattr("harness.network.rtt.inside", lambda _: nullcontext())
     assert measure_rtts(cast(Star, star), 8000) == {"2.org": 5.2, "3.org": 5.1, "4.org": 8.0}
 
