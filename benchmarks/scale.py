@@ -37,9 +37,10 @@ from harness.measure.preflight import PageSet, check_pages
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delaying
 from harness.network.needs import check_programs, kernel_has_netem
+from harness.network.nodes import running_star
 from harness.network.programs import running_servers
 from harness.network.rtt import measure_rtts, rtt_tolerance_ms
-from harness.network.star import BRIDGE_PORTS, LinkSpeeds, running_star
+from harness.network.star import BRIDGE_PORTS, LinkSpeeds
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.lock import only_experiment

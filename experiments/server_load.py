@@ -46,7 +46,8 @@ from harness.files.pages import FIGURES as FIGURES_FOLDER
 from harness.files.table_files import write_table
 from harness.measure.command_line import add_patience
 from harness.network.needs import check_programs
-from harness.network.star import Host, Star, running_star
+from harness.network.nodes import running_star
+from harness.network.star import Host, Star
 from harness.system import fastopen
 from harness.system.contained import begin_experiment
 from harness.system.environment import wait_for_quiet

@@ -4,7 +4,7 @@
       profile's rate /  |  \\  1 Gbit/s each
                   user  dns  site0 site1 ...      site i has address i of every scenario, IPv4 and IPv6
 
-Built by harness.network.star (Mininet) and gone with it. Delays, jitter and loss are those of paths.py: each address
+Built by harness.network.nodes (Mininet) and gone with it. Delays, jitter and loss are those of paths.py: each address
 has its own.
 """
 
@@ -16,7 +16,8 @@ from pathlib import Path
 
 from connie.lab.task import CLIENT_6, SERVER_NETWORK_4, SERVER_NETWORK_6, Profile, Scenario
 from harness.errors import ExperimentError
-from harness.network.star import Host, LinkSpeeds, Star, running_star
+from harness.network.nodes import running_star
+from harness.network.star import Host, LinkSpeeds, Star
 from harness.system.background import running
 from harness.system.fastopen import ON, set_fastopen
 from harness.system.namespaces import inside

@@ -28,8 +28,9 @@ from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
 from harness.network.links import Delay, delay_line_drops, delaying, home_drops
+from harness.network.nodes import running_star
 from harness.network.programs import StandingBox, running_servers, standing
-from harness.network.star import LinkSpeeds, Star, check_hosts, running_star
+from harness.network.star import LinkSpeeds, Star, check_hosts
 from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen
 from harness.system.background import BackgroundProgram

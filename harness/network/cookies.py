@@ -31,7 +31,7 @@ from harness.network.arrivals import ETH_P_IP, HEADERS_BYTES, Said, read_packet
 from harness.network.star import Host, Star
 from harness.system import fastopen
 from harness.system.background import beside
-from harness.system.namespaces import inside
+from harness.system.namespaces import inside, run_batch
 from harness.system.processes import run
 
 WARM: CookieMode = "warm"
@@ -113,8 +113,7 @@ def _route(user: Host, what: str, servers: Sequence[Host]) -> None:
     no_cookie = " fastopen_no_cookie 1" if what == "replace" else ""
     commands = [f"route {what} {server.address}/32 dev {user.interface} scope link{no_cookie}" for server in servers]
     if commands:
-        with inside(user.pid):
-            run(["ip", "-batch", "-"], "sharing TFO cookies", given="\n".join(commands) + "\n")
+        run_batch(user.pid, "ip", commands, "sharing TFO cookies")
 
 
 def sites_of_servers(names: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -10,21 +10,22 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, kernel_has_netem
-from harness.network.star import Host, LinkSpeeds, Star, netem_qdisc
+from harness.network.star import Host, LinkEnd, LinkSpeeds, Star
 from harness.system.background import BackgroundProgram, running
 from harness.system.delay_queue import SENDERS, SLOTS, latest_ms, place_of, sharing
-from harness.system.namespaces import inside
+from harness.system.namespaces import inside, run_batch
 from harness.system.processes import run
 
 DELAY_LINE = ROOT / "tfo-test" / "delay_line.py"
 RATE_TOLERANCE = 0.01
 """tc rounds."""
+CHANGING = "changing the links' delay"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
@@ -95,45 +96,40 @@ def delaying(star: Star, *, netem: bool, delayed: bool = True) -> Iterator[Delay
 
 
 def _change_links(star: Star, speeds: LinkSpeeds) -> None:
-    """Give both ends of each server's link its delay. Raises ExperimentError with what tc said.
-
-    netem hangs below HTB's class 5:1 there.
-    """
-    def command(interface: str, name: str) -> str:
-        return f"qdisc replace dev {interface} {netem_qdisc(speeds.bw_net_mbit, speeds.delay_of(name))}"
-
-    ports = [command(server.port, name) for name, server in star.servers.items() if server.port]
-    for pid, commands in [(star.switch_pid, ports),
-                          *((server.pid, [command(server.interface, name)]) for name, server in star.servers.items())]:
-        with inside(pid):
-            run(["tc", "-batch", "-"], "changing the links' delay", given="\n".join(commands) + "\n")
+    """Give both ends of each server's link its delay. Raises ExperimentError with what tc said."""
+    at_switch = []
+    for name, server in star.servers.items():
+        qdisc = speeds.server_end(name).netem_qdisc()
+        run_batch(server.pid, "tc", [f"qdisc replace dev {server.interface} {qdisc}"], CHANGING)
+        at_switch.append(f"qdisc replace dev {server.port} {qdisc}")
+    run_batch(star.switch_pid, "tc", at_switch, CHANGING)
 
 
 def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
     """Raise ExperimentError unless every host's interface has the rate (and the delay) that was asked for."""
-    home_delay_ms = speeds.delay_home_ms if netem else 0
-    _check_interface(star.user, speeds.up_mbit, home_delay_ms, speeds.buffer_kb)
+    at_user, at_switch = speeds.home_ends
+    _check_interface(star.user.name, star.user.pid, star.user.interface, at_user, netem)
     if star.user.port:
-        switch = replace(star.user, name="switch", interface=star.user.port, pid=star.switch_pid)
-        _check_interface(switch, speeds.bw_home_mbit, home_delay_ms, speeds.buffer_kb)
+        _check_interface("switch", star.switch_pid, star.user.port, at_switch, netem)
     for name, server in star.servers.items():
-        _check_interface(server, speeds.bw_net_mbit, speeds.delay_of(name) if netem else 0)
+        _check_interface(server.name, server.pid, server.interface, speeds.server_end(name), netem)
 
 
-def _check_interface(host: Host, bw_mbit: float, delay_ms: float, buffer_kb: float | None = None) -> None:
+def _check_interface(node: str, pid: int, interface: str, end: LinkEnd, netem: bool) -> None:
     """Raise ExperimentError when a link has not the rate, buffer and delay that it was given: tc's errors go unseen."""
-    with inside(host.pid):
-        classes = run(["tc", "class", "show", "dev", host.interface], "reading the rate back")
-        qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", host.interface], "reading the delay back"))
-    rates_mbit = [bw_mbit if math.isclose(rate_mbit, bw_mbit, rel_tol=RATE_TOLERANCE) else rate_mbit
+    with inside(pid):
+        classes = run(["tc", "class", "show", "dev", interface], "reading the rate back")
+        qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", interface], "reading the delay back"))
+    rates_mbit = [end.rate_mbit if math.isclose(rate_mbit, end.rate_mbit, rel_tol=RATE_TOLERANCE) else rate_mbit
                   for rate_mbit in parse_rates_mbit(classes)]
     buffers = [qdisc["options"]["limit"] for qdisc in qdiscs if qdisc["kind"] == "bfifo"]
     delays_ms = [round(qdisc["options"]["delay"]["delay"] * 1000, 3) for qdisc in qdiscs
                  if qdisc["kind"] == "netem" and "delay" in qdisc["options"]]      # none is told of a delay of 0
     found = rates_mbit, buffers, delays_ms
-    wanted = [bw_mbit], [] if buffer_kb is None else [round(buffer_kb * 1000)], [round(delay_ms, 3)] if delay_ms else []
+    wanted = ([end.rate_mbit], [] if end.buffer_kb is None else [round(end.buffer_kb * 1000)],
+              [round(end.delay_ms, 3)] if netem and end.delay_ms else [])
     if found != wanted:
-        raise ExperimentError(f"{host.name}: tc gives {found} on {host.interface} instead of {wanted} "
+        raise ExperimentError(f"{node}: tc gives {found} on {interface} instead of {wanted} "
                               "(Mbit/s, bytes of buffer, ms of netem's delay)")
 
 

@@ -77,7 +77,7 @@ def running_servers(star: Star, mirror: Path, fetchlog: Path, settings: Mapping[
 
 
 SNAPSHOT_BYTES = 1514
-"""Whole frames: Ethernet's 14 bytes and 1500 of IP. With the offloads off (harness.network.star) none is longer, so
+"""Whole frames: Ethernet's 14 bytes and 1500 of IP. With the offloads off (harness.network.nodes) none is longer, so
 that all options and all data of a SYN are there."""
 START_TIMEOUT_S = 10.0
 """How long tcpdump may take until it listens."""

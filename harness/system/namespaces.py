@@ -6,14 +6,17 @@ The kernel ends all processes of a PID namespace when the first of them has ende
 import ctypes
 import inspect
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import CodeType
 
+from harness.errors import ExperimentError
 from harness.system.libc import call
 from harness.system.privileges import as_root
+from harness.system.processes import run
 
 CLONE_NEWNET = 0x40000000
 
@@ -43,6 +46,19 @@ def inside(pid: int) -> Iterator[None]:
                     call("setns", home, CLONE_NEWNET)
         finally:
             os.close(home)
+
+
+def run_batch(pid: int, program: str, commands: Sequence[str], what: str) -> None:
+    """Run commands of ip or tc in the network namespace of `pid`; `what` names the purpose.
+
+    Raises ExperimentError with the first that fails.
+    """
+    with inside(pid):
+        try:
+            run([program, "-batch", "-"], what, given="\n".join(commands) + "\n")
+        except ExperimentError as error:
+            failed = re.search(r"Command failed -:(\d+)", str(error))
+            raise ExperimentError(f"{error} ({commands[int(failed[1]) - 1]})" if failed else str(error)) from None
 
 
 def enter(namespace: Path) -> None:

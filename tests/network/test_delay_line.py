@@ -13,8 +13,9 @@ import pytest
 from harness.errors import ExperimentError
 from harness.network.links import Delay, delay_line_drops, delaying
 from harness.network.needs import kernel_has_netem
+from harness.network.nodes import running_star
 from harness.network.rtt import measure_rtts
-from harness.network.star import LinkSpeeds, Star, running_star
+from harness.network.star import LinkSpeeds, Star
 from harness.system.namespaces import inside
 
 STOPPED_S = 0.3

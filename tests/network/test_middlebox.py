@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from harness.files.transport import Box, Middlebox, middlebox_in_words, read_middlebox
 from harness.network.cookies import forget_cookies
 from harness.network.links import delaying
+from harness.network.nodes import running_star
 from harness.network.programs import standing
-from harness.network.star import Host, LinkSpeeds, running_star
+from harness.network.star import Host, LinkSpeeds
 from harness.network.syn import Syn, checksum
 from harness.system import fastopen
 from harness.system.namespaces import inside

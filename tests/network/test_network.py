@@ -13,9 +13,10 @@ import pytest
 
 from harness.network.links import delaying
 from harness.network.needs import kernel_has_netem
+from harness.network.nodes import running_star
 from harness.network.programs import running_servers
 from harness.network.rtt import check_rtts, measure_rtts
-from harness.network.star import Host, LinkSpeeds, Star, running_star
+from harness.network.star import Host, LinkSpeeds, Star
 from harness.system import fastopen
 from harness.system.namespaces import inside
 from harness.system.privileges import invoking_user

@@ -6,7 +6,8 @@ import time
 import pytest
 
 from harness.errors import InputError
-from harness.network.star import BRIDGE_PORTS, LinkSpeeds, check_hosts, running_star, tc_commands
+from harness.network.nodes import running_star
+from harness.network.star import BRIDGE_PORTS, LinkEnd, LinkSpeeds, check_hosts
 
 pytestmark = pytest.mark.root
 
@@ -14,9 +15,10 @@ pytestmark = pytest.mark.root
 @pytest.mark.parametrize(("bw_mbit", "delay_ms", "packets"), [(4, 10, 1004), (1000, 100, 9257)])
 def test_netem_has_room_for_what_is_under_way(bw_mbit: float, delay_ms: float, packets: int) -> None:
     """1000 packets, and those of the link's rate times its delay: 100 ms of 1000 Mbit/s are 8256.3 frames."""
-    *rate, delay = tc_commands(bw_mbit, delay_ms, netem=True)
-    assert delay == f"qdisc add dev {{name}} parent 5:1 handle 10: netem delay {delay_ms}ms limit {packets}"
-    assert tc_commands(bw_mbit, delay_ms, netem=False) == rate
+    end = LinkEnd(bw_mbit, delay_ms)
+    *rate, delay = end.tc_commands("x", netem=True)
+    assert delay == f"qdisc add dev x parent 5:1 handle 10: netem delay {delay_ms}ms limit {packets}"
+    assert end.tc_commands("x", netem=False) == rate
 
 
 def test_hosts_outlive_a_limit_to_idle_shells(monkeypatch: pytest.MonkeyPatch) -> None:

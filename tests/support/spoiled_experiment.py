@@ -32,7 +32,8 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.rules import alone
 from harness.network.links import Delay
-from harness.network.star import LinkSpeeds, running_star
+from harness.network.nodes import running_star
+from harness.network.star import LinkSpeeds
 from harness.replay.authority import open_authority
 from harness.system import environment, fastopen
 from harness.system.background import beside
