@@ -8,8 +8,8 @@ from harness.system.fastopen import kernel_has_fastopen
 from harness.system.privileges import as_root
 from harness.system.processes import TIMEOUT_S
 
-PROGRAMS = {"mnexec": "mininet", "brctl": "bridge-utils", "ip": "iproute2", "tc": "iproute2", "iptables": "iptables",
-            "ethtool": "ethtool", "unshare": "util-linux", "ifconfig": "net-tools"}
+PROGRAMS = {"mnexec": "mininet", "ip": "iproute2", "tc": "iproute2", "iptables": "iptables",
+            "unshare": "util-linux", "ifconfig": "net-tools"}
 """Programs the network is made with, and the distribution packages they come in."""
 
 NEW_NAMESPACE = ("mnexec", "-n")

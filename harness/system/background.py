@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -174,20 +175,11 @@ def beside(work: Callable[[threading.Event], None], name: str) -> Iterator[None]
 
     What it raises is raised here at the end, unless something else has ended this: nobody sees how a thread ends.
     """
-    ended, failures = threading.Event(), list[Exception]()
-
-    def run() -> None:
+    ended = threading.Event()
+    with ThreadPoolExecutor(1, thread_name_prefix=name) as pool:
+        working = pool.submit(work, ended)
         try:
-            work(ended)
-        except Exception as error:      # noqa: BLE001 (whatever it is)
-            failures.append(error)
-
-    thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-    if failures:
-        raise failures[0]
+            yield
+        finally:
+            ended.set()
+    working.result()

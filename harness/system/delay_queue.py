@@ -25,8 +25,9 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from typing import Any, Protocol
 
 from harness.errors import ExperimentError
@@ -77,7 +78,7 @@ class DelayQueue:
         """Hold a packet for `delay_s` from when it came, and until the monotonic clock is at `not_before_s`.
 
         Returns the time at which it is due. A packet that arrives from the network bears the time at which the kernel
-        got it (see `arrivals_stamped`). Nobody notes when one came that leaves this host: its delay counts from now.
+        got it (`forward` asks for that). Nobody notes when one came that leaves this host: its delay counts from now.
         """
         now_s = time.monotonic()
         # The clock may be set meanwhile; the packet came after we looked last, whatever the clock says.
@@ -126,7 +127,8 @@ class Alarm:
 def forward(kernel_queue: Any, held: DelayQueue) -> None:
     """Hold and release packets until interrupted."""
     descriptor, alarm = kernel_queue.get_fd(), Alarm()
-    with arrivals_stamped():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)     # the kernel stamps packets while any socket asks
         while True:
             held.looked_s = time.monotonic()
             due_in_s = held.release_due()
@@ -140,7 +142,7 @@ def forward(kernel_queue: Any, held: DelayQueue) -> None:
                 alarm.overslept(time.monotonic() - fell_asleep_s - sleep_s)
 
 
-def delay_packets(hold: Callable[[Packet], None], held: DelayQueue, rules: Iterable[Sequence[str]],
+def delay_packets(hold: Callable[[Packet], None], held: DelayQueue, rules: Sequence[Sequence[str]],
                   programs: Sequence[str] = ("iptables",), *, head_bytes: int = 0,
                   queue_number: int = QUEUE_NUMBER) -> None:
     """Be a delay: have `hold` put every packet that matches `rules` into `held`, and let it go when it is due.
@@ -166,29 +168,14 @@ def delay_packets(hold: Callable[[Packet], None], held: DelayQueue, rules: Itera
 
 
 @contextmanager
-def arrivals_stamped() -> Iterator[None]:
-    """Have the kernel note when each packet arrives, as it does while any socket asks for it (SO_TIMESTAMPNS)."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        yield
-
-
-@contextmanager
-def queued_packets(rules: Iterable[Sequence[str]], programs: Sequence[str] = ("iptables",),
-                   queue_number: int = QUEUE_NUMBER) -> Iterator[None]:
+def queued_packets(rules: Sequence[Sequence[str]], programs: Sequence[str], queue_number: int) -> Iterator[None]:
     """Send the packets that match one of `rules` (of the table mangle) to this queue while this lasts."""
-    done: list[list[str]] = []
-    rules = list(rules)
-    try:
-        for program in programs:
-            for rule in rules:
-                target = [*rule, "-j", "NFQUEUE", "--queue-num", str(queue_number)]
-                run([program, "-w", "-t", "mangle", "-A", *target], "sending packets to a queue")
-                done.append([program, "-w", "-t", "mangle", "-D", *target])
+    with ExitStack() as undo:
+        for program, rule in product(programs, rules):
+            target = [*rule, "-j", "NFQUEUE", "--queue-num", str(queue_number)]
+            run([program, "-w", "-t", "mangle", "-A", *target], "sending packets to a queue")
+            undo.callback(run, [program, "-w", "-t", "mangle", "-D", *target], "taking a queue's rules back")
         yield
-    finally:
-        for undo in done:
-            run(undo, "taking a queue's rules back")
 
 
 def be_punctual() -> None:

@@ -10,7 +10,7 @@ import os
 import platform
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -151,20 +151,20 @@ def processor_times() -> dict[int, Used]:
     return times
 
 
-def wait_for_quiet(patience_s: float, look: Callable[[], list[str]] = busy_with) -> list[str]:
+def wait_for_quiet(patience_s: float) -> list[str]:
     """Wait until nothing else keeps the machine busy, `patience_s` at most; say what does.
 
     Return what still does then: [] when the machine is quiet.
     """
     deadline_s = time.monotonic() + patience_s
-    told: list[str] = []
-    while busy := look():
+    told = False
+    while busy := busy_with():
         if time.monotonic() >= deadline_s:
             print(f"the machine is still busy ({'; '.join(busy)}): loads may be late and have to be measured again",
                   flush=True)
-            return busy
+            break
         if not told:
             print(f"the machine is busy: {'; '.join(busy)}; waiting for quiet, up to {patience_s:g} s", flush=True)
-            told = busy
+            told = True
         time.sleep(min(PAUSE_S, max(0.0, deadline_s - time.monotonic())))
-    return []
+    return busy

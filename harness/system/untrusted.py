@@ -27,6 +27,9 @@ TOO_DEEP = f"nested deeper than {DEEPEST} levels"
 MOST_DIGITS = 18
 """Of a whole number: what 64 bits hold. Times in ns since 1970 have 19, so none of our formats has such."""
 NO_FILE = "it is no regular file"
+OTHERS = {errno.ELOOP: "it is a symbolic link", errno.EISDIR: NO_FILE}
+"""In our own words."""
+READ_ONLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 SURROGATES_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 """How they stand in JSON: decoded text has none."""
 
@@ -51,10 +54,21 @@ def open_untrusted(path: Path, *, limit: int = LARGEST_FILE, since: int = 0) -> 
     The last part of `path` is not followed when it is a link, and a FIFO is not waited for. Raises UnreadableFileError.
     Whoever reads on when the file grows meanwhile must count.
     """
-    with os.fdopen(_open(path), "rb") as file:
+    try:
+        opened = open(path, "rb", opener=lambda name, _: os.open(name, READ_ONLY))  # noqa: SIM115 (closed below)
+    except FileNotFoundError:
+        raise MissingFileError(path, "there is no such file") from None
+    except OSError as error:
+        raise UnreadableFileError(path, OTHERS.get(error.errno or 0) or error.strerror or str(error)) from None
+    except ValueError:                  # a NUL, or what the file system's encoding does not have
+        raise UnreadableFileError(path, "no file can have that name") from None
+    with opened as file:
         status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableFileError(path, NO_FILE)
         begin = since if since <= status.st_size else 0
-        _check(path, status, status.st_size - begin, limit)
+        if status.st_size - begin > limit:
+            raise UnreadableFileError(path, _too_large(status.st_size - begin, limit))
         file.seek(begin)
         yield file
 
@@ -117,29 +131,6 @@ def parse_json(text: str) -> Any:
     if SURROGATES_ESCAPED.search(text):
         found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     return found
-
-
-def _open(path: Path) -> int:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        raise MissingFileError(path, "there is no such file") from None
-    except OSError as error:
-        why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror or str(error)
-        raise UnreadableFileError(path, why) from None
-    except ValueError:                  # a NUL, or what the file system's encoding does not have
-        raise UnreadableFileError(path, "no file can have that name") from None
-    if stat.S_ISDIR(os.fstat(descriptor).st_mode):      # which os.fdopen refuses in other words
-        os.close(descriptor)
-        raise UnreadableFileError(path, NO_FILE)
-    return descriptor
-
-
-def _check(path: Path, status: os.stat_result, size: int, limit: int) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise UnreadableFileError(path, NO_FILE)
-    if size > limit:
-        raise UnreadableFileError(path, _too_large(size, limit))
 
 
 def _too_large(size: int, limit: int) -> str:

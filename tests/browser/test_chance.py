@@ -1,12 +1,11 @@
 """What scripts draw, and the keys they make, in Chrome: the same in each load, in whatever order scripts come."""
 
-import itertools
 from typing import Any
 
 import pytest
 
 from tests.support.answering import serving
-from tests.support.own_chrome import answer_of
+from tests.support.own_chrome import asked
 
 pytestmark = pytest.mark.chrome
 
@@ -35,30 +34,7 @@ const add = name => new Promise(resolve => document.head.append(Object.assign(do
   {src: `/${name}.js?WAY&t=${Math.floor(performance[Symbol.for('tfo-lab.timeOrigin')])}`, onload: resolve})));
 (async () => { for (const name of 'ORDER') await add(name); })();
 </script>"""
-DRAWN = """
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    found = []
-    for url in words:
-        driver.get(url)
-        found.append(driver.execute_async_script(
-            "const look = () => left ? setTimeout(look, 10) : arguments[0](drawn); look();"))
-    print(json.dumps(found))
-finally:
-    end(driver)
-"""
-ASKED = """
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    found = []
-    for url in words[1:]:
-        driver.get(url)
-        found.append(driver.execute_async_script(
-            f"({words[0]})().then(arguments[0], problem => arguments[0]('failed: ' + problem))"))
-    print(json.dumps(found))
-finally:
-    end(driver)
-"""
+DRAWN = "async () => { while (left) await new Promise(go => setTimeout(go, 10)); return drawn; }"
 EMPTY = "<!doctype html><link rel=icon href=data:,>"
 
 
@@ -72,22 +48,6 @@ def answer(path: str) -> tuple[str, str]:
     return "text/html", PAGE.replace("WAY", way).replace("ORDER", order) if order else EMPTY
 
 
-@pytest.fixture(scope="module")
-def drawn() -> dict[str, list[dict[str, str]]]:
-    """Return by way what the scripts a and b drew in three loads: of a and b, again, and of b and a."""
-    pages = list(itertools.product(range(len(WAYS)), ("ab", "ab", "ba")))
-    with serving(answer) as web:
-        found = answer_of(DRAWN, *(f"{web}/?{way}&{order}" for way, order in pages))
-    return {name: found[3 * place:3 * place + 3] for place, name in enumerate(WAYS)}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_script_draws_the_same_whatever_ran_before_it(way: str, drawn: dict[str, list[dict[str, str]]]) -> None:
-    first, again, other_order = drawn[way]
-    assert first == again == other_order
-    assert first["a"] != first["b"]
-
-
 LOOKUPS = """async () => {
   let lookups = 0, kept = () => '';
   Object.defineProperty(Error, 'prepareStackTrace', {configurable: true, get: () => kept,
@@ -98,15 +58,6 @@ LOOKUPS = """async () => {
   for (let i = 0; i < 20000; i++) { await undefined; Math.random(); }
   return [...inOneTurn, lookups];
 }"""
-
-
-def test_who_draws_is_not_looked_up_for_ever() -> None:
-    with serving(answer) as web:
-        (found,) = answer_of(ASKED, LOOKUPS, f"{web}/empty")
-    in_one_turn, ms, in_many = found
-    print(f"a million numbers in {ms:.0f} ms")
-    assert 0 < in_one_turn <= 2 * 8
-    assert 8 * in_one_turn < in_many <= 2 * 10_000
 
 
 USUAL = "publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256'"
@@ -183,19 +134,40 @@ IN_WORKER = """() => new Promise(resolve => {
 })"""
 
 
+ORDERS = [(way, order) for way in range(len(WAYS)) for order in ("ab", "ab", "ba")]
+
+
 @pytest.fixture(scope="module")
-def keys() -> list[list[dict[str, Any]]]:
-    """Return the keys that a page makes, one for each of ALGORITHMS, in two loads."""
-    script = KEYS.replace("ALGORITHMS", ", ".join(f"[{algorithm}, {usages}]" for algorithm, usages in ALGORITHMS))
+def answers() -> dict[str, list[Any]]:
+    """Return what one Chrome said: what scripts drew, a page's keys in two loads, what else is asked below."""
+    keys = KEYS.replace("ALGORITHMS", ", ".join(f"[{algorithm}, {usages}]" for algorithm, usages in ALGORITHMS))
     with serving(answer) as web:
-        found: list[list[dict[str, Any]]] = answer_of(ASKED, script, f"{web}/one", f"{web}/two")
-    assert all(isinstance(load, list) for load in found), found
-    return found
+        found = asked(*((f"{web}/?{way}&{order}", DRAWN) for way, order in ORDERS),
+                      *((f"{web}/{name}", keys) for name in ("one", "two")),
+                      *((f"{web}/empty", script) for script in (WHAT_IS_REFUSED, IN_WORKER, LOOKUPS)))
+    *drawn, one, two, refused, in_worker, lookups = found
+    return {"drawn": drawn, "keys": [one, two], "refused": refused, "in worker": in_worker, "lookups": lookups}
 
 
-def test_a_key_is_the_same_in_each_load_and_works(keys: list[list[dict[str, Any]]]) -> None:
-    first, second = keys
+@pytest.mark.parametrize("way", WAYS)
+def test_a_script_draws_the_same_whatever_ran_before_it(way: str, answers: dict[str, list[Any]]) -> None:
+    place = 3 * [*WAYS].index(way)
+    first, again, other_order = answers["drawn"][place:place + 3]
+    assert first == again == other_order
+    assert first["a"] != first["b"]
+
+
+def test_who_draws_is_not_looked_up_for_ever(answers: dict[str, list[Any]]) -> None:
+    in_one_turn, ms, in_many = answers["lookups"]
+    print(f"a million numbers in {ms:.0f} ms")
+    assert 0 < in_one_turn <= 2 * 8
+    assert 8 * in_one_turn < in_many <= 2 * 10_000
+
+
+def test_a_key_is_the_same_in_each_load_and_works(answers: dict[str, list[Any]]) -> None:
+    first, second = answers["keys"]
     assert first == second
+    assert isinstance(first, list), first
     assert len(first) == len(ALGORITHMS)
     for key, (algorithm, usages) in zip(first, ALGORITHMS, strict=True):
         assert key["works"], algorithm
@@ -208,14 +180,10 @@ def test_a_key_is_the_same_in_each_load_and_works(keys: list[list[dict[str, Any]
     assert len(secret) >= 13, "another one for each algorithm and size"
 
 
-def test_what_the_browser_refuses_is_refused() -> None:
-    with serving(answer) as web:
-        (names,) = answer_of(ASKED, WHAT_IS_REFUSED, f"{web}/empty")
-    assert names == list(REFUSED)
+def test_what_the_browser_refuses_is_refused(answers: dict[str, list[Any]]) -> None:
+    assert answers["refused"] == list(REFUSED)
 
 
-def test_workers_make_the_same_keys_as_pages(keys: list[list[dict[str, Any]]]) -> None:
-    with serving(answer) as web:
-        (found,) = answer_of(ASKED, IN_WORKER, f"{web}/empty")
+def test_workers_make_the_same_keys_as_pages(answers: dict[str, list[Any]]) -> None:
     place = [algorithm for algorithm, _ in ALGORITHMS].index("'Ed25519'")
-    assert found == keys[0][place]["exported"][0]["x"]
+    assert answers["in worker"] == answers["keys"][0][place]["exported"][0]["x"]

@@ -1,10 +1,11 @@
 """The injected script in a real Chrome: the same time and randomness each load, and a Date that scripts cannot tell."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from tests.support.own_chrome import answer_of
+from tests.support.own_chrome import asked
 
 pytestmark = pytest.mark.chrome
 
@@ -49,27 +50,10 @@ function probe() {
 const atStart = Date.now();
 </script>"""
 
-CHROME = """
-from urllib.parse import quote
-page = sys.stdin.read()
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    loads = []
-    for _ in range(2):
-        driver.get("data:text/html," + quote(page))
-        loads.append(driver.execute_script("return {...probe(), atStart}"))
-    print(json.dumps(loads))
-finally:
-    end(driver)
-"""
-
-
 @pytest.fixture(scope="module")
 def loads() -> list[dict[str, Any]]:
     """Return what the page's script found in each of two loads, in Chrome in its sandbox."""
-    found: list[dict[str, Any]] = answer_of(CHROME, given=PAGE)
-    assert len(found) == 2
-    return found
+    return asked(*[(f"data:text/html,{quote(PAGE)}", "async () => ({...probe(), atStart})")] * 2)
 
 
 def test_two_loads_see_the_same_time_and_randomness(loads: list[dict[str, Any]]) -> None:

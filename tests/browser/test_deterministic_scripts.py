@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.answering import serving
-from tests.support.own_chrome import answer_of
+from tests.support.own_chrome import asked
 
 pytestmark = pytest.mark.chrome
 
@@ -41,19 +41,10 @@ window.clock = {
     session: 'expires=0', both: 'max-age=60; expires=Thu, 01 Jan 1970 00:00:00 GMT', none: 'path=/'}),
   untouched: [Error.stackTraceLimit, 'prepareStackTrace' in Error]};
 </script>SCRIPTS<iframe src="/frame"></iframe>"""
-CHROME = """
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    seen = []
-    for url in words:
-        driver.get(url)
-        seen.append(driver.execute_async_script(
-            "const done = arguments[0]; const look = () => found.left >= 2 && frames[0].found ?"
-            "done({clock, found, frame: frames[0].found}) : setTimeout(look, 10); look();"))
-    print(json.dumps(seen))
-finally:
-    end(driver)
-"""
+SEEN = """async () => {
+  while (!(found.left >= 2 && frames[0].found)) await new Promise(go => setTimeout(go, 10));
+  return {clock, found, frame: frames[0].found};
+}"""
 
 
 def answer(path: str) -> tuple[str, str]:
@@ -69,9 +60,7 @@ def answer(path: str) -> tuple[str, str]:
 def loads() -> list[dict[str, Any]]:
     """Load the page twice with scripts a and b, then with b before a."""
     with serving(answer) as web:
-        orders = ("ab", "ab", "ba")
-        found: list[dict[str, Any]] = answer_of(CHROME, *(f"{web}/page?{order}" for order in orders))
-    return found
+        return asked(*((f"{web}/page?{order}", SEEN) for order in ("ab", "ab", "ba")))
 
 
 def test_whatever_tells_the_time_of_day_agrees(loads: list[dict[str, Any]]) -> None:

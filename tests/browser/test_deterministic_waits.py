@@ -1,10 +1,11 @@
 """The injected script in a real Chrome: who waits with a timer, or draws, finds by Date that the time has passed."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from tests.support.own_chrome import answer_of
+from tests.support.own_chrome import asked
 
 pytestmark = pytest.mark.chrome
 
@@ -124,22 +125,10 @@ async function probe() {
 }
 </script>"""
 
-CHROME = """
-from urllib.parse import quote
-page = sys.stdin.read()
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    driver.get("data:text/html," + quote(page))
-    print(json.dumps(driver.execute_async_script("probe().then(arguments[0], e => arguments[0](String(e)))")))
-finally:
-    end(driver)
-"""
-
-
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
     """Return what the page's script found."""
-    answer = answer_of(CHROME, given=PAGE)
+    answer, = asked((f"data:text/html,{quote(PAGE)}", "probe"))
     assert isinstance(answer, dict), answer
     return answer
 

@@ -18,7 +18,9 @@ pytestmark = pytest.mark.chrome
 
 STARTED = """
 import time
+from harness.browser import page
 from harness.netlog.load import read_netlog
+from harness.record.visit import PAGE_SCRIPT
 settings = ChromeSettings(Path(work_dir))
 driver = start(browser, settings)
 try:
@@ -26,16 +28,24 @@ try:
     time.sleep(1)       # so long after the page Chrome fills them, were they wanted
     found = {"targets": driver.execute_cdp_cmd("Target.getTargets", {"filter": [{}]})["targetInfos"],
              "user_agent": driver.execute_cdp_cmd("Browser.getVersion", {})["userAgent"]}
+    driver.get(words[0])
+    found |= {"state": page.run_script(driver, page.LOAD_EVENT_SCRIPT, 0),
+              "seen": page.run_script(driver, PAGE_SCRIPT, 0),
+              "told": driver.execute_async_script("setTimeout(arguments[0], 10, String(new Date()).slice(0, 15))")}
 finally:
     end(driver)
 asked_for = [transaction.url for transaction in read_netlog(settings.net_log).transactions]
 print(json.dumps(found | {"asked_for": asked_for}))
 """
+PAGE = """<!doctype html><link rel=icon href=data:,><form name=title></form>
+<img name=readyState><iframe name=documentURI></iframe><script>function performance() {}
+var Reflect = function () {};           // as Haxe wrote its classes</script>"""
 
 
 @pytest.fixture(scope="module")
 def started() -> Mapping[str, Any]:
-    answer: Mapping[str, Any] = answer_of(STARTED)
+    with serving(lambda _: ("text/html", PAGE)) as web:
+        answer: Mapping[str, Any] = {"web": f"{web}/", **answer_of(STARTED, f"{web}/")}
     return answer
 
 
@@ -46,34 +56,17 @@ def test_nothing_is_open_but_the_page(started: Mapping[str, Any]) -> None:
 
 def test_it_asks_for_no_page_of_its_own(started: Mapping[str, Any]) -> None:
     """Debian's Chromium loaded its home page while it started: a page of strangers beside the one that is measured."""
-    assert started["asked_for"] == []
+    assert started["asked_for"] == [started["web"]]
 
 
 def test_a_visitors_user_agent_is_its_own_but_for_one_word(started: Mapping[str, Any]) -> None:
     assert started["user_agent"].replace("HeadlessChrome", "Chrome") == visitors_user_agent(find_browser())
 
 
-PAGE = """<!doctype html><link rel=icon href=data:,><form name=title></form>
-<img name=readyState><iframe name=documentURI></iframe><script>function performance() {}
-var Reflect = function () {};           // as Haxe wrote its classes</script>"""
-CHROME = """
-from harness.browser import page
-from harness.record.visit import PAGE_SCRIPT
-driver = start(browser, ChromeSettings(Path(work_dir)))
-try:
-    driver.get(words[0])
-    print(json.dumps([*(page.run_script(driver, script, 0) for script in (page.LOAD_EVENT_SCRIPT, PAGE_SCRIPT)),
-                      driver.execute_async_script("setTimeout(arguments[0], 10, String(new Date()).slice(0, 15))")]))
-finally:
-    end(driver)
-"""
-
-
-def test_names_of_a_page_do_not_hide_the_browsers() -> None:
-    with serving(lambda _: ("text/html", PAGE)) as web:
-        state, seen, told = answer_of(CHROME, f"{web}/")
-    assert state == {"complete": True, "ended": True}
-    assert (seen["document_uri"], seen["ready"]) == (f"{web}/", "complete")
+def test_names_of_a_page_do_not_hide_the_browsers(started: Mapping[str, Any]) -> None:
+    seen = started["seen"]
+    assert started["state"] == {"complete": True, "ended": True}
+    assert (seen["document_uri"], seen["ready"]) == (started["web"], "complete")
     assert seen["timing"]["loadEventEnd"] > 0
     assert seen["time_origin_ms"] > 1_500_000_000_000, "the real one, not that of the page's clock"
-    assert told == "Fri Mar 15 2013", "no timer began, and each Date was a TypeError"
+    assert started["told"] == "Fri Mar 15 2013", "no timer began, and each Date was a TypeError"

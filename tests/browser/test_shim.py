@@ -65,7 +65,7 @@ def printed(code: str, environment: dict[str, str], *arguments: str, prefix: tup
 
 
 @pytest.mark.parametrize(("days", "shift_days"), [
-    ("100", 100), ("1", 1), ("-3", -3), ("0", 0), (None, 0), ("", 0), ("many", 0)])
+    ("100", 100), ("-3", -3), (None, 0), ("many", 0)])
 def test_date_is_some_days_ahead(shim: Path, days: str | None, shift_days: int) -> None:
     said = ran("date", "+%s", status=0, env=preloaded(shim, days=days)).stdout
     assert int(said) - time.time() == pytest.approx(shift_days * DAY_S, abs=5)

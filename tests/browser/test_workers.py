@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.answering import serving
-from tests.support.own_chrome import answer_of
+from tests.support.own_chrome import asked
 
 pytestmark = pytest.mark.chrome
 
@@ -31,24 +31,10 @@ FILES = {
     "/shared.js": f"const found = {PROBE}; onconnect = (event) => event.ports[0].postMessage(found)",
     "/service.js": f"const found = {PROBE}; oninstall = skipWaiting; onmessage = (event) => "
                    "event.source.postMessage(found)"}
-CHROME = """
-url, count = words
-loads = []
-for number in range(2):
-    directory = Path(work_dir) / str(number)
-    directory.mkdir()
-    driver = start(browser, ChromeSettings(directory))
-    try:
-        driver.set_script_timeout(300)
-        driver.get(url)
-        loads.append(driver.execute_async_script(
-            "const [count, done] = arguments; let left = 4000;"
-            "const look = () => Object.keys(found).length >= count || !left-- ? done(found) : setTimeout(look, 20);"
-            "look();", int(count)))
-    finally:
-        end(driver)
-print(json.dumps(loads))
-"""
+SEEN = f"""async () => {{
+  while (Object.keys(found).length < {len(KINDS)}) await new Promise(go => setTimeout(go, 20));
+  return found;
+}}"""
 
 
 def answer(path: str) -> tuple[str, str]:
@@ -60,8 +46,7 @@ def answer(path: str) -> tuple[str, str]:
 def loads() -> list[dict[str, Any]]:
     """Return what each kind of worker found in each of two Chromes."""
     with serving(answer) as web:
-        found: list[dict[str, Any]] = answer_of(CHROME, f"{web}/", str(len(KINDS)))
-    return found
+        return [asked((f"{web}/", SEEN))[0] for _ in range(2)]
 
 
 def test_every_kind_of_worker_runs(loads: list[dict[str, Any]]) -> None:

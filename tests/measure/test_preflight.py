@@ -134,10 +134,10 @@ def test_an_empty_document_is_no_page(files: PageFiles, capsys: pytest.CaptureFi
 
 
 def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = PROGRAMS.keys() - {"tc", "ip", "brctl"}
+    there = PROGRAMS.keys() - {"tc", "ip", "iptables"}
     monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in there else None)
     monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: True)
-    with pytest.raises(InputError, match="bridge-utils, iproute2;"):
+    with pytest.raises(InputError, match="iproute2, iptables;"):
         check_programs()
     monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in PROGRAMS else None)
     check_programs()

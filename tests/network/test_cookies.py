@@ -52,12 +52,15 @@ def test_a_cookie_is_shared(star: Star) -> None:
 
 @pytest.mark.root
 def test_whatever_ends_the_sharing_fails_the_load(star: Star, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = threading.Event()
+
     def read_nothing(headers: bytes) -> None:
+        asked.set()
         raise ValueError("no packet")
 
     monkeypatch.setattr(cookies, "read_packet", read_nothing)
     with pytest.raises(ValueError):
-        load_with_a_cookie(star, lambda _: all(thread.name != "cookies" for thread in threading.enumerate()))
+        load_with_a_cookie(star, lambda _: asked.is_set())
 
 
 def test_a_server_of_each_name() -> None:

@@ -11,8 +11,7 @@ from tests.support.namespaces import host_with
 
 
 @pytest.mark.parametrize(("line", "mbit"), [
-    ("", None), ("RTNETLINK answers: No such file", None), ("class hfsc 1:1 root rate 4Mbit", None),
-    ("class fq_codel 8001:1e5 parent 8001: ", None),
+    ("", None), ("class hfsc 1:1 root rate 4Mbit", None), ("class fq_codel 8001:1e5 parent 8001: ", None),
     # Captured from iproute2 6.1 after `tc class add dev lo parent 5: classid 5:1 htb rate ... burst 15k`.
     ("class htb 5:1 root prio 0 rate 4Mbit ceil 4Mbit burst 15Kb cburst 1600b ", 4),
     ("class htb 5:1 root prio 0 rate 1Gbit ceil 1Gbit burst 15125b cburst 1375b ", 1000),
@@ -37,7 +36,6 @@ tc class add dev lo parent 5: classid 5:1 htb rate {rate} burst 15k
 @pytest.mark.parametrize(("setup", "speeds", "netem", "problem"), [
     (LINK.format(rate="4mbit"), LinkSpeeds(4, 4), False, ""),
     (LINK.format(rate="4mbit"), LinkSpeeds(5, 5), False, r"x: tc gives \(\[4\.0\], .* instead of \(\[5\], .*"),
-    (LINK.format(rate="1gbit"), LinkSpeeds(1000, 1000), False, ""),
     (LINK.format(rate="4020kbit"), LinkSpeeds(4, 4), False, ""),
     (LINK.format(rate="4060kbit"), LinkSpeeds(4, 4), False, r"x: tc gives \(\[4\.06\d*\], .* instead of \(\[4\], .*"),
     ("", LinkSpeeds(), False, r"x: tc gives \(\[\], .* instead of \(\[1000\], .*"),

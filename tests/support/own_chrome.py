@@ -24,6 +24,27 @@ become(User("", int(uid), int(gid)))
 """
 
 
+ASKED = """
+driver = start(browser, ChromeSettings(Path(work_dir)))
+driver.set_script_timeout(300)
+try:
+    found = []
+    for url, function in json.load(sys.stdin):
+        driver.get(url)
+        found.append(driver.execute_async_script(
+            f"({function})().then(arguments[0], problem => arguments[0]('failed: ' + problem))"))
+    print(json.dumps(found))
+finally:
+    end(driver)
+"""
+
+
+def asked(*asks: tuple[str, str]) -> list[Any]:
+    """Load each URL in one Chrome after the other, and return what its asynchronous JavaScript function says there."""
+    answers: list[Any] = answer_of(ASKED, given=json.dumps(asks))
+    return answers
+
+
 def answer_of(script: str, *words: str, given: str = "") -> Any:
     """Run `script` behind PREAMBLE, whose names it uses, with `given` as its input; return the JSON it prints.
 

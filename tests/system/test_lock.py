@@ -3,10 +3,7 @@
 import fcntl
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,20 +35,8 @@ def places(lock: Lock) -> list[str]:
     return [*map(str, (lock.folder, lock.notes, lock.sysctl))]
 
 
-def held_elsewhere(lock: Lock) -> AbstractContextManager["subprocess.Popen[str]"]:
-    """Let another process hold the lock; it lets go when its standard input ends."""
-    return started(sys.executable, "-c", HOLD, *places(lock), "an argument", says="held")
-
-
-def refusal(lock: Lock) -> str:
-    """Return what is said when the lock cannot be had."""
-    with pytest.raises(InputError) as caught, only_experiment(lock):
-        pytest.fail("two experiments at once")
-    return str(caught.value)
-
-
 def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
-    with held_elsewhere(lock) as first:
+    with started(sys.executable, "-c", HOLD, *places(lock), says="held") as first:
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
         assert holder(lock) == "lslocks(8) says which", "what it wrote is still there, but is not true any more"
@@ -59,20 +44,17 @@ def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
             assert holder(lock).startswith(f"pid {os.getpid()} ")
 
 
-@pytest.fixture
-def descriptor(lock: Lock) -> Iterator[int]:
-    """Open the folder and do not take the lock."""
-    number = os.open(lock.folder, os.O_RDONLY)
-    yield number
-    os.close(number)
-
-
-def test_whoever_was_lent_the_lock_neither_waits_for_it_nor_ends_it(lock: Lock, descriptor: int) -> None:
+def test_whoever_was_lent_the_lock_neither_waits_for_it_nor_ends_it(lock: Lock) -> None:
+    descriptor = os.open(lock.folder, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     lock.notes.write_text("pid 1 (run.sh)\n")
-    with only_experiment(replace(lock, lent=descriptor)):
-        assert lock.notes.read_text() == "pid 1 (run.sh)\n"
-    assert "pid 1 (run.sh)" in refusal(lock)
+    try:
+        with only_experiment(replace(lock, lent=descriptor)):
+            assert lock.notes.read_text() == "pid 1 (run.sh)\n"
+        with pytest.raises(InputError, match=r"pid 1 \(run\.sh\)"), only_experiment(lock):
+            pytest.fail("two experiments at once")
+    finally:
+        os.close(descriptor)
 
 
 @pytest.mark.root

@@ -1,62 +1,56 @@
-"""Who called us, and what belongs to whom."""
+"""Who called us, and what belongs to whom: a program that sudo started is the user who typed it, among that user's
+files, and root for a few statements. Whatever interrupts it, it cleans up where it is at home, and with its own rights.
+"""
 
 import os
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from harness.bootstrap import ROOT
 from harness.errors import InputError
-from harness.system import privileges
 from harness.system.privileges import (
-    UNPRIVILEGED_ACCOUNT,
     User,
+    as_root,
     browsing_user,
     give,
     invoking_user,
     passable_temp_root,
     require_root,
 )
+from tests.support.namespaces import own_namespace
+from tests.support.ordinary import ORDINARY, acting_as
 from tests.support.ran import ran
 
-ALICE = SimpleNamespace(pw_name="alice", pw_uid=1234, pw_gid=4321)
-OF_ROOT = SimpleNamespace(pw_name="root", pw_uid=0, pw_gid=0)
-NOBODY = SimpleNamespace(pw_name=UNPRIVILEGED_ACCOUNT, pw_uid=65534, pw_gid=65534)
-ALICE_HERSELF = User("alice", 1234, 4321)
-ACCOUNTS = {account.pw_uid: account for account in (ALICE, OF_ROOT, NOBODY)}
-
-
-@pytest.fixture(autouse=True)
-def root_without_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.delenv("SUDO_UID", raising=False)
-    monkeypatch.delenv("SUDO_GID", raising=False)
-    by_name = {account.pw_name: account for account in ACCOUNTS.values()}
-    monkeypatch.setattr(privileges, "pwd", SimpleNamespace(getpwuid=ACCOUNTS.__getitem__, getpwnam=by_name.__getitem__))
+ALICE = User("alice", 1234, 4321)
 
 
 def test_root_passes_and_others_are_told_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getresuid", lambda: (1234, 1234, 0))
     require_root("./tfo.py")
     monkeypatch.setattr(os, "getresuid", lambda: (1234, 1234, 1234))
     with pytest.raises(InputError, match=r"^\./tfo\.py: .* sudo \./tfo\.py$"):
         require_root("./tfo.py")
 
 
-@pytest.mark.parametrize(("we", "sudo_uid", "invoking", "browsing"), [
-    (0, "1234", 1234, 1234), (0, None, 0, 65534), (0, "", 0, 65534), (0, "0", 0, 65534),
-    (1234, None, 1234, 1234), (1234, "0", 1234, 1234), (1234, "65534", 1234, 1234)])
+@pytest.mark.parametrize(("we", "sudo", "invoking", "browsing"), [
+    (0, "1234", 1234, 1234), (0, "", 0, 65534), (0, "0", 0, 65534),
+    (1234, "", 1234, 1234), (1234, "0", 1234, 1234), (1234, "65534", 1234, 1234),
+    (0, "abc", None, None), (0, "-1", None, None), (0, "4294967295", None, None)])
 def test_root_gives_results_to_who_called_sudo_and_never_browses(
-        we: int, sudo_uid: str | None, invoking: int, browsing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        we: int, sudo: str, invoking: int | None, browsing: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without root all is our own, also when root, or somebody else, became this user by sudo -u."""
-    if sudo_uid is not None:
-        monkeypatch.setenv("SUDO_UID", sudo_uid)
-        monkeypatch.setenv("SUDO_GID", sudo_uid)
+    monkeypatch.setenv("SUDO_UID", sudo)
+    monkeypatch.setenv("SUDO_GID", sudo)
     monkeypatch.setattr(os, "geteuid", lambda: we)
-    for user, uid in ((invoking_user(), invoking), (browsing_user(), browsing)):
-        assert user == User(*(getattr(ACCOUNTS[uid], each) for each in ("pw_name", "pw_uid", "pw_gid")))
+    if invoking is None:
+        with pytest.raises(InputError, match="4294967294"):
+            invoking_user()
+    else:
+        assert (invoking_user().uid, browsing_user().uid) == (invoking, browsing)
 
 
 def test_give_takes_everything_below_and_follows_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,19 +61,17 @@ def test_give_takes_everything_below_and_follows_no_link(tmp_path: Path, monkeyp
     (tree / "a").mkdir(parents=True)
     (tree / "a" / "file").touch()
     (tree / "to_directory").symlink_to(tmp_path / "outside")
-    give(tree, ALICE_HERSELF)
+    give(tree, ALICE)
     assert sorted(given) == [(tree / path, 1234, 4321) for path in ("", "a", "a/file", "to_directory")]
 
 
-@pytest.mark.parametrize(("closed", "mode"), [("", 0o777), ("outer", 0o700), ("outer/inner", 0o750)])
+@pytest.mark.parametrize(("closed", "mode"), [("", 0o711), ("outer", 0o700), ("outer/inner", 0o750)])
 def test_temporary_files_lie_where_others_can_pass(monkeypatch: pytest.MonkeyPatch, closed: str, mode: int) -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         root = Path(name) / "outer" / "inner"
         root.mkdir(parents=True)
-        for directory in (Path(name), root.parent, root):
-            directory.chmod(0o711)
-        if closed:
-            (Path(name) / closed).chmod(mode)
+        Path(name).chmod(0o711)
+        (Path(name) / closed).chmod(mode)
         monkeypatch.setattr(tempfile, "gettempdir", lambda: str(root))
         assert passable_temp_root() == (Path("/tmp") if closed else root)
 
@@ -95,14 +87,6 @@ for way_back in (os.setuid, os.seteuid, os.setgid):
     except PermissionError:
         print("refused")
 """
-
-
-@pytest.mark.root
-def test_become_gives_up_root_for_good() -> None:
-    done = ran(sys.executable, "-c", BECOME, status=0, cwd=ROOT)
-    assert done.stdout.splitlines() == ["(1234, 1234, 1234) (4321, 4321, 4321) [4321]", *["refused"] * 3]
-
-
 LEAVE = """
 import os
 from harness.system.privileges import leave_root
@@ -112,16 +96,95 @@ print(*os.getresuid(), os.environ["HOME"])
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(("sudo", "ids"), [({"SUDO_UID": "1234", "SUDO_GID": "4321"}, "1234 1234 1234 /root"), (
-    {"SUDO_UID": "65534", "SUDO_GID": "65534"}, "65534 65534 65534 /nonexistent"), ({}, "0 0 0 /root")])
-def test_a_program_that_needs_no_root_leaves_it(sudo: dict[str, str], ids: str) -> None:
-    environment = {"PATH": os.environ["PATH"], "HOME": "/root", **sudo}
-    done = ran(sys.executable, "-c", LEAVE, status=0, cwd=ROOT, env=environment)
-    assert done.stdout.strip() == ids
+@pytest.mark.parametrize(("script", "sudo", "said"), [
+    (BECOME, None, ["(1234, 1234, 1234) (4321, 4321, 4321) [4321]", *["refused"] * 3]),
+    (LEAVE, "1234", ["1234 1234 1234 /root"]), (LEAVE, "65534", ["65534 65534 65534 /nonexistent"]),
+    (LEAVE, None, ["0 0 0 /root"])])
+def test_root_is_left_for_good(script: str, sudo: str | None, said: list[str]) -> None:
+    caller = {"SUDO_UID": sudo, "SUDO_GID": sudo} if sudo else {}
+    environment = {"PATH": os.environ["PATH"], "HOME": "/root", **caller}
+    assert ran(sys.executable, "-c", script, status=0, cwd=ROOT, env=environment).stdout.splitlines() == said
 
 
-@pytest.mark.parametrize(("variable", "value"), [("SUDO_UID", "abc"), ("SUDO_UID", "-1"), ("SUDO_GID", "4294967295")])
-def test_variables_of_sudo_that_are_no_numbers(variable: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(InputError, match="4294967294"):
-        invoking_user()
+@pytest.mark.root
+def test_acting_as_a_user_it_goes_only_where_the_user_may(open_to_all: Path) -> None:
+    (open_to_all / "of_root").write_text("secret")
+    (open_to_all / "of_root").chmod(0o600)
+    (open_to_all / "hers").mkdir()
+    os.chown(open_to_all / "hers", 1234, 4321)
+    link = open_to_all / "hers" / "link"
+    link.symlink_to(open_to_all / "of_root")
+    with acting_as(ALICE):
+        (open_to_all / "hers" / "made").touch()
+        for path, mode in ((link, os.O_RDONLY), (link, os.O_WRONLY | os.O_TRUNC),
+                           (open_to_all / "elsewhere", os.O_WRONLY | os.O_CREAT)):
+            with pytest.raises(PermissionError):
+                os.open(path, mode)
+        with as_root():
+            assert (open_to_all / "of_root").read_text() == "secret"
+        with pytest.raises(PermissionError):
+            (open_to_all / "of_root").read_text()
+    assert (open_to_all / "hers" / "made").stat().st_uid == 1234
+
+
+@pytest.mark.root
+def test_what_a_user_starts_is_the_users_and_what_root_starts_is_roots() -> None:
+    """Threads, too: files are opened by one of them while the other is among network namespaces."""
+    ids = ["sh", "-c", "grep -E '^(Uid|Gid)' /proc/self/status"]
+    with acting_as(ALICE), ThreadPoolExecutor(1) as hers, ThreadPoolExecutor(1) as roots:
+        started_by_her = ran(*ids, status=0).stdout.split()
+        assert hers.submit(os.geteuid).result() == 1234
+        with as_root():
+            started_by_root = ran(*ids, status=0).stdout.split()
+            assert (os.geteuid(), roots.submit(os.geteuid).result(), hers.submit(os.geteuid).result()) == (0, 0, 1234)
+    assert started_by_her == ["Uid:", *["1234"] * 4, "Gid:", *["4321"] * 4]
+    assert started_by_root == ["Uid:", *["0"] * 4, "Gid:", *["0"] * 4]
+
+
+INTERRUPTED = 300
+SCRIPT = """
+import os, random, signal, sys, threading
+from harness.system import namespaces, signals
+from harness.system.libc import call
+from harness.system.namespaces import inside
+from harness.system.privileges import User, _set_ids, act_as, as_root
+
+def state():
+    lines = open("/proc/thread-self/status").read().splitlines()
+    return os.readlink("/proc/thread-self/ns/net"), [line for line in lines if line.startswith(("Uid", "Gid"))]
+
+def enter_and_leave_until_interrupted():
+    threading.Timer(rng.uniform(0.0005, 0.002), os.kill, (os.getpid(), signal.SIGTERM)).start()
+    while True:
+        with {where}:
+            for _ in range(100):
+                os.getpid()
+
+{begin}
+home_ids = os.getresuid(), os.getresgid()
+at_home, lost, rng = state(), 0, random.Random(1)
+back = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+for _ in range({times}):
+    for number in signals.ENDING_SIGNALS:
+        signal.signal(number, signals._interrupt)
+    try:
+        enter_and_leave_until_interrupted()
+    except signals.Interrupted:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if state() != at_home:
+            lost += 1
+            call("setns", back, namespaces.CLONE_NEWNET)
+            _set_ids(*home_ids)
+print(lost)
+"""
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("where", "begin"), [
+    ("inside({pid})", ""), ("as_root()", f"act_as(User('x', {ORDINARY.uid}, {ORDINARY.gid}))")])
+def test_an_interrupt_leaves_it_neither_in_another_namespace_nor_with_roots_rights(where: str, begin: str) -> None:
+    """A killed run.sh's tfo.py wrote net.ipv4.tcp_fastopen back into a server's namespace: the machine's stayed 3."""
+    with own_namespace() as pid:
+        script = SCRIPT.format(where=where.format(pid=pid), begin=begin, times=INTERRUPTED)
+        done = ran(sys.executable, "-c", script, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert (done.stdout, done.stderr) == ("0\n", "")

@@ -52,10 +52,8 @@ def test_a_reader_that_has_ended_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(("text", "shown"), [
-    ("plain, with spaces", "plain, with spaces"), ("\x1b[2J", "\\x1b[2J"), ("\x9b2J", "\\x9b2J"),
-    ("a\nb\tc\r", "a\\nb\\tc\\r"),
-    ("\u202etxt.exe", "\\u202etxt.exe"), ("a\u2028b", "a\\u2028b"), ("\udcff", "\\udcff"), ("\x7f\0", "\\x7f\\x00"),
-    ("na\xefve \u65e5\u672c \U0001f600", "na\xefve \u65e5\u672c \U0001f600")])
+    ("\x9b2J", "\\x9b2J"), ("a\nb", "a\\nb"), ("\u202etxt.exe", "\\u202etxt.exe"), ("\udcff", "\\udcff"),
+    ("plain, na\xefve \u65e5\u672c \U0001f600", "plain, na\xefve \u65e5\u672c \U0001f600")])
 def test_what_would_steer_is_escaped(text: str, shown: str) -> None:
     assert printable(text) == shown
 
