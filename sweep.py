@@ -19,18 +19,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from harness.bootstrap import ROOT, use_project_python
+from harness.bootstrap import use_project_python
 
 use_project_python()
 
 from harness.errors import ExitStatus, printable
-from harness.files.pages import PageFiles, read_pages
+from harness.files.pages import read_pages
 from harness.sweep.cluster import connected, require_packages
 from harness.sweep.driver import Driver
-from harness.sweep.folder import SweepFolder, status
-from harness.sweep.measuring import Patience
-from harness.sweep.options import SweepSettings, asked_for, parse_arguments
-from harness.sweep.recordings import SiteRecording, installed_recordings, planned, record_missing, recorded
+from harness.sweep.folder import SweepFolder
+from harness.sweep.options import SweepSettings, asked_for, parse_arguments, remember
+from harness.sweep.plan import Unit
+from harness.sweep.recordings import SiteRecording, planned, record_missing, recorded
 from harness.sweep.report import write_outputs
 from harness.system.privileges import act_as, invoking_user, leave_root, require_root
 from harness.system.progress import Steps
@@ -41,38 +41,47 @@ def main() -> int:
     """Do what was asked; the exit status is 0 when every site was measured, 1 when one was not, 2 for wrong input."""
     options = parse_arguments(__doc__)
     require_packages()
-    if options.status:
-        return status(options)
     asked, folder = asked_for(options)
-    if options.report or asked.where:       # only a worker on this machine is root; files are the user's
+    if options.status or options.report or asked.where:     # only a worker on this machine is root
         leave_root()
     else:
         require_root("./sweep.py")
         act_as(invoking_user())
+    if options.status:
+        return status(asked, folder)
     folder.make()
     if options.report:
         return report(asked, folder)
     with folder.only_driver():
-        folder.write("sweep.json", asked.to_json())
+        remember(asked, folder)
         return sweep(options, asked, folder)
+
+
+def there(asked: SweepSettings, folder: SweepFolder) -> tuple[list[SiteRecording], list[Unit]]:
+    """Return the sites of a sweep as far as they are recorded, and its units."""
+    sites = [recorded(folder, page) for page in read_pages(asked.pages)]
+    return sites, [unit for unit, _ in planned(sites, asked.combinations, asked.versions)]
+
+
+def status(asked: SweepSettings, folder: SweepFolder) -> int:
+    """Say how far a sweep is; the exit status is 0 when all of it is done."""
+    sites, units = there(asked, folder)
+    return summarise(folder.statuses(unit.key for unit in units), len(units), sites)
 
 
 def report(asked: SweepSettings, folder: SweepFolder) -> int:
     """Make the tables and the report of the results that a sweep has so far."""
-    sites = [recorded(folder, page) for page in read_pages(asked.pages)]
-    units = [unit for unit, _ in planned(sites, asked.combinations, asked.versions)]
-    for path in write_outputs(folder, asked, sites, units):
+    for path in write_outputs(folder, asked, *there(asked, folder)):
         print(path)
     return 0
 
 
 def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder) -> int:
     """Record, measure and report; return the exit status."""
-    # Recordings: what is installed is cut into sites, what is missing comes from the Internet.
-    installed = installed_recordings(ROOT, PageFiles(asked.pages.parent, asked.pages.stem))
+    # Recordings: what the list's own recording has is cut into sites, what is missing comes from the Internet.
     if options.again:
         print(f"{folder.forget_failures()} failures are tried again", flush=True)
-    sites = record_missing(folder, read_pages(asked.pages), installed, lambda line: print(line, flush=True))
+    sites = record_missing(folder, asked.pages, lambda line: print(line, flush=True))
 
     # Measurement: units go to workers, results come back into the folder; failures are rows, too.
     jobs = planned(sites, asked.combinations, asked.versions)
@@ -81,21 +90,22 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
     print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
     if missing:
         with connected(asked) as client, Steps(len(missing), "sites") as progress:
-            Driver(client, folder, Patience(asked.wait_s, asked.patience_s), progress, done).run(missing)
+            Driver(client, folder, (asked.wait_s, asked.patience_s), progress, done).run(missing)
 
     # Report: statistics over sites.
     report(asked, folder)
-    return summarise(done, sites)
+    return summarise(done, len(jobs), sites)
 
 
-def summarise(counts: Counter[str], sites: Sequence[SiteRecording]) -> int:
-    """Say how the sweep went, by the sites of each status; return its exit status."""
+def summarise(counts: Counter[str], units: int, sites: Sequence[SiteRecording]) -> int:
+    """Say how far the sweep is, by how many of its units have each status; return its exit status."""
     unrecorded = [site for site in sites if site.why_not]
     for site in unrecorded:
-        print(printable(f"{site.page.url}: {site.why_not}"), file=sys.stderr)
-    print(f"{counts['measured']} of {counts.total()} sites measured, {counts['partly']} in part, {counts['failed']} "
+        if site.tried:
+            print(printable(f"{site.page.url}: {site.why_not}"), file=sys.stderr)
+    print(f"{counts['measured']} of {units} sites measured, {counts['partly']} in part, {counts['failed']} "
           f"failed; {len(unrecorded)} of {len(sites)} pages have no recording", flush=True)
-    whole = counts["measured"] == counts.total() and not unrecorded
+    whole = counts["measured"] == units and not unrecorded
     return ExitStatus.DONE if whole else ExitStatus.INCOMPLETE
 
 

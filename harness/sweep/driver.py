@@ -141,11 +141,8 @@ class Driver:
     def _finished(self, outcome: UnitOutcome, files: Contents) -> None:
         self._folder.store(outcome, files)
         self._counts[outcome.status] += 1
-        left = len(self._waiting) + len(self._running)
-        self._folder.write("progress.json", {"sites": self._counts.total() + left, "done": self._counts.total(),
-                                             **self._counts})
         settings = f" ({in_words(outcome.options)})" if outcome.options else ""
-        where = f" on {outcome.machine} in {outcome.took_s:.0f} s" if outcome.machine else ""
+        where = f" on {outcome.machine}" if outcome.machine else ""
         why = f": {outcome.why[0]}" if outcome.why else ""
         failed = f"; {self._counts['failed']} failed so far" if self._counts["failed"] else ""
         self._progress.done(f"{outcome.url}{settings}: {outcome.status}{where}{why}{failed}")

@@ -1,7 +1,6 @@
 """``sweep-NAME/``: all that a sweep has. It is on disk at every moment: nothing is lost when a process dies.
 
     sweep.json                  what was asked for when it was begun or resumed
-    progress.json               how far it is (--status)
     driver.lock                 held by the driver while it lives: two drivers would do everything twice
     recordings/PAGE/            a site's own recording: site.pages, site/, site.fetchlog/, or failed.json
     sites/KEY/                  a unit's results: site.json, console.log, client/, serverlogs/
@@ -11,25 +10,20 @@ A unit's folder appears in one step (rename(2)), and never changes: results are 
 Folders that a killed driver left half-done begin with a dot, and are removed.
 """
 
-import argparse
 import fcntl
-import json
 import os
 import shutil
 import tempfile
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
-from harness.errors import ExitStatus, InputError, printable
+from harness.errors import InputError
 from harness.sweep.measuring import Contents, write_files
 from harness.sweep.plan import FILE, UnitOutcome, read_outcome
-from harness.system.atomic import write_atomically
-from harness.system.untrusted import UnreadableFileError, read_untrusted, read_untrusted_json
+from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 PREFIX = "sweep-"
 STAGING = "."
@@ -119,30 +113,3 @@ class SweepFolder:
             with self.staging(folder.parent) as staging:
                 folder.rename(staging / folder.name)
         return len(failed)
-
-    def write(self, name: str, content: Mapping[str, Any]) -> None:
-        """Write ``sweep.json`` or ``progress.json``."""
-        write_atomically(self.path / name, json.dumps({"format": 2, **content}, indent=1) + "\n")
-
-    def read(self, name: str) -> dict[str, Any]:
-        """Return what stands in such a file, {} where there is none."""
-        try:
-            found = read_untrusted_json(self.path / name)
-        except UnreadableFileError:
-            return {}
-        return found if isinstance(found, dict) else {}
-
-
-def status(options: argparse.Namespace) -> int:
-    """Say how far a sweep is, and since when; the exit status is 0 when all of it is done."""
-    folder = SweepFolder(options.dir, options.status)
-    found = Counter(folder.read("progress.json"))
-    if not found:
-        raise InputError(f"{folder.path}: nothing is done there yet, or it is another user's; begin it with "
-                         "./sweep.py --pages LIST")
-    far = (f"recordings of {found['recorded']} of {found['pages']} pages done, no site is measured yet"
-           if found["pages"] else f"{found['done']} of {found['sites']} sites done, {found['failed']} of them failed, "
-           f"{found['partly']} partly measured")
-    changed = datetime.fromtimestamp((folder.path / "progress.json").stat().st_mtime, timezone.utc)
-    print(printable(f"sweep-{folder.name}: {far}; last change at {changed:%Y-%m-%d %H:%M:%S} UTC"))
-    return ExitStatus.DONE if found["sites"] and found["done"] == found["sites"] else ExitStatus.INCOMPLETE

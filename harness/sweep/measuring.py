@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 
 from harness.analysis.selection import select
@@ -49,12 +49,8 @@ Contents = Mapping[str, bytes]
 """Files by their path in a folder."""
 
 
-@dataclass(frozen=True)
-class Patience:
-    """How long, in s, to wait for another experiment's end, and for other programs to leave the machine alone."""
-
-    wait_s: float
-    patience_s: float
+Patience = tuple[float, float]
+"""How long, in s, to wait for another experiment's end, and for other programs to leave the machine alone."""
 
 
 class NotMeasuredError(Exception):
@@ -75,7 +71,6 @@ def measure(unit: Unit, recording: Contents, patience: Patience) -> tuple[UnitOu
         outcome = of_unit(unit, "unfit", why)
     else:
         act_as(invoking_user())
-        began_s = time.monotonic()
         with temporary_directory() as scratch:
             work_dir = scratch / "unit"
             write_files(work_dir, recording)
@@ -85,7 +80,6 @@ def measure(unit: Unit, recording: Contents, patience: Patience) -> tuple[UnitOu
             except (ExperimentError, OSError) as error:
                 outcome = of_unit(unit, "failed", f"the machine: {error}")
             files = read_files(work_dir, RESULTS) | read_files(scratch, (CONSOLE,))
-        outcome = replace(outcome, took_s=round(time.monotonic() - began_s, 1))
     result = replace(outcome, machine=socket.gethostname(), worker=_own_address()), files
     if outcome.status == "failed" and status != ExitStatus.WRONG_INPUT:
         raise NotMeasuredError(result)
@@ -110,9 +104,10 @@ def run_tfo(unit: Unit, work_dir: Path, patience: Patience) -> int:
 
     If this process is killed, tfo.py ends as it does on Ctrl-C, and cleans up.
     """
+    wait_s, patience_s = patience
     command = ["setpriv", "--pdeathsig", "TERM", "--", sys.executable, str(ROOT / "tfo.py"), "--name", SITE,
-               "--dir", str(work_dir), "--patience", plain(patience.patience_s), *unit.options]
-    deadline_s = time.monotonic() + patience.wait_s
+               "--dir", str(work_dir), "--patience", plain(patience_s), *unit.options]
+    deadline_s = time.monotonic() + wait_s
     while (status := _run(command, work_dir.parent / CONSOLE)) == ExitStatus.BUSY and time.monotonic() < deadline_s:
         time.sleep(BUSY_S)
     return status

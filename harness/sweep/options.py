@@ -16,8 +16,9 @@ from harness.files.pages import read_pages
 from harness.measure.command_line import PATIENCE_S
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import Versions, check_options, grid, own_versions
+from harness.system.atomic import write_atomically
 from harness.system.options import Decimal, OptionParser, page_list_name
-from harness.system.untrusted import UnreadableFileError, read_untrusted_text
+from harness.system.untrusted import UnreadableFileError, read_untrusted, read_untrusted_text
 
 DELAYS = ("--delays", "10 50 100")
 """As run.sh's; said, because with --rtt recorded alone each site would have RTTs of its own."""
@@ -29,7 +30,7 @@ _HOST = re.compile(r"(?!-)[A-Za-z0-9@._-]+", re.ASCII)
 class SweepSettings:
     """What a sweep is to measure: a list of pages under combinations of tfo.py's options, by programs of `versions`.
 
-    ``sweep.json`` holds it. `sample_of` says what the list is a sample of, "" when nobody has said it. `where` it is
+    `sample_of` says what the list is a sample of, "" when nobody has said it. `where` it is
     measured: on hosts on which the project lies in the folder `remote`, or at the address of a scheduler; empty: on
     this machine. How long, in s, a worker waits for another experiment's end, and for other programs: `wait_s`,
     `patience_s`.
@@ -44,11 +45,9 @@ class SweepSettings:
     wait_s: float = 3600.0
     patience_s: float = 30.0
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return msgspec.to_builtins(self, enc_hook=str)      # type: ignore[no-any-return]
 
-
+ASKED = "sweep.json"
+"""The file of a sweep's folder that holds it."""
 LATER = ("sample_of", "where", "remote", "wait_s", "patience_s")
 """What may be another when a sweep goes on."""
 
@@ -56,7 +55,8 @@ LATER = ("sample_of", "where", "remote", "wait_s", "patience_s")
 def parse_arguments(description: str, words: Sequence[str] | None = None) -> argparse.Namespace:
     """Read sweep.py's command line, or `words` as one; what it does not know itself is `passed_on` to tfo.py."""
     options, passed_on = _make_parser(description).parse_known_args(words)
-    if options.resume or options.report:
+    options.begun = options.resume or options.report or options.status
+    if options.begun:
         given = [*passed_on, *(f"--{name}" for name in ("grid", "name") if getattr(options, name))]
         if given:
             raise InputError(f"sweep.py: {' '.join(given)}: not for a sweep that was begun without; leave it out, or "
@@ -65,16 +65,23 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> arg
     return options
 
 
+def remember(asked: SweepSettings, folder: SweepFolder) -> None:
+    """Write down what a sweep was asked for, for those that go on with it."""
+    content = msgspec.json.format(msgspec.json.encode(asked, enc_hook=str), indent=1)
+    write_atomically(folder.path / ASKED, content + b"\n")
+
+
 def begun_before(folder: SweepFolder) -> SweepSettings:
     """Return what was asked for when the sweep in `folder` was begun. Raises InputError."""
-    found = folder.read("sweep.json")
-    if not found:
-        raise InputError(f"{folder.path}: no sweep there; begin one with ./sweep.py --pages LIST")
+    path = folder.path / ASKED
     try:
-        return msgspec.convert(found, SweepSettings, dec_hook=lambda kind, value: kind(value))
-    except msgspec.ValidationError as error:
-        raise InputError(f"{folder.path / 'sweep.json'}:1: not what a sweep was asked for ({error}); begin it again "
-                         "with ./sweep.py --pages LIST") from None
+        return msgspec.json.decode(read_untrusted(path), type=SweepSettings, dec_hook=lambda kind, value: kind(value))
+    except UnreadableFileError:
+        raise InputError(f"{folder.path}: no sweep there, or another user's; begin one with ./sweep.py --pages LIST"
+                         ) from None
+    except ValueError as error:
+        raise InputError(f"{path}:1: not what a sweep was asked for ({error}); begin it again with ./sweep.py "
+                         "--pages LIST") from None
 
 
 def _address_of_scheduler(text: str) -> str:
@@ -125,12 +132,12 @@ def _make_parser(description: str) -> argparse.ArgumentParser:
 def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     """Return what is to be measured, and the folder of its results. Raises InputError."""
     own, later = own_versions(), {name: value for name, value in vars(options).items() if name in LATER}
-    if name := options.resume or options.report:
-        folder = SweepFolder(options.dir, name)
+    if options.begun:
+        folder = SweepFolder(options.dir, options.begun)
         asked = replace(begun_before(folder), **later)
         if options.resume and asked.versions != own:
             raise InputError(f"{folder.path}: was measured by {asked.versions}, and here is {own}; measure all anew "
-                             f"with --pages {asked.pages}, or only --report {name}")
+                             f"with --pages {asked.pages}, or only --report {folder.name}")
         return asked, folder
     read_pages(options.pages)
     name = options.name or options.pages.stem

@@ -110,7 +110,7 @@ class UnitOutcome:
 
     `status` is "measured" when every load counts, "partly" when some loads count and give an improvement, "failed" when
     no improvement is known; "unfit" (the machine can measure no page) and "not measured yet" are kept nowhere.
-    `machine` is its host name, and `worker` its address in Dask. `took_s`: from the first to the last load, in s.
+    `machine` is its host name, and `worker` its address in Dask.
     """
 
     key: str
@@ -120,7 +120,6 @@ class UnitOutcome:
     options: tuple[str, ...] = ()
     machine: str = ""
     worker: str = ""
-    took_s: float = 0.0
 
     def to_json(self) -> str:
         """Return it as it stands in its file."""

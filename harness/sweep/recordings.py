@@ -1,4 +1,4 @@
-"""A site's own recording, in a folder of its own: cut out of an installed recording, or made by fetch.py.
+"""A site's own recording, in a folder of its own: cut out of the list's recording, or made by fetch.py.
 
 A recording of several pages holds the hosts of all of them. A unit has one page: hosts that only other pages' logs name
 are left out. Hosts that are in no log are kept, since recordings of 2013 have files that only today's Chrome asks for.
@@ -9,16 +9,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, InputError
 from harness.files.pages import Page, PageFiles, read_pages
-from harness.files.urls import as_browsers_ask
 from harness.measure.resume import recording_digest
-from harness.mirror.manifest import MANIFEST, damage, keep_bodies, read_manifest
+from harness.mirror.manifest import MANIFEST, damage, keep_bodies
 from harness.mirror.paths import list_files
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.servers import read_rtts, write_rtts
@@ -51,35 +49,6 @@ class SiteRecording:
 
 Job = tuple[Unit, SiteRecording]
 """A unit, and the recording that it is about."""
-
-
-def installed_recordings(folder: Path, first: PageFiles) -> dict[str, PageFiles]:
-    """Return in which recording each page is, by the page's URL as browsers ask for it.
-
-    `first`, the list's own, comes before those in `folder`; of these, recordings of real pages before synthetic ones.
-    """
-    listed = [PageFiles(folder, path.stem) for path in sorted(folder.glob("*.pages"))]
-    there = [files for files in [first, *listed] if files.mirror.is_dir() and files.fetchlog.is_dir()]
-    found: dict[str, PageFiles] = {}
-    for files in sorted(there, key=lambda files: files != first and not _is_real(files)):
-        logs = list_files(files.fetchlog)
-        for page in _pages_of(files):
-            if page.name in logs:
-                found.setdefault(as_browsers_ask(page.url), files)
-    return found
-
-
-def _is_real(files: PageFiles) -> bool:
-    """Tell whether it is a recording of real pages; one that a newer program made is nothing to prefer."""
-    with suppress(InputError):
-        return not read_manifest(files.fetchlog, []).synthetic
-    return False
-
-
-def _pages_of(files: PageFiles) -> list[Page]:
-    with suppress(InputError):
-        return read_pages(files.pages)
-    return []           # somebody else's list, which this sweep need not read
 
 
 def recorded(sweep: SweepFolder, page: Page) -> SiteRecording:
@@ -176,15 +145,17 @@ def fetch(folder: Path) -> str:
     return f"cannot be recorded: {reasons[0] if reasons else last_line(log_path)}"
 
 
-def record_missing(sweep: SweepFolder, pages: Sequence[Page], installed: dict[str, PageFiles],
-                   say: Callable[[str], None]) -> list[SiteRecording]:
-    """Return the recording of every page, or why it has none; record those that were not tried yet."""
-    found = []
+def record_missing(sweep: SweepFolder, listed: Path, say: Callable[[str], None]) -> list[SiteRecording]:
+    """Return the recording of every page of a list, or why it has none; record those that were not tried yet.
+
+    Pages that stand in the list's own recording, ``NAME/`` beside ``NAME.pages``, are cut out of it.
+    """
+    pages, own, found = read_pages(listed), PageFiles(listed.parent, listed.stem), []
+    logs = list_files(own.fetchlog) if own.mirror.is_dir() else ()
     for number, page in enumerate(pages, start=1):
         done = recorded(sweep, page)
         if not done.tried:
-            sweep.write("progress.json", {"recorded": number - 1, "pages": len(pages)})
-            source = installed.get(as_browsers_ask(page.url))
+            source = own if page.name in logs else None
             done = record_site(sweep, page, source)
             how = done.why_not or (f"cut out of {source.name}" if source else "recorded")
             say(f"[{number:3}/{len(pages)}] {page.url}: {how}")

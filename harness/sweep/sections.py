@@ -100,12 +100,9 @@ def combination_sections(folder: SweepFolder, ending: str, options: Sequence[str
     curves = {rtt_ms: distribution(found) for rtt_ms, found in by_rtt.items()}
     slopes = [(rtt_ms, slope) for rtt_ms, found in by_rtt.items() if (slope := theory_slope(found))]
     return [
-        Section(over, [_how_sure(by_rtt)], [_summary_table(by_rtt), drawn(
+        Section(over, [_how_sure(by_rtt)], [drawn(
             "ecdf", draw_ecdf(curves, over), "The share of sites whose improvement is at most x, at each RTT. Shaded: "
-            "its 95% interval at each x.", Table("Share of sites with at most this improvement, with its 95% interval",
-                columns("Improvement", "Share of sites"), [
-                    (f"{rtt_ms:g} ms RTT", [[percent(at_most), _words(share, "{:.1%}")] for at_most, share in curve])
-                    for rtt_ms, curve in curves.items()]))] if by_rtt else []),
+            "its 95% interval at each x.", _summary_table(by_rtt))] if by_rtt else []),
         Section(theory, [
             "Each TCP handshake on a page's critical path costs one RTT, and TFO saves it where the request fits into "
             "the SYN. So theory expects an improvement of handshakes x RTT / PLT. A site lies below the line where "

@@ -100,7 +100,7 @@ def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
     jobs: list[Job] = [(made, MarkedRecording(Page(made.url, "p"), folder.path)) for made in map(unit, range(count))]
     counts: Counter[str] = Counter()
     try:
-        Driver(client, folder, Patience(0, 0), Steps(count, console=Console(file=sys.stderr)), counts).run(jobs)
+        Driver(client, folder, (0, 0), Steps(count, console=Console(file=sys.stderr)), counts).run(jobs)
     except ExperimentError as error:
         print(error, file=sys.stderr)
         return type(error).__name__

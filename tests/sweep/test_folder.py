@@ -1,19 +1,13 @@
 """sweep-NAME/ and who may change it: results appear in one step and never change; a sweep has one driver."""
 
-import re
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
 from harness.errors import InputError
-from harness.files.pages import read_pages
-from harness.sweep import folder as folders
-from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.plan import FILE
-from harness.sweep.recordings import record_missing
 from harness.system.untrusted import UnreadableFileError
 from tests.support.made_units import outcome, unit
 from tests.support.started import started
@@ -67,43 +61,13 @@ def test_what_cannot_be_read_is_said(folder: SweepFolder, content: bytes) -> Non
         folder.outcome(unit().key)
 
 
-@pytest.fixture
-def begun(tmp_path: Path) -> SweepFolder:
-    """Give a sweep of two pages, of which none has been tried yet."""
-    (tmp_path / "list.pages").write_text("http://one.test/\nhttp://two.test/\n")
-    made = SweepFolder(tmp_path, "x")
-    made.make()
-    with pytest.raises(InputError):
-        folders.status(Namespace(dir=tmp_path, status="x"))
-    return made
-
-
-def test_status_says_how_far_the_recordings_are(begun: SweepFolder, monkeypatch: pytest.MonkeyPatch,
-                                                capsys: pytest.CaptureFixture[str]) -> None:
-    pages = read_pages(begun.path.parent / "list.pages")
-    options = Namespace(dir=begun.path.parent, status="x")
-
-    def fetch(_: Path) -> str:
-        assert folders.status(options) == 1
-        return "it is gone"
-    monkeypatch.setattr(recordings, "fetch", fetch)
-    record_missing(begun, pages, {}, lambda _: None)
-    begun.write("progress.json", {"sites": 3, "done": 2, "failed": 1, "partly": 0})
-    assert folders.status(options) == 1
-    said = capsys.readouterr().out
-    assert [[int(number) for number in re.findall(r"\d+", line.partition(";")[0])] for line in said.splitlines()] == [
-        [0, 2], [1, 2], [2, 3, 1, 0]]
-    begun.write("progress.json", {"sites": 3, "done": 3, "failed": 1})
-    assert folders.status(options) == 0
-
-
-def test_a_sweep_has_one_driver(begun: SweepFolder) -> None:
+def test_a_sweep_has_one_driver(folder: SweepFolder) -> None:
     """Locks of fcntl(2) are a process's: so another process holds it."""
     code = ("import sys; from pathlib import Path; from harness.sweep.folder import SweepFolder\n"
             "with SweepFolder(Path(sys.argv[1]), 'x').only_driver(): print('ready', flush=True); sys.stdin.read()")
     for _ in range(2):
-        with started(sys.executable, "-c", code, str(begun.path.parent)), pytest.raises(InputError), \
-                begun.only_driver():
+        with started(sys.executable, "-c", code, str(folder.path.parent)), pytest.raises(InputError), \
+                folder.only_driver():
             pass
-    with begun.only_driver():
+    with folder.only_driver():
         pass

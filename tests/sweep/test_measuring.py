@@ -11,7 +11,7 @@ import pytest
 from harness.errors import ExitStatus, InputError
 from harness.files.reason_kinds import ReasonKind
 from harness.sweep import measuring
-from harness.sweep.measuring import PARTS, SITE, Contents, NotMeasuredError, Patience, judge, measure, read_files
+from harness.sweep.measuring import PARTS, SITE, Contents, NotMeasuredError, judge, measure, read_files
 from harness.sweep.plan import UnitOutcome
 from harness.system.privileges import give, invoking_user
 from tests.support.client_folder import make_client
@@ -45,7 +45,7 @@ class Host:
         """Measure a unit by `program`, which has its folder as `place`; return its outcome and files."""
         (self.project / "tfo.py").write_text(TFO_PY + program)
         with acting_as(invoking_user()):        # it does not come back from that
-            return measure(unit(url=URL, options=()), read_files(self.folder / "source", PARTS), Patience(wait_s, 0))
+            return measure(unit(url=URL, options=()), read_files(self.folder / "source", PARTS), (wait_s, 0))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.sweep import options
 from harness.sweep.folder import SweepFolder
-from harness.sweep.options import SweepSettings, asked_for, parse_arguments
+from harness.sweep.options import ASKED, SweepSettings, asked_for, parse_arguments, remember
 from harness.sweep.plan import Versions, check_options, grid
 from tests.support.made_units import VERSIONS, unit
 
@@ -32,7 +32,7 @@ def begun(pages: Path, *words: str) -> SweepSettings:
     typed = parse_arguments("", ["--pages", pages.name, "--dir", str(pages.parent), *words])
     asked, folder = asked_for(typed)
     folder.make()
-    folder.write("sweep.json", asked.to_json())
+    remember(asked, folder)
     return asked
 
 
@@ -78,7 +78,7 @@ def test_it_goes_on_where_it_measured_unless_another_place_is_said(
 def test_a_spoiled_file_is_one_line(pages: Path) -> None:
     folder = SweepFolder(pages.parent, "list")
     folder.make()
-    folder.write("sweep.json", {"pages": "x", "versions": {}, "combinations": []})
+    (folder.path / ASKED).write_text('{"pages": "x", "versions": {}, "combinations": []}')
     with pytest.raises(InputError, match=r"sweep\.json:1"):
         resumed(pages)
 

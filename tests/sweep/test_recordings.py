@@ -1,12 +1,11 @@
 """A site's own recording, cut out of one that holds several, and what is said where there is none."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
-from harness.files.pages import PageFiles, read_pages
+from harness.files.pages import PageFiles
 from harness.measure.resume import recording_digest
 from harness.mirror.importing import complete
 from harness.mirror.manifest import damage
@@ -15,7 +14,7 @@ from harness.mirror.servers import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import SITE, write_files
-from harness.sweep.recordings import installed_recordings, planned, record_missing
+from harness.sweep.recordings import planned, record_missing
 from tests.support.made_units import VERSIONS
 from tests.support.small_mirror import SmallMirror
 
@@ -40,7 +39,7 @@ def sweep(tmp_path: Path) -> SweepFolder:
 def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     said: list[str] = []
-    first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), said.append)
+    first, second = record_missing(sweep, both.pages, said.append)
     assert said == [f"[  1/2] {ONE}: cut out of both", f"[  2/2] {TWO}: cut out of both"]
     assert sorted(path.name for path in (first.folder / SITE).iterdir()) == ["img.one.test", "in-no-log.test",
                                                                                  "one.test"]
@@ -51,7 +50,7 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
     assert recorded_rtts(PageFiles(first.folder, SITE), alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5,
                                                                            "in-no-log.test": 5}
     assert alone.exact_url("http://img.one.test/a.png") == whole.exact_url("http://img.one.test/a.png") != ()
-    assert record_missing(sweep, read_pages(both.pages), {}, said.append) == [first, second], "and are not cut again"
+    assert record_missing(sweep, both.pages, said.append) == [first, second], "and are not cut again"
     assert len(said) == 2
 
 
@@ -60,7 +59,7 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
     (both.mirror / "two.test" / "of_no_log.js").write_text("1")
     complete(both.fetchlog, both.mirror, "recorded", {"pages": []})
     (both.mirror / "two.test" / "index.html").write_text("another page")
-    first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
+    first, second = record_missing(sweep, both.pages, print)
     bodies = read_recording(first.folder / SITE, first.folder / f"{SITE}.fetchlog").bodies
     assert {name.partition("/")[0] for name in bodies} == {"one.test", "img.one.test", "in-no-log.test"}
     assert (first.why_not, damage(bodies, first.folder / SITE)) == ("", "")
@@ -69,7 +68,7 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
 
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
-    first, _ = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
+    first, _ = record_missing(sweep, both.pages, print)
     [(made, site), _] = planned([first, first], [()], VERSIONS)
     elsewhere = tmp_path / "elsewhere"
     write_files(elsewhere, site.files())
@@ -77,22 +76,10 @@ def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: 
     assert recording_digest(PageFiles(elsewhere, SITE)) == made.recording
 
 
-def test_the_lists_own_recording_comes_first_and_real_pages_before_synthetic_ones(tmp_path: Path) -> None:
-    for name in ("a-synthetic", "b-real", "c-own"):
-        (tmp_path / name).mkdir()
-        mirror = SmallMirror(tmp_path, name)
-        mirror.add(ONE, name)
-        mirror.finish(ONE)
-    (tmp_path / "b-real.fetchlog" / "manifest.json").unlink()
-    assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "c-own"
-    shutil.rmtree(tmp_path / "c-own")
-    assert installed_recordings(tmp_path, PageFiles(tmp_path, "c-own"))[ONE].name == "b-real"
-
-
 def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     os.mkfifo(tmp_path / "both" / "img.one.test" / "fifo")
-    first, second = record_missing(sweep, read_pages(both.pages), installed_recordings(tmp_path, both), print)
+    first, second = record_missing(sweep, both.pages, print)
     assert "both: cannot be copied (" in first.why_not
     assert "img.one.test/fifo" in first.why_not
     assert second.why_not == ""
@@ -132,7 +119,7 @@ def test_a_page_of_the_same_file_name_gets_no_other_pages_recording(tmp_path: Pa
     for url in listed:
         pages.write_text(f"{url}\n")
         for _ in range(2):
-            [found] = record_missing(sweep, read_pages(pages), {}, print)
+            [found] = record_missing(sweep, pages, print)
             assert found.page.url == url
             assert bool(found.why_not) == url.endswith("gone")
     assert fetched == listed
