@@ -1,15 +1,15 @@
 """Connect to hosts and close again, by racing and otherwise, and print how long that took.
 
     python -m connie.bench google.com apple.com
-    python -m connie.bench --peers --port 443 --file hosts.txt
+    python -m connie.bench --peers --port 443 $(cat hosts.txt)
     python -m connie.bench --https google.com
 
 Strategies: connie_connect races all addresses; cached_dns_connect keeps names for 60 s and takes one address at random;
 create_connection asks for the name each time and tries the addresses in turn. --peers adds asyncio's Happy Eyeballs,
 anyio, trio, curl and Go's dialer, where installed. A time begins before the name is looked up and
 ends with the connection; closing is not part of it. With --http and --https it is one GET over a new connection until
-its whole answer, by connie.http's classes and http.client's own. All times are seconds. Names of this machine only,
-with nobody on port 80, are measured against a small server that is started for it. Needs no root.
+its whole answer, by connie.http's classes and http.client's own. All times are seconds. Where all names are this
+machine's, and no --port is given, a small server is started for it. Needs no root.
 
 Exit status: 0, 1 when a strategy never succeeded, 2 for bad input.
 """
@@ -20,9 +20,8 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 
-from connie.bench.own_server import loopback_without_server, running_server
+from connie.bench.own_server import loopback_addresses, running_server
 from connie.bench.peers import open_peers
 from connie.bench.strategies import OWN, Call, Measure, fetches, format_line, run_rounds
 
@@ -42,13 +41,11 @@ def _number(read: Callable[[str], float], low: float, high: float) -> Callable[[
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m connie.bench", description=__doc__, usage=argparse.SUPPRESS,
                                      formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="names (or addresses) to connect to, taken in turns")
-    parser.add_argument("--file", type=Path, help="a file of more names, one a line; # begins a remark")
+    parser.add_argument("hosts", nargs="+", metavar="HOST", help="names (or addresses) to connect to, taken in turns")
     parser.add_argument("--rounds", type=_number(int, 1, 1_000_000), default=300, help="calls of each strategy (300)")
     parser.add_argument("--port", type=_number(int, 1, 65535), help="TCP port (80; with --https 443)")
     parser.add_argument("--timeout", type=_number(float, 0.001, 3600), default=10.0, metavar="SECONDS",
                         help="given to each strategy; create_connection takes it for each address (10)")
-    parser.add_argument("--seed", type=_number(int, 0, 2**32 - 1), default=1, help="of the order in a round (1)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--peers", action="store_true", help="compare with other people's ways to connect, too")
     what.add_argument("--http", action="store_true", help="fetch / from each host")
@@ -56,16 +53,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def all_hosts(typed: list[str], file: Path | None) -> list[str]:
-    """Return the hosts typed and those of the file. Raises ValueError when there are none, or one is no name."""
-    hosts = list(typed)
-    if file:
-        try:
-            lines = file.read_text("utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ValueError(f"{file}: cannot be read ({error})") from None
-        hosts += filter(None, (line.partition("#")[0].strip() for line in lines))
-    for host in hosts or [""]:
+def checked(hosts: list[str]) -> list[str]:
+    """Return the hosts typed. Raises ValueError when one is no name."""
+    for host in hosts:
         # Control characters are none's: getaddrinfo stops at a NUL, http.client and curl refuse them.
         if not host.isprintable() or len(host.split()) != 1 or "/" in host:
             raise ValueError(f"not a host name: {host[:120]!r}; write some as in: google.com apple.com")
@@ -80,17 +70,16 @@ def measure(arguments: argparse.Namespace, hosts: list[str]) -> int:
     """Measure and print a line for each strategy; return 1 when one of them never succeeded, else 0."""
     with ExitStack() as stack:
         port = arguments.port or (HTTPS_PORT if arguments.https else HTTP_PORT)
-        if port == HTTP_PORT and not arguments.port and (addresses := loopback_without_server(hosts, port)):
+        if not (arguments.port or arguments.https) and (addresses := loopback_addresses(hosts)):
             port = stack.enter_context(running_server(addresses))
-            print(f"nobody listens on port {HTTP_PORT} of this machine: measuring against a small server of our own, "
-                  f"port {port}", file=sys.stderr)
+            print(f"names of this machine: measuring against a small server of our own, port {port}", file=sys.stderr)
         calls: dict[str, Call]
         if arguments.http or arguments.https:
             calls = fetches(port, arguments.timeout, arguments.https)
         else:
             strategies = OWN | (stack.enter_context(open_peers()) if arguments.peers else {})
             calls = {name: partial(_connect_s, each, port, arguments.timeout) for name, each in strategies.items()}
-        found = run_rounds(calls, hosts, arguments.rounds, arguments.seed)
+        found = run_rounds(calls, hosts, arguments.rounds)
     for name, series in found.items():
         print(format_line(name, series), flush=True)
     for name, series in found.items():              # each kind of failure once
@@ -107,7 +96,7 @@ def main() -> int:
     parser = _parser()
     arguments = parser.parse_args()
     try:
-        return measure(arguments, all_hosts(arguments.hosts, arguments.file))
+        return measure(arguments, checked(arguments.hosts))
     except ValueError as error:
         parser.error(str(error))
     except (KeyboardInterrupt, OSError) as error:       # the OSErrors of the calls measured are counted

@@ -13,25 +13,17 @@ PATIENCE_S = 5.0
 """How long a client may take to send its request."""
 
 
-def loopback_without_server(hosts: Sequence[str], port: int) -> list[str]:
-    """Return the loopback addresses that `hosts` lead to; [] if one leads elsewhere, or somebody listens on `port`.
+def loopback_addresses(hosts: Sequence[str]) -> list[str]:
+    """Return the loopback addresses that `hosts` lead to; [] if one leads elsewhere, or to none.
 
     They need not be 127.0.0.1: Debian gives the machine's own name 127.0.1.1 (hosts(5) there).
     """
-    addresses: dict[str, None] = {}
     with suppress(OSError, UnicodeError):           # the benchmark tells which name it is that does not resolve
-        for host in hosts:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            addresses |= dict.fromkeys(str(entry[4][0]).partition("%")[0] for entry in found)
-        if all(ipaddress.ip_address(address).is_loopback and not _is_served(address, port) for address in addresses):
-            return list(addresses)
+        found = dict.fromkeys(str(entry[4][0]).partition("%")[0] for host in hosts
+                              for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))
+        if all(ipaddress.ip_address(address).is_loopback for address in found):
+            return [*found]
     return []
-
-
-def _is_served(address: str, port: int) -> bool:
-    with suppress(OSError), socket.create_connection((address, port), timeout=1):
-        return True
-    return False
 
 
 class _OneAnswer(socketserver.StreamRequestHandler):

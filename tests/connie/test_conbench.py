@@ -131,9 +131,8 @@ def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
 
 
 @pytest.mark.parametrize("bad", cases(__file__, "bad_input.jsonl"), ids=str)
-def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "utf-16.txt").write_bytes("ab\n".encode("utf-16-le"))
-    done = typed("-m", "connie.bench", *bad["typed"], cwd=tmp_path)
+def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any]) -> None:
+    done = typed("-m", "connie.bench", *bad["typed"])
     assert_refused(done)
     assert bad["named"] in done.stderr
 

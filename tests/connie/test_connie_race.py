@@ -138,6 +138,7 @@ def test_any_mixture(names: Names, connect: Connect) -> None:
                 if has_turn:
                     with connect("mixed.test", 80, WAIT_S, **options) as sock:
                         assert kinds[sock.getpeername()] == ALIVE
+                        assert sock.gettimeout() == (WAIT_S if connect is connie_connect else 0)
                     return
                 with pytest.raises(ConnectError) as caught:
                     connect("mixed.test", 80, ENOUGH_S if SILENT in order else WAIT_S, **options)

@@ -1,12 +1,10 @@
 """Made-up names with addresses to order, all on loopback, for connie's tests."""
 
 import asyncio
-import errno
 import os
 import resource
 import socket
 import struct
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -135,34 +133,3 @@ def _descriptors() -> dict[str, str]:
     """Return what each descriptor is; not the one with which the list was read, which is closed by then."""
     paths = list(Path("/proc/self/fd").iterdir())
     return {path.name: str(path.readlink()) for path in paths if path.is_symlink()}
-
-
-def assert_closed(listener: socket.socket) -> None:
-    """Fail unless the connection that waits at `listener` was closed. There is none when the winner was much faster.
-
-    It blocks: in an event loop nothing can be closed meanwhile.
-    """
-    listener.settimeout(1)
-    try:
-        lost = listener.accept()[0]
-    except TimeoutError:
-        return
-    with lost:
-        lost.settimeout(WAIT_S)
-        assert lost.recv(1) == b""          # TimeoutError: it is open still
-
-
-def accept_all(server: socket.socket) -> threading.Thread:
-    """Accept and close connections in a thread, until the server is shut down."""
-    server.settimeout(None)
-
-    def run() -> None:
-        try:
-            while True:
-                server.accept()[0].close()
-        except OSError as error:
-            if error.errno not in {errno.EBADF, errno.EINVAL}:
-                raise
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    return thread
