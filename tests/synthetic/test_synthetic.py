@@ -23,7 +23,7 @@ from harness.mirror.paths import LONGEST_PLAIN, md5_name
 from harness.mirror.recording import read_recording
 from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
 from harness.synthetic.padding import make_image, prose
-from harness.synthetic.page_plan import Node, NodeKind
+from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import read_shapes
 from tests.support.growth import LINEAR, growth
 from tests.support.waiting import wait_until
@@ -45,32 +45,12 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def nodes_with_body(pages: list[SyntheticPage]) -> list[tuple[SyntheticPage, Node]]:
-    return [(page, node) for page in pages for node in page.plan.nodes if not node.no_content]
-
-
-def has_room(page: SyntheticPage, parent: Node | None) -> bool:
-    """Whether the parent could hold the code for all that descends from it."""
-    def code_length(node: Node) -> int:
-        return sum(len(page.urls[child.index]) + 80 + code_length(child) for child in node.children)
-
-    holding = (NodeKind.SCRIPT, NodeKind.FRAME, NodeKind.DOCUMENT)
-    return parent is not None and parent.kind in holding and parent.size_bytes > code_length(parent) + 1500
-
-
 def hash_of(directory: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         digest.update(str(path.relative_to(directory)).encode() + b"\0")
         digest.update(path.read_bytes() if path.is_file() else b"")
     return digest.hexdigest()
-
-
-def test_bodies_have_exactly_the_recorded_sizes(pages: list[SyntheticPage]) -> None:
-    for page, node in nodes_with_body(pages):
-        recorded = page.plan.resources[node.final].size_bytes
-        most = 1.1 * recorded if node.kind is NodeKind.DOCUMENT else recorded       # too small to hold its tags, say
-        assert recorded <= len(page.bodies[node.final]) <= most
 
 
 @pytest.mark.parametrize(("mime", "sizes"), [("image/gif", [*range(35, 320), 5000, 300_000]),
@@ -83,34 +63,31 @@ def test_an_image_of_any_size_can_be_made(mime: str, sizes: list[int]) -> None:
         Image.open(io.BytesIO(encoded)).load()
 
 
-def test_every_url_stands_in_one_resource_its_parent_or_its_parents_loader(pages: list[SyntheticPage]) -> None:
+def test_documents_say_what_they_are_and_every_url_stands_in_one_resource_above_it(pages: list[SyntheticPage]) -> None:
     for page in pages:
-        texts = {node.final: unescape(page.bodies[node.final].decode("latin-1")) for _, node in nodes_with_body([page])
-                 if node.kind not in (NodeKind.IMAGE, NodeKind.BEACON)}
+        texts = {node.final: unescape(page.bodies[node.final].decode("latin-1")) for node in page.plan.nodes
+                 if not node.no_content and node.kind not in (NodeKind.IMAGE, NodeKind.BEACON)}
+        for said in ("<h1>Synthetic page</h1>", f"stands in for {page.shape.url} as it was in March 2013",
+                     '<link rel="icon" href="data:,">'):
+            assert said in texts[page.plan.nodes[0].final]
         for node in page.plan.nodes[1:]:
             written = f'"{page.urls[node.index]}"'
-            holders = [index for index, text in texts.items() if written in text]
-            ancestors, at = [], node.parent
+            above, at = [], node.parent
             while at is not None:
-                ancestors.append(at.final)
+                above.append(at.final)
                 at = at.parent
-            assert len(holders) == 1
-            assert holders[0] in ancestors, (written, holders, ancestors)
-            if has_room(page, node.parent):
-                assert holders[0] == ancestors[0]
-
-
-def test_documents_say_that_they_are_synthetic_and_ask_for_no_icon(pages: list[SyntheticPage]) -> None:
-    for page in pages:
-        document = page.bodies[page.plan.nodes[0].final].decode("ascii")
-        assert "<h1>Synthetic page</h1>" in document
-        assert f"stands in for {page.shape.url} as it was in March 2013" in document, page.shape.month
-        assert '<link rel="icon" href="data:,">' in document
+            [holder] = [index for index, text in texts.items() if written in text]
+            assert holder in above, (written, holder, above)
 
 
 def test_a_replay_finds_every_answer(pages: list[SyntheticPage], paper: Path) -> None:
     recording = read_recording(paper / "Paper", paper / "Paper.fetchlog")
     assert recording.problems == []
+    log = read_log(paper / "Paper.fetchlog" / "httpwww.amazon.com")
+    assert log.problems == []
+    wanted = {(url, resource.start_ms, resource.end_ms)
+              for url, resource in zip(pages[0].urls, pages[0].shape.resources, strict=True)}
+    assert {(row.url, row.start_ms, row.end_ms) for row in log.transactions} == wanted
     assert recording.manifest.synthetic
     assert recording.manifest.content["seed"] == 1
     for page in pages:
@@ -128,21 +105,11 @@ def test_a_replay_finds_every_answer(pages: list[SyntheticPage], paper: Path) ->
             assert answer.status == (204 if node.no_content else 200)
             if not node.no_content:
                 assert answer.file is not None
-                assert (paper / "Paper" / answer.file).read_bytes() == page.bodies[node.final]
+                body, size = page.bodies[node.final], page.plan.resources[node.final].size_bytes
+                assert (paper / "Paper" / answer.file).read_bytes() == body
+                assert size <= len(body) <= (size if node.index else 1.1 * size), "too small for its tags, say"
                 long = len(final[1]) + 1 > LONGEST_PLAIN
                 assert not long or answer.file == f"{final[0]}/{md5_name('/' + final[1])}"
-
-
-def test_the_log_has_the_times_of_the_load(pages: list[SyntheticPage], paper: Path) -> None:
-    log = read_log(paper / "Paper.fetchlog" / "httpwww.amazon.com")
-    assert log.problems == []
-    resources = pages[0].shape.resources
-    assert len(log.transactions) == len(log.responses) == len(resources)
-    assert [row.end_ms for row in log.transactions] == sorted(row.end_ms for row in log.transactions)
-    document = next(row for row in log.transactions if row.url == "http://www.amazon.com/")
-    assert (document.start_ms, document.end_ms) == (resources[0].start_ms, resources[0].end_ms)
-    ports = {"http": 80, "https": 443}
-    assert {row.name for row in log.resolves} == {f"{found.host}:{ports[found.scheme]}" for found in resources}
 
 
 def test_the_same_seed_gives_the_same_bytes_in_another_process(paper: Path, tmp_path: Path) -> None:
