@@ -19,10 +19,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -44,7 +43,7 @@ from harness.system.scratch import temporary_directory
 
 SITE = "www.example.test"
 SMALL_BYTES, LARGE_BYTES = 900, 5_000_000
-LARGE = "/large.js"
+LARGE, AUTHORITY = "/large.js", "authority"
 CONNECTIONS = 20
 LIMIT_S = 120.0
 ASKED = (("sec-ch-ua-platform", '"Linux"'), ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, "
@@ -57,18 +56,23 @@ ASKED = (("sec-ch-ua-platform", '"Linux"'), ("user-agent", "Mozilla/5.0 (X11; Li
 CURL = {"HTTP/1.0": ("http", ["--http1.0"]), "HTTP/1.1": ("http", ["--http1.1"]),
         "HTTP/2": ("https", ["--http2", "--parallel", "--parallel-max", "100"])}
 """The scheme, and how curl is told to speak so."""
-Visit = Callable[[Sequence[str]], int]
-"""Asks for all these paths on a new connection; returns how many bytes of bodies came."""
+NGINX = "nginx"
+SPOKEN = {"replay": ("HTTP/1.1", "HTTP/2"), "replay --http 1.0": ("HTTP/1.0",), "replay --server 2013": ("HTTP/1.0",),
+          NGINX: tuple(CURL)}
+SETTINGS = {"replay": {"http": "h2"}, "replay --http 1.0": {"http": "1.0"},
+            "replay --server 2013": {"http": "1.0", "server": "2013"}}
+"""Those of harness.measure.settings with which a replay server runs."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """How one of the servers, which is these processes, is asked."""
+    """How one of the servers, which is these processes, is asked. Over TLS it listens on the port after `port`."""
 
-    server: str
     spoken: str
+    host: Host
+    port: int
+    authority: Path
     pids: Sequence[int]
-    visit: Visit
 
     def measure(self, modules: Sequence[str]) -> tuple[float, ...]:
         """Return answers/s, us an answer, us a connection, ms a MB. Raises ExperimentError when not all came."""
@@ -80,62 +84,29 @@ class Way:
         return (len(modules) / took_s, of_all_s / len(modules) * 1e6, of_one_s * 1e6, of_large_s / LARGE_BYTES * 1e9)
 
     def _spent_s(self, visits: Sequence[Sequence[str]], body_bytes: int) -> float:
+        """Return the processor time that the server takes for all the paths of each visit, which is a connection."""
         before_s = self._processor_s()
         for paths in visits:
-            came = self.visit(paths)
+            came = self._visit(paths)
             if came != len(paths) * body_bytes:
-                raise ExperimentError(f"{self.server}, {self.spoken}: {len(paths)} answers of {body_bytes} bytes were "
-                                      f"asked for, and {came} bytes came")
+                raise ExperimentError(f"{self.host.name}, {self.spoken}: {len(paths)} answers of {body_bytes} bytes "
+                                      f"were asked for, and {came} bytes came")
         return self._processor_s() - before_s
 
     def _processor_s(self) -> float:
         """Return the processor time that its threads have had, also those that are over (clock_getcpuclockid(3))."""
         return sum(time.clock_gettime(~pid << 3 | 2) for pid in self.pids)
 
-
-@dataclass(frozen=True)
-class Bench:
-    """Where all servers have what they answer, in the folder of `files`, and listen, each on an address of its own."""
-
-    files: PageFiles
-    port: int
-    """Over TLS the next one."""
-
-    @contextmanager
-    def replay(self, star: Star, http: str, kind: str, *spoken: str) -> Iterator[list[Way]]:
-        """Run a replay server as the one of `star`; give the ways to ask it."""
-        [(name, host)] = star.servers.items()
-        work_dir = self.files.base / name
-        work_dir.mkdir()
-        settings = {"port": self.port, "http": http, "server": kind}
-        with running_servers(star, self.files.mirror, self.files.fetchlog, settings, work_dir, logdir=work_dir,
-                             names={name: (SITE,)}, authority=self._authority) as running:
-            yield self._ways(host, [running.process.pid, *descendants(running.process.pid)], spoken)
-
-    @contextmanager
-    def nginx(self, star: Star, *spoken: str) -> Iterator[list[Way]]:
-        """Run nginx in the same way, with an access log as the replay has."""
-        [host] = star.servers.values()
-        with serving_files(host, self.files.base / "nginx", self.files.mirror / SITE,
-                           open_authority(self._authority).certified([SITE]), self.port) as pid:
-            yield self._ways(host, [pid], spoken)
-
-    @property
-    def _authority(self) -> Path:
-        return self.files.base / "authority"
-
-    def _ways(self, host: Host, pids: Sequence[int], spoken: Sequence[str]) -> list[Way]:
-        return [Way(host.name, each, pids, partial(self._by_curl, host.address, *CURL[each])) for each in spoken]
-
-    def _by_curl(self, address: str, scheme: str, how: Sequence[str], paths: Sequence[str]) -> int:
-        port = self.port + (scheme == "https")
-        command = ["curl", "--silent", *how, "--cacert", str(self._authority / CERTIFICATE), "--connect-to",
-                   f"::{address}:{port}", *(word for name, value in ASKED for word in ("-H", f"{name}: {value}")),
-                   "--config", "-"]
+    def _visit(self, paths: Sequence[str]) -> int:
+        """Ask for all these paths on a new connection, by curl; return how many bytes of bodies came."""
+        scheme, how = CURL[self.spoken]
+        at = f"{self.host.address}:{self.port + (scheme == 'https')}"
+        command = ["curl", "--silent", *how, "--cacert", str(self.authority / CERTIFICATE), "--connect-to", f"::{at}",
+                   *(word for name, value in ASKED for word in ("-H", f"{name}: {value}")), "--config", "-"]
         done = subprocess.run(command, input="".join(f"url = {scheme}://{SITE}{path}\n" for path in paths).encode(),
                               capture_output=True, check=False, timeout=LIMIT_S)
         if done.returncode:
-            raise ExperimentError(f"{scheme}://{address}:{port}: curl ends with {done.returncode} (curl(1))")
+            raise ExperimentError(f"{scheme}://{at}: curl ends with {done.returncode} (curl(1))")
         return len(done.stdout)
 
 
@@ -146,14 +117,36 @@ def main() -> int:
     parser.add_argument("--rounds", type=ROUNDS, default=7, help="rounds of each (%(default)s)")
     options = parser.parse_args()
     modules = [f"/part-{number}.js" for number in range(options.modules)]
-    with temporary_directory() as home, ExitStack() as running:
-        ways = [way for server in servers(make_recording(home, modules)) for way in running.enter_context(server)]
+    with temporary_directory() as home, ExitStack() as stack:
+        files = make_recording(home, modules)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        star = loopback_star([name for name in SPOKEN if name != NGINX or nginx_program()])
+        ways = []
+        for name, host in star.servers.items():
+            pids = stack.enter_context(running(replace(star, servers={name: host}), name, files, port))
+            ways += [Way(spoken, host, port, files.base / AUTHORITY, pids) for spoken in SPOKEN[name]]
         rounds = [[way.measure(modules) for way in ways] for _ in range(options.rounds)]
     print("server", "spoken", "answers/s", "us an answer", "us a connection", "ms a MB", sep="\t")
     for way, measured in zip(ways, zip(*rounds, strict=True), strict=True):
         rate, answer_us, connection_us, large_ms = map(statistics.median, zip(*measured, strict=True))
-        print(f"{way.server}\t{way.spoken}\t{rate:.0f}\t{answer_us:.0f}\t{connection_us:.0f}\t{large_ms:.2f}")
+        print(f"{way.host.name}\t{way.spoken}\t{rate:.0f}\t{answer_us:.0f}\t{connection_us:.0f}\t{large_ms:.2f}")
     return 0
+
+
+@contextmanager
+def running(star: Star, name: str, files: PageFiles, port: int) -> Iterator[list[int]]:
+    """Run the only server of `star`, called so, with the recording in `files`; give its processes."""
+    authority, work_dir = files.base / AUTHORITY, files.base / name
+    if name == NGINX:       # with an access log, as the replay has one
+        pems = open_authority(authority).certified([SITE])
+        with serving_files(star.servers[name], work_dir, files.mirror / SITE, pems, port) as pid:
+            yield [pid]
+        return
+    work_dir.mkdir()
+    with running_servers(star, files.mirror, files.fetchlog, {"port": port, **SETTINGS[name]}, work_dir,
+                         logdir=work_dir, names={name: (SITE,)}, authority=authority) as program:
+        yield [program.process.pid, *descendants(program.process.pid)]
 
 
 def make_recording(home: Path, modules: Sequence[str]) -> PageFiles:
@@ -163,17 +156,6 @@ def make_recording(home: Path, modules: Sequence[str]) -> PageFiles:
     write_small_recording(files, {f"{scheme}://{SITE}{path}": resource
                                   for scheme in SCHEMES for path, resource in resources.items()})
     return files
-
-
-def servers(files: PageFiles) -> list[AbstractContextManager[list[Way]]]:
-    """Return what runs each server and gives the ways to ask it."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        bench = Bench(files, free.getsockname()[1])
-    star = loopback_star(["replay", "replay --http 1.0", "replay --server 2013", "nginx"])
-    alone = [replace(star, servers={name: host}) for name, host in star.servers.items()]
-    return [bench.replay(alone[0], "h2", "threaded", "HTTP/1.1", "HTTP/2"),
-            bench.replay(alone[1], "1.0", "threaded", "HTTP/1.0"), bench.replay(alone[2], "1.0", "2013", "HTTP/1.0"),
-            *([bench.nginx(alone[3], *CURL)] if nginx_program() else [])]
 
 
 if __name__ == "__main__":
