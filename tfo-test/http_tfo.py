@@ -22,6 +22,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
     from aioquic.quic.configuration import QuicConfiguration
 
 PROBLEMS_SHOWN = 20
+Places = dict[tuple[str, str], list[str]]
+"""The names of the hosts that share an address in the namespace of a path, "-" for the present one."""
 
 
 def main() -> int:
@@ -64,35 +68,35 @@ def main() -> int:
         print(printable(problem), file=sys.stderr)
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
-    hosts = _read_hosts(options.hosts) if options.hosts else [ServerHost((options.host,), options.address, None)]
-    _check_hosts(hosts, recording, options)
+    places = _read_hosts(options.hosts) if options.hosts else {(options.address, "-"): [options.host]}
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
-    serving = ServingOptions(options.mirror, settings.server == "2013", _log_dirs(options), options.user, mark,
-                             settings.balancer)
-    return run_servers(hosts, _services(hosts, recording, settings, options, mark), serving)
+    return run_servers(
+        [*_hosts(places, recording, settings, options, mark)],
+        ServingOptions(options.mirror, settings.server == "2013", _log_dirs(options), options.user, mark,
+                       settings.balancer))
 
 
-def _services(hosts: list[ServerHost], recording: Recording, settings: Settings, options: argparse.Namespace,
-              mark: LoadMark) -> dict[ServerHost, list[Service]]:
-    """Return what each address serves: the schemes its hosts were recorded with, each on its port."""
+def _hosts(places: Places, recording: Recording, settings: Settings, options: argparse.Namespace,
+           mark: LoadMark) -> Iterator[ServerHost]:
+    """Give what each address serves: the schemes its hosts were recorded with, each on its port."""
+    known = sorted(recording.hosts())
     authority = None
-    if any("https" in recording.schemes(name) for host in hosts for name in host.names):
-        authority = open_authority(options.authority)
-    services: dict[ServerHost, list[Service]] = {}
     rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
-    for host in hosts:
+    for (address, namespace), names in places.items():
+        if strange := [name for name in names if name not in known]:
+            raise InputError(f"{options.mirror}: no host {strange[0]} in this mirror; it has, for example, "
+                             f"{', '.join(known[:3])}")
+        services = []
         for scheme in SCHEMES:
-            found = [Site(recording, name, scheme, mark, rtt_ms=rtts_ms.get(name)) for name in host.names
+            sites = [Site(recording, name, scheme, mark, rtt_ms=rtts_ms.get(name)) for name in dict.fromkeys(names)
                      if scheme in recording.schemes(name)]
-            if not found:
-                continue
-            sites = Sites(found)
-            service = Service(sites, settings.port, "HTTP/1.0" if settings.http == "1.0" else "HTTP/1.1",
-                              held_rtt_s=options.held_rtt / 1000)
-            if authority is not None and scheme == "https":
-                service = _secure(authority, service, settings)
-            services.setdefault(host, []).append(service)
-    return services
+            if sites:
+                services.append(Service(Sites(sites), settings.port, "HTTP/1.0" if settings.http == "1.0" else
+                                        "HTTP/1.1", held_rtt_s=options.held_rtt / 1000))
+            if sites and scheme == "https":
+                authority = authority or open_authority(options.authority)
+                services[-1] = _secure(authority, services[-1], settings)
+        yield ServerHost(address, None if namespace == "-" else Path(namespace), services)
 
 
 def _secure(authority: Authority, service: Service, settings: Settings) -> Service:
@@ -168,32 +172,21 @@ def _log_dirs(options: argparse.Namespace) -> dict[float, tuple[Path, Path]]:
             for delay_ms in options.delaynet}
 
 
-def _read_hosts(path: Path) -> list[ServerHost]:
+def _read_hosts(path: Path) -> Places:
+    places: Places = defaultdict(list)
     try:
         lines = read_untrusted_lines(path)
     except UnreadableFileError as error:
         raise InputError(f"{error}; write lines: hostname ip netns_path|-") from None
-    names: dict[tuple[str, str], list[str]] = {}
     for number, line in enumerate(lines, start=1):
         words = line.split()
-        if not words:
-            continue
-        if len(words) != 3:
+        if words and len(words) != 3:
             raise InputError(f"{path}:{number}: not a host: {line[:120]!r}; write: hostname ip netns_path|-")
-        name, address, namespace = words
-        names.setdefault((address, namespace), []).append(name)
-    if not names:
+        if words:
+            places[words[1], words[2]].append(words[0])
+    if not places:
         raise InputError(f"{path}:1: no hosts; write lines: hostname ip netns_path|-")
-    return [ServerHost(tuple(dict.fromkeys(found)), address, None if namespace == "-" else Path(namespace))
-            for (address, namespace), found in names.items()]
-
-
-def _check_hosts(hosts: list[ServerHost], recording: Recording, options: argparse.Namespace) -> None:
-    known = set(recording.hosts())
-    for name in (name for host in hosts for name in host.names):
-        if name not in known:
-            raise InputError(f"{options.mirror}: no host {name} in this mirror; it has, for example, "
-                             f"{', '.join(sorted(known)[:3])}")
+    return places
 
 
 if __name__ == "__main__":

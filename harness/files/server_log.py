@@ -61,7 +61,7 @@ class ServerRequest(msgspec.Struct, frozen=True):
 
     `time_s` is when the request's head was read (for a silent connection: when it was accepted), in s since the epoch.
     `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
-    `bytes` of the body were sent. `found` is how the answer was found (`FoundAs`). `syn_data`: the connection's
+    `bytes` of the body were sent, of a WebSocket its frames. `found` is how the answer was found (`FoundAs`). `syn_data`: the connection's
     SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
     `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. `own_ms` is the server's own
     time for the answer: from `time_s` to the moment its first byte was handed to the kernel, less by how much it

@@ -1,6 +1,6 @@
 """What is sent on one TCP connection, and when, by one thread that waits in one place.
 
-An answer's way: it is held back for its round trip (harness.replay.connection), worked out, thought about, begun with
+An answer's way: it is worked out, held back for its round trip (harness.replay.connection), thought about, begun with
 its head, and sent piece by piece when its turn comes (harness.replay.turns): as fast as may be, or as it came when it
 was recorded. A subclass reads requests and puts heads and pieces into its version's form (harness.replay.http1, http2).
 
@@ -27,9 +27,6 @@ from harness.replay.turns import Outgoing, Turns
 
 UNSENT = 32 * 1024
 """Bytes that wait for the kernel, at most, before the next answer's turn is decided; at some sites also in it."""
-AT_ONCE = 16
-"""Frames, or requests that were held back, after which answers are sent. A browser asks
-for a hundred small files within a few kB: the first answer would wait until all are worked out, 0.4 ms each."""
 
 
 class Answering(Turns):
@@ -38,17 +35,15 @@ class Answering(Turns):
     read_bytes = 64 * 1024
     """Bytes that are read at a time."""
 
-    def __init__(self, accepted: Accepted) -> None:
-        super().__init__(accepted)
-        self._accepted, self._socket = accepted, accepted.socket
+    _connection: Accepted
+
+    def __init__(self, connection: Accepted) -> None:
+        super().__init__(connection)
+        self._socket = connection.socket
         self._reads = True
         """Whether something is waited for from the client."""
         self._due: list[tuple[float, int]] = []
-        """A heap of when requests that are held back are to be answered, answers that the server thinks about to begin,
-        and others to go on, by time.monotonic(), and their streams.
-        """
-        self._asked: dict[int, tuple[Site, Request]] = {}
-        """What is held back, by stream."""
+        """A heap of when answers are to begin, or to go on, by time.monotonic(), and their streams."""
         self._unsent = bytearray()
 
     def _received(self, data: bytes) -> bool:
@@ -75,7 +70,7 @@ class Answering(Turns):
 
     def _go_on(self) -> None:
         poll = select.poll()        # select() takes no descriptor over 1023
-        deadline = time.monotonic() + self._accepted.idle_limit_s
+        deadline = time.monotonic() + self._connection.idle_limit_s
         while True:
             self._do_what_is_due()
             self._fill()
@@ -92,7 +87,7 @@ class Answering(Turns):
                 self._write()
             if ready[0][1] & ~select.POLLOUT and not self._read():
                 return
-            deadline = time.monotonic() + self._accepted.idle_limit_s
+            deadline = time.monotonic() + self._connection.idle_limit_s
 
     def _write(self) -> None:
         if self._unsent:
@@ -122,33 +117,17 @@ class Answering(Turns):
         """
         came = b""
         with suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError, BlockingIOError):
-            while len(came) < self.read_bytes and (not came or self._accepted.early == Early.NO):
+            while len(came) < self.read_bytes and (not came or self._connection.early == Early.NO):
                 data = self._socket.recv(self.read_bytes - len(came))
                 if not data:
                     return came, True
                 came += data
         return came, False
 
-    def _ask(self, stream: int, site: Site, request: Request) -> None:
-        """Take a request that is complete: hold it back, or answer it at once."""
-        if self._accepted.service.held_rtt_s:
-            self._asked[stream] = site, request
-            heapq.heappush(self._due, (self._accepted.due_s(time.monotonic()), stream))
-        else:
-            self._answer(stream, site, request, time.time(), early=self._accepted.early)
-
     def _do_what_is_due(self) -> None:
-        """Answer requests that need not be held back any longer, and begin answers that were thought about for long
-        enough, AT_ONCE of them at most, in the order in which that was to be. Who has reset a stream gets nothing.
-        """
-        for _ in range(AT_ONCE):
-            if not self._due or (late_s := time.monotonic() - self._due[0][0]) < 0:
-                return
-            stream = heapq.heappop(self._due)[1]
-            if stream in self._asked:
-                self._answer(stream, *self._asked.pop(stream), time.time() - late_s)
-            else:
-                self._woken(stream)
+        """Go on with the answers whose time has come, in the order of their times."""
+        while self._due and self._due[0][0] <= time.monotonic():
+            self._go_on_with(heapq.heappop(self._due)[1])
 
     def _takes_more(self) -> bool:
         return len(self._unsent) < UNSENT
@@ -188,8 +167,11 @@ class Coming:
 
 @lru_cache(maxsize=1024)
 def _asked(fields: tuple[Field, ...]) -> Asked:
-    """Return what a request says beside its URL: a browser says the same of many."""
-    return Asked(headers_of((name, _utf8(value)) for name, value in fields))
+    """Return what a request says beside its URL: a browser says the same of many.
+
+    What only HTTP/1 has means nothing here (RFC 9113, section 8.2.2): nobody opens a WebSocket so.
+    """
+    return Asked(headers_of((name, _utf8(value)) for name, value in fields if name != "upgrade"))
 
 
 def _utf8(text: str) -> str:
@@ -214,9 +196,9 @@ class Streams(Turns):
     def _write_head(self, answer: Outgoing) -> None:
         reply = answer.reply
         head = [(":status", f"{reply.status:d}"), *reply.headers]      # of a member of HTTPStatus, too
-        if reply.size is not None and not reply.stays_open:
-            head.append(("content-length", str(reply.size)))
-        self._send_head(answer.stream, head, ends=answer.is_only_head)
+        if reply.body is not None and not reply.stays_open:
+            head.append(("content-length", str(len(reply.body))))
+        self._send_head(answer.stream, head, ends=answer.is_over)
 
     def _forget(self, stream: int) -> None:
         """Send nothing more on a stream that was reset, and take nothing."""

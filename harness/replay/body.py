@@ -1,11 +1,13 @@
-"""The bytes of a body: one file of the mirror, or several that are parts of it, from one end to the other; and the
-part that a request wants (RFC 9110, section 14).
+"""The bytes of a body: one file of the mirror, or several that are parts of it; and the part that a request wants (RFC
+9110, section 14).
 """
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from errno import ENOENT
+from operator import itemgetter
 
 from harness.files.exchange import Answer
 from harness.mirror.paths import open_file
@@ -15,6 +17,10 @@ KEPT_BYTES = 64 * 1024
 answer. Larger ones are looked at again, and stay in memory, too.
 """
 ONE_RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))", re.ASCII | re.IGNORECASE)
+
+Piece = tuple[int, bytes]
+"""A piece of a body, and at which byte of that it stands."""
+ALL = range(sys.maxsize)
 
 
 class Bodies:
@@ -41,43 +47,14 @@ class Bodies:
         return kept[1]
 
 
-class Body:
-    """Reads pieces in order, each of which stands at its start. What is not there ends it: `end` is the first gap."""
-
-    def __init__(self, pieces: Iterable[tuple[int, bytes]]) -> None:
-        self._pieces = sorted(pieces, key=lambda piece: piece[0])
-        self._at, self.end = 0, self.reach(0)
-
-    def reach(self, start: int) -> int:
-        """Return how far the bytes from `start` on go without a gap."""
-        for begin, content in self._pieces:
-            if begin <= start < begin + len(content):
-                start = begin + len(content)
-        return start
-
-    def select(self, span: range) -> None:
-        """Read only this part."""
-        self._at, self.end = span.start, min(span.stop, self.reach(span.start))
-
-    @property
-    def left(self) -> int:
-        """Bytes that are still to be read."""
-        return max(0, self.end - self._at)
-
-    def peek(self, size: int) -> bytes:
-        """Return the next bytes, `size` at most, without reading on; none at the end."""
-        chunks, at, end = [], self._at, min(self.end, self._at + size)
-        for begin, content in self._pieces:
-            if begin <= at < min(end, begin + len(content)):
-                chunks.append(content[at - begin:min(end - begin, len(content))])
-                at += len(chunks[-1])
-        return b"".join(chunks)
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, `size` at most; none at the end."""
-        chunk = self.peek(size)
-        self._at += len(chunk)
-        return chunk
+def stretch(pieces: Iterable[Piece], span: range = ALL) -> bytes:
+    """Return the bytes of a `span` that the pieces hold: from its start on, up to the first gap."""
+    found, at = [], span.start
+    for begin, content in sorted(pieces, key=itemgetter(0)):
+        if begin <= at < min(span.stop, begin + len(content)):
+            found.append(content[at - begin:span.stop - begin])
+            at += len(found[-1])
+    return b"".join(found)
 
 
 def wanted_span(answer: Answer, asked: Mapping[str, str], size: int) -> range | None:

@@ -85,6 +85,10 @@ class Connection:
     resumed: bool = False
     """Whether it took up the TLS session of an earlier connection."""
 
+    def held_s(self, asked_s: float) -> float:      # noqa: ARG002 (QUIC's are not held back)
+        """Return for how long the answer to what is asked at `asked_s` is held back, which is by time.monotonic()."""
+        return 0.0
+
     def count_request(self) -> int:
         """Return the number of the request that came now, from 1."""
         self.requests += 1
@@ -110,19 +114,17 @@ class Accepted(Connection):
     """One that a client opened over TCP."""
 
     socket: socket
-    address: object
     idle_limit_s: float
-
     begun_s: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.syn_data = carried_data_in_syn(self.socket)
 
-    def due_s(self, asked_s: float) -> float:
-        """Return when the answer to what was asked at `asked_s` may begin; both by time.monotonic()."""
+    def held_s(self, asked_s: float) -> float:
+        """Return for how long the answer to what is asked at `asked_s` is held back, which is by time.monotonic()."""
         rtt_s = self.service.held_rtt_s
         stands_s = self.begun_s + (0.0 if self.syn_data else rtt_s)
-        return max(stands_s, asked_s) + rtt_s
+        return max(0.0, stands_s - asked_s) + rtt_s
 
     def agree(self) -> bool:
         """Shake hands if this service speaks TLS, and say whether the client wants to go on.
@@ -135,7 +137,7 @@ class Accepted(Connection):
         self.socket.settimeout(self.idle_limit_s)
         try:
             if self.service.held_rtt_s and self.socket.recv(1, MSG_PEEK):      # the ClientHello: hold its answer back
-                time.sleep(max(0.0, self.due_s(now_s := time.monotonic()) - now_s))
+                time.sleep(self.held_s(time.monotonic()))
             secured: Any = self.service.tls.wrap_socket(self.socket, server_side=True)
         except OSError:    # ssl.SSLError is one: no ClientHello, or one that trusts another authority
             self.protocol = "-"

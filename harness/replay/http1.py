@@ -6,34 +6,32 @@ sent, such as Server: a recording has its own, or none.
 
 import re
 import socket
-import time
+from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
-from http import HTTPStatus, client
+from functools import lru_cache, partial
+from http import client
 
-from harness.files.server_log import Early, FoundAs
 from harness.mirror.asked import Asked, hash_body, headers_of
 from harness.mirror.headers import TOKEN
-from harness.mirror.live import LiveConnection
 from harness.replay.answering import Answering
 from harness.replay.connection import LARGEST_HEAD, LARGEST_UPLOAD, Accepted
 from harness.replay.match import Request
-from harness.replay.reply import Reply
-from harness.replay.site import Site
 from harness.replay.turns import Outgoing
-from harness.replay.websocket import Conversation
+from harness.replay.websocket import Conversation, NonsenseError
 
 END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 CHUNK = 64 * 1024
 """Bytes of a body held in memory at a time; the first chunk is sent together with the head."""
+HEARD_BYTES = 16 * 1024
+"""Of a WebSocket that are read at a time: compressed, so many become 16 MB at most."""
 HTTP_1_1 = "HTTP/1.1"
 
 
 class Http1Connection(Answering):
     """Answers the requests of one connection."""
 
-    def __init__(self, accepted: Accepted) -> None:
-        super().__init__(accepted)
+    def __init__(self, connection: Accepted) -> None:
+        super().__init__(connection)
         self._came = bytearray()
         """What was not taken yet: a part of a request, or the next ones while one is answered."""
         self._request: Request | None = None
@@ -41,12 +39,13 @@ class Http1Connection(Answering):
         self._body, self._body_left = bytearray(), 0
         self._keeps, self._closes = True, False
         """Whether the client keeps the connection after the present answer, and whether it ends with that."""
+        self._conversation: Conversation | None = None
 
     def serve(self) -> None:
         """Answer requests to the connection's end, and say that nothing more will come."""
         super().serve()
         with suppress(OSError):    # the client may be gone
-            if not self._accepted.service.tls:
+            if not self._connection.service.tls:
                 self._socket.shutdown(socket.SHUT_WR)
 
     def _is_over(self) -> bool:
@@ -55,16 +54,19 @@ class Http1Connection(Answering):
     def _left(self) -> bool:
         self._reads, self._closes = False, True
         return bool(self._unsent) or any(       # it may have shut down its side alone
-            answer.begun_s and not answer.arrivals for answer in self._answers.values())
+            answer.begun_s and not (answer.reply.arrivals or answer.reply.stays_open)
+            for answer in self._answers.values())
 
     def _received(self, data: bytes) -> bool:
+        if self._conversation is not None:
+            return self._converse(self._answers[0], partial(self._conversation.take, data))
         if not self._closes:
             self._came += data
         return True
 
     def _fill(self) -> None:
         super()._fill()
-        while self._came and not (self._answers or self._asked or self._closes) and self._take():
+        while self._came and not (self._answers or self._closes) and self._take():
             super()._fill()
 
     def _take(self) -> bool:
@@ -93,7 +95,7 @@ class Http1Connection(Answering):
         method, target, version = words
         headers = headers_of(pairs)
         said, length = headers.get("connection", "").lower(), headers.get("content-length", "0")
-        self._keeps = self._accepted.protocol == HTTP_1_1 and said != "close" and (
+        self._keeps = self._connection.protocol == HTTP_1_1 and said != "close" and (
             version == HTTP_1_1 or said == "keep-alive")
         self._body_left = int(length) if length.isascii() and length.isdigit() else -1
         if "transfer-encoding" in headers or self._body_left < 0:
@@ -108,55 +110,48 @@ class Http1Connection(Answering):
         self._body_left -= len(piece)
         if not self._body_left:
             self._request = None
-            site = self._accepted.service.sites.named(request.asked.headers.get("host", ""))
-            self._ask(0, site, Request(request.method, request.target,
-                                       Asked(request.asked.headers, hash_body(bytes(self._body)))))
+            site = self._connection.service.sites.named(request.asked.headers.get("host", ""))
+            self._answer(0, site, Request(request.method, request.target,
+                                          Asked(request.asked.headers, hash_body(bytes(self._body)))),
+                         self._connection.early)
 
     def _refuse(self) -> None:
         """Answer what is no request."""
         self._closes = True
         self._unsent += b"HTTP/1.1 400 Bad Request\r\n\r\n"
 
-    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: str = Early.NO) -> None:
-        live = None
-        if request.method == "GET" and request.asked.headers.get("upgrade", "").lower() == "websocket":
-            live = site.live_connection(request.target)
-        if live is None:
-            super()._answer(stream, site, request, received_s, early=early)
-        elif live.exchange.answer.status == HTTPStatus.SWITCHING_PROTOCOLS:
-            self._converse(live, site, request, received_s)
-        else:
-            self._closes = True
-            self._reply(stream, site, request, received_s, Reply(live.exchange.answer.status, FoundAs.STATUS, size=0))
-
-    def _converse(self, live: LiveConnection, site: Site, request: Request, received_s: float) -> None:
-        """Hold a WebSocket that was recorded."""
-        self._closes = True
-        answer = self._answers[0] = Outgoing(
-            0, site, request, Reply(HTTPStatus.SWITCHING_PROTOCOLS, FoundAs.LIVE), self._accepted.count_request(),
-            received_s, 0, begun_s=time.time())
-        conversation = Conversation(self._socket, live, self._accepted.idle_limit_s)
+    def _converse(self, answer: Outgoing, hear: Callable[[], bytes]) -> bool:
+        """Answer what is heard in a WebSocket, and have the site's messages sent in their time; say if it goes on."""
+        assert self._conversation is not None
         try:
-            conversation.hold(request.target, request.asked.headers.items())
-        finally:
-            answer.sent = conversation.sent
-            self._finish(answer)
+            self._unsent += hear()
+            for at_s, frame in self._conversation.due():
+                answer.body += frame
+                answer.arrivals.append((at_s, len(answer.body)))
+                self._wake(at_s, answer.stream)
+        except NonsenseError:
+            return False
+        return not self._conversation.is_over
 
     def _write_head(self, answer: Outgoing) -> None:
         reply = answer.reply
         self._closes = self._closes or not self._keeps or reply.closes or reply.stays_open
-        lines = [f"{self._accepted.protocol} {reply.status} {client.responses.get(reply.status, '')}",
+        if reply.live is not None:
+            self._conversation, self.read_bytes = Conversation(reply.live), HEARD_BYTES
+            reply.stays_open = self._converse(answer, partial(self._conversation.accept, answer.request))
+            return
+        lines = [f"{self._connection.protocol} {reply.status} {client.responses.get(reply.status, '')}",
                  *(f"{_title(name)}: {value}" for name, value in reply.headers),
                  f"Connection: {'close' if self._closes else 'keep-alive'}"]
-        if reply.size is not None and not reply.stays_open:
-            lines.append(f"Content-Length: {reply.size}")
+        if reply.body is not None and not reply.stays_open:
+            lines.append(f"Content-Length: {len(reply.body)}")
         self._unsent += ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
     def _write_piece(self, answer: Outgoing, piece: bytes) -> None:     # noqa: ARG002 (there is one)
         self._unsent += piece
 
-    def _room(self, answer: Outgoing) -> int:       # noqa: ARG002
-        return CHUNK
+    def _room(self, answer: Outgoing) -> int:
+        return CHUNK if self._conversation is None else answer.left     # whole frames, between which others may stand
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from hpack.exceptions import HPACKError
 
-from harness.replay.answering import AT_ONCE, FRAME, Answering, Coming, Streams
+from harness.replay.answering import FRAME, Answering, Coming, Streams
 from harness.replay.connection import LARGEST_HEAD, Accepted
 from harness.replay.heads import (
     CONTINUATION,
@@ -31,6 +31,9 @@ from harness.replay.heads import (
 )
 from harness.replay.turns import Outgoing
 
+AT_ONCE = 16
+"""Frames after which answers are sent. A browser asks for a hundred small files within a few kB: the first answer would
+wait until all are worked out, 0.4 ms each."""
 BUFFER = 32 * 1024
 """Bytes of a body that nginx reads from a file and sends before it reads more (output_buffers): a TLS record ends with
 them. Chrome's media player reads as many at a time, and would wait for one record more."""
@@ -61,8 +64,8 @@ class Http2Connection(Streams, Answering):
 
     read_bytes = 2 * 1024
 
-    def __init__(self, accepted: Accepted) -> None:
-        super().__init__(accepted)
+    def __init__(self, connection: Accepted) -> None:
+        super().__init__(connection)
         self._decoder, self._encoder = HeadDecoder(), HeadEncoder()
         self._came = b""
         """The beginning of a frame."""
@@ -159,10 +162,9 @@ class Http2Connection(Streams, Answering):
 
     def _take_end(self, stream: int, flags: int) -> None:
         if flags & END_STREAM and (coming := self._coming.pop(stream, None)):
-            self._ask(stream, *coming.request(self._accepted))
+            self._answer(stream, *coming.request(self._connection), self._connection.early)
 
     def _take_reset(self, stream: int, _flags: int = 0, _payload: bytes = b"") -> None:
-        self._asked.pop(stream, None)
         self._windows.pop(stream, None)
         self._forget(stream)
 
@@ -210,7 +212,7 @@ class Http2Connection(Streams, Answering):
         return min(self._windows[answer.stream], self._window, FRAME, BUFFER - answer.sent % BUFFER)
 
     def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
-        self._unsent += frame(answer.stream, DATA, END_STREAM if answer.is_last_piece else 0, piece)
+        self._unsent += frame(answer.stream, DATA, END_STREAM if answer.is_over else 0, piece)
         self._window -= len(piece)
         self._windows[answer.stream] -= len(piece)
 

@@ -17,7 +17,6 @@ import asyncio
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -82,7 +81,7 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         elif isinstance(event, (StreamReset, StopSendingReceived)):
             self._forget(event.stream_id)
         elif isinstance(event, ConnectionTerminated):
-            self._end()
+            self._finish_all()
         if self._http is not None:
             for each in self._http.handle_event(event):
                 self._take(each)
@@ -101,14 +100,14 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:
             coming = self._coming.pop(event.stream_id, None)
             if coming is not None:
-                self._answer(event.stream_id, *coming.request(self._connection), time.time(),
-                             early=Early.NO if self._handshaken else Early.DATA)
+                self._answer(event.stream_id, *coming.request(self._connection),
+                             Early.NO if self._handshaken else Early.DATA)
 
     def _wake(self, at_s: float, stream: int) -> None:
         self._loop.call_at(at_s, self._go_on, stream)
 
     def _go_on(self, stream: int) -> None:
-        self._woken(stream)
+        self._go_on_with(stream)
         self.transmit()
 
     def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
@@ -124,11 +123,7 @@ class Http3Connection(QuicConnectionProtocol, Streams):
 
     def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
         if self._http is not None:
-            self._http.send_data(answer.stream, piece, end_stream=answer.is_last_piece)
-
-    def _end(self) -> None:
-        self._finish_all()
-        self._turns.clear()
+            self._http.send_data(answer.stream, piece, end_stream=answer.is_over)
 
 
 class _Unpaced(QuicPacketPacer):

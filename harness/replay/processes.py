@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import signal
 import socket
-import time
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
-from typing import IO
 
 from harness.errors import ExperimentError, InputError
 from harness.files.load_mark import LoadMark
@@ -31,27 +30,26 @@ from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
 from harness.system.tcp import QUEUE, listen, listen_to_datagrams
 
 STARTING_LIMIT_S = 30.0
-STARTING_POLL_S = 0.02
+LISTENS = b"\n"
+"""What a server's process says when it listens; else why it cannot, in SAID_BYTES at most."""
+SAID_BYTES = 4096
 COOKIE_KEY_BYTES = 16
 """Of TCP_FASTOPEN_KEY (net/ipv4/tcp_fastopen.c)."""
 OURS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ServerHost:
-    """An address that is served, for the hosts of these `names`, one or more.
+    """An address that is served, in the network namespace of this path (None: the present one), and what it serves."""
 
-    `namespace` is the path of its network namespace, None for the present one.
-    """
-
-    names: tuple[str, ...]
     address: str
     namespace: Path | None
+    services: Sequence[Service]
 
     @property
     def name(self) -> str:
-        """What it is called: its first host."""
-        return self.names[0]
+        """What it is called: one of its hosts."""
+        return self.services[0].sites.first.host
 
 
 @dataclass(frozen=True)
@@ -71,10 +69,8 @@ class ServingOptions:
     balancer: int = 1
 
 
-def run_servers(hosts: list[ServerHost], services: dict[ServerHost, list[Service]], options: ServingOptions) -> int:
+def run_servers(hosts: Iterable[ServerHost], options: ServingOptions) -> int:
     """Run a server for each of `hosts` until SIGTERM or SIGINT; print ``ready <n>`` when all of them listen.
-
-    `services` are theirs, one or more.
 
     Returns the exit status: 0 after SIGTERM or SIGHUP, 130 after SIGINT. Raises InputError when one cannot listen and
     ExperimentError when one ends by itself; no child is left in any case.
@@ -85,12 +81,15 @@ def run_servers(hosts: list[ServerHost], services: dict[ServerHost, list[Service
     gc.freeze()    # the collector must not touch, and so copy, what the children share
     children: dict[int, str] = {}
     try:
-        read_ready, write_ready = os.pipe()
         for host in hosts:
-            children[_start(host, services[host], options, read_ready, write_ready)] = host.name
-        os.close(write_ready)
-        with os.fdopen(read_ready, "rb", buffering=0) as ready:
-            number = _await_signal(children, ready)
+            _start(host, options, children)
+        print(f"ready {len(children)}", flush=True)
+        while (number := signal.sigwaitinfo(OURS).si_signo) == signal.SIGCHLD:
+            for pid, name in children.items():
+                ended, status = os.waitpid(pid, os.WNOHANG)
+                if ended:
+                    del children[pid]
+                    raise ExperimentError(f"{name}: its server ended (status {os.waitstatus_to_exitcode(status)})")
         return 130 if number == signal.SIGINT else 0
     finally:
         for pid in children:
@@ -105,49 +104,50 @@ def _go_before_chrome() -> None:
         os.setpriority(os.PRIO_PROCESS, 0, HIGHEST_PRIORITY)
 
 
-def _start(host: ServerHost, services: list[Service], options: ServingOptions, read_ready: int,
-           write_ready: int) -> int:
-    parent = os.getpid()
+def _start(host: ServerHost, options: ServingOptions, children: dict[int, str]) -> None:
+    """Fork a server, note it among the children by its pid, and wait until it listens."""
+    parent, (read_end, write_end) = os.getpid(), os.pipe()
     pid = os.fork()
-    if pid:
-        return pid
-    status = 1
-    try:
-        os.close(read_ready)
-        status = _run_child(host, services, options, parent, write_ready)
-    except BaseException:  # noqa: BLE001 (nothing may return into the parent's code, which reports this child's end)
-        traceback.print_exc()
-    finally:
-        os._exit(status)
+    if not pid:
+        try:
+            _run_child(host, options, parent, write_end)
+        except BaseException:  # noqa: BLE001 (nothing may return into the parent's code, which reports this child's end)
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    children[pid] = host.name
+    os.close(write_end)
+    poll = select.poll()
+    poll.register(read_end, select.POLLIN)
+    said = os.read(read_end, SAID_BYTES) if poll.poll(STARTING_LIMIT_S * 1000) else b""
+    os.close(read_end)
+    if not said:
+        raise ExperimentError(f"{host.name}: its server does not listen after {STARTING_LIMIT_S:g} s, or has ended")
+    if said != LISTENS:
+        raise InputError(said.decode())
 
 
-def _run_child(host: ServerHost, services: list[Service], options: ServingOptions, parent: int,
-               write_ready: int) -> int:
+def _run_child(host: ServerHost, options: ServingOptions, parent: int, write_end: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)    # Ctrl-C reaches the whole group; the parent ends us
     signal.pthread_sigmask(signal.SIG_UNBLOCK, OURS)
     try:
-        server = _make_server(host, services, options)
+        server = _make_server(host, options)
     except InputError as error:
-        with suppress(BrokenPipeError):
-            os.write(write_ready, f"{error}\n".encode())
+        os.write(write_end, str(error).encode()[:SAID_BYTES])
         os._exit(error.status)      # with its sockets open: nobody is to hear of that beside the error
     die_with_parent(parent)     # after become(): the kernel forgets it when the user changes (prctl(2))
-    try:
-        os.write(write_ready, b"\n")
-    except BrokenPipeError:
-        return 1            # another child could not listen: the parent has ended, and has said so
-    os.close(write_ready)
+    os.write(write_end, LISTENS)
+    os.close(write_end)
     server.serve()
-    return 0
 
 
-def _make_server(host: ServerHost, services: list[Service], options: ServingOptions) -> ReplayServer:
+def _make_server(host: ServerHost, options: ServingOptions) -> ReplayServer:
     keys = [os.urandom(COOKIE_KEY_BYTES) for _ in range(options.balancer)] if options.balancer > 1 else [None]
     endpoints = [Endpoint(service, _listen(host, service.port, options, key),
                           listen_to_datagrams(host.address, service.port) if service.quic is not None else None)
-                 for service in services for key in keys]
-    logs = _open_logs(host.names, options)
-    sites = [site for service in services for site in service.sites]
+                 for service in host.services for key in keys]
+    sites = [site for service in host.services for site in service.sites]
+    logs = _open_logs({site.host for site in sites}, options)
     own = {site.host for site in sites if site.files}
     directories = _open_directories(own.union(*(site.lenders for site in sites)), options)
     server = ReplayServer(endpoints, Bodies(directories), logs, options.mark,
@@ -169,7 +169,7 @@ def _listen(host: ServerHost, port: int, options: ServingOptions, cookie_key: by
         raise InputError(f"{host.address}:{port}: {problem}; {advice}") from None
 
 
-def _open_logs(names: Sequence[str], options: ServingOptions) -> dict[float, tuple[Logs, Logs]]:
+def _open_logs(names: Iterable[str], options: ServingOptions) -> dict[float, tuple[Logs, Logs]]:
     """Open each server's logs by the one-way delay (ms) and TFO off and on."""
     if not options.log_dirs:
         nowhere = dict.fromkeys(names, RequestLog(Path(os.devnull)))
@@ -188,32 +188,3 @@ def _open_directories(names: Iterable[str], options: ServingOptions) -> dict[str
                 for name in names}
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}; is this a directory of the mirror?") from None
-
-
-def _await_signal(children: dict[int, str], ready: IO[bytes]) -> int:
-    """Say when all children listen, as an empty line of each in `ready` tells; return the signal that is to end them.
-
-    Raises InputError when a line tells why one cannot listen, ExperimentError when a server ends by itself.
-    """
-    os.set_blocking(ready.fileno(), False)
-    heard, count, deadline = b"", len(children), time.monotonic() + STARTING_LIMIT_S
-    number: int | None = None
-    while number in (None, signal.SIGCHLD):
-        starts = (listening := heard.count(b"\n")) < count
-        if starts:
-            heard += ready.read() or b""
-            if problem := heard.strip(b"\n"):
-                raise InputError(problem.partition(b"\n")[0].decode())
-            if heard.count(b"\n") == count:
-                print(f"ready {count}", flush=True)
-            elif time.monotonic() > deadline:
-                raise ExperimentError(f"only {listening} of {count} servers listen after {STARTING_LIMIT_S:g} s")
-        for pid, host in list(children.items()) if number else ():
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                del children[pid]
-                raise ExperimentError(f"{host}: its server ended (status {os.waitstatus_to_exitcode(status)})")
-        found = signal.sigtimedwait(OURS, STARTING_POLL_S) if starts else signal.sigwaitinfo(OURS)
-        number = found.si_signo if found else None
-    assert number is not None
-    return number

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from math import inf
 
 from harness.browser.program import date_now
 from harness.errors import printable
 from harness.files.headers import WITHOUT_BODY
 from harness.files.server_log import STAND_INS, FoundAs
-from harness.mirror.alike import LARGEST_SCRIPT, new_names, path_and_query, renamed
+from harness.mirror.alike import new_names, path_and_query, renamed
 from harness.mirror.answers import Recorded
 from harness.mirror.headers import OF_NO_RECORDING, OF_THE_BODY, content_type, location
-from harness.mirror.live import Arrivals
-from harness.replay.body import Bodies, Body, wanted_span
+from harness.mirror.live import Arrivals, LiveConnection
+from harness.replay.body import Bodies, Piece, stretch, wanted_span
 from harness.replay.match import Request, is_known
 from harness.replay.site import MISSING, Site
 
@@ -26,104 +27,106 @@ Headers = list[tuple[str, str]]
 
 @dataclass
 class Reply:
-    """One reply. `size` is its body's in bytes, None for a status that has none."""
+    """One reply: a head after `think_ms`, and then its body in timed pieces."""
 
     status: int
     found: str
     headers: Headers = field(default_factory=list)
-    size: int | None = None
-    body: Body | None = None
+    body: bytes | None = None
+    """None for a status that has none."""
     early_hints: tuple[tuple[str, str], ...] = ()
     """Headers of a 103 (RFC 8297) to send before, over HTTP/2."""
+    think_ms: float = 0.0
+    """How long the server waits before it sends the first byte: infinity for what hangs until whoever asked leaves."""
     arrivals: Arrivals = ()
     """When, in ms since the head, how much of the body is to be sent; () for as fast as may be."""
     stays_open: bool = False
     """Whether the answer has no end: whoever asked leaves."""
     closes: bool = False
     """Whether the connection ends with it, where HTTP/1.1 would keep it."""
-    hangs: bool = False
-    """Whether there is no answer at all, until whoever asked leaves."""
+    live: LiveConnection | None = None
+    """The WebSocket that was recorded, if it is one."""
     answer: str = "-"
     """The identity of the recorded transaction, see harness.mirror.transactions."""
-    think_ms: float = 0.0
-    """How long the server waits before it sends the first byte."""
 
 
 def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
     """Return the reply to a request of `site`; `bodies` has the files."""
     asked = request.asked.headers
-    if asked.get("upgrade", "").lower() == "websocket":    # of those that were recorded one was found before
-        return Reply(501, FoundAs.LIVE, size=0)
+    if asked.get("upgrade", "").lower() == "websocket":
+        return _websocket(site.live_connection(request.target) if request.method == "GET" else None)
     answer = site.answer(request.target, request.method, request.asked)
     if answer.hangs:
-        return Reply(0, answer.found, answer=answer.identity, hangs=True)
+        return Reply(0, answer.found, think_ms=inf, answer=answer.identity)
     known = is_known(answer, request)
     is_only_head = known or answer.method == "HEAD"
-    body = None if is_only_head else _open(bodies, answer)
-    is_gone = answer.file is not None and body is None and not is_only_head         # it was there at the start
+    pieces = [] if is_only_head else _pieces(bodies, answer)
+    is_gone = answer.file is not None and not pieces and not is_only_head       # it was there at the start
     if answer is MISSING or is_gone:
         return _allowed(asked) if request.is_preflight else _not_recorded(asked)
-    reply = Reply(answer.status, answer.found, _headers(answer, asked), None, body, answer=answer.identity,
-                  think_ms=site.think_ms(answer), closes=answer.closes)
+    reply = Reply(answer.status, answer.found, _headers(answer, asked), think_ms=site.think_ms(answer),
+                  closes=answer.closes, answer=answer.identity)
     if known:       # by the client, which gets to hear only that
         reply.status = HTTPStatus.NOT_MODIFIED
         reply.headers = [pair for pair in reply.headers if pair[0] not in (*OF_THE_BODY, "content-length")]
     if not is_only_head:
         reply.early_hints = answer.answer.early_hints
         if answer.status not in WITHOUT_BODY:
-            _add_body(reply, answer, request)
+            _add_body(reply, answer, request, pieces)
     return reply
 
 
-def _add_body(reply: Reply, answer: Recorded, request: Request) -> None:
+def _websocket(live: LiveConnection | None) -> Reply:
+    """Return the reply to who wants to open a WebSocket: what was recorded, or that there is none."""
+    if live is None:
+        return Reply(HTTPStatus.NOT_IMPLEMENTED, FoundAs.LIVE, body=b"")
+    status = live.exchange.answer.status
+    if status != HTTPStatus.SWITCHING_PROTOCOLS:
+        return Reply(status, FoundAs.STATUS, body=b"", closes=True)
+    return Reply(status, FoundAs.LIVE, stays_open=True, live=live)
+
+
+def _add_body(reply: Reply, answer: Recorded, request: Request, pieces: Sequence[Piece]) -> None:
     """Say what body the reply has, and how it is sent."""
-    asked, body = request.asked.headers, reply.body
-    mime_type = answer.answer.mime_type
-    if answer.headers is None and (kind := content_type(mime_type, answer.file or "")):
+    if answer.headers is None and (kind := content_type(answer.answer.mime_type, answer.file or "")):
         reply.headers.append(("content-type", kind))
-    if body is not None and request.method == "GET":
-        _select_part(reply, body, answer, asked)
-    if body is not None and answer.found in STAND_INS:
-        _call_by_new_name(reply, body, answer, request)
-    reply.size = reply.body.left if reply.body is not None else 0
-    if answer.arrivals and reply.body is body is not None and reply.status == answer.status:
+    reply.body = whole = stretch(pieces)
+    if not pieces:
+        return
+    if request.method == "GET":
+        _select_part(reply, pieces, answer, request.asked.headers)
+    if answer.found in STAND_INS and reply.status == HTTPStatus.OK:
+        # One that calls the function its own URL names calls the one that is asked for.
+        names = new_names(path_and_query(answer.url), path_and_query(request.target))
+        reply.body = renamed(reply.body, dict(reply.headers).get("content-encoding", ""), names) or reply.body
+    if answer.arrivals and reply.body is whole and reply.status == answer.status:
         # As it came; one that was asked for in parts, or made, is sent at once.
         reply.arrivals, reply.stays_open = answer.arrivals, answer.answer.partial
-        reply.size = min(reply.size, reply.arrivals[-1][1])
+        reply.body = whole[:reply.arrivals[-1][1]]
 
 
-def _call_by_new_name(reply: Reply, body: Body, answer: Recorded, request: Request) -> None:
-    """Have a stand-in that calls the function its own URL names call the one that is asked for."""
-    names = new_names(path_and_query(answer.url), path_and_query(request.target))
-    if not names or reply.status != HTTPStatus.OK or body.left > LARGEST_SCRIPT:
-        return
-    script = renamed(body.peek(body.left), dict(reply.headers).get("content-encoding", ""), names)
-    if script is not None:
-        reply.body = Body([(0, script)])
-
-
-def _select_part(reply: Reply, body: Body, answer: Recorded, asked: Mapping[str, str]) -> None:
+def _select_part(reply: Reply, pieces: Sequence[Piece], answer: Recorded, asked: Mapping[str, str]) -> None:
     """Make the reply that of the part that is wanted, if one is."""
-    size = answer.parts[0].total if answer.parts else body.end
+    have = len(reply.body or b"")
+    size = answer.parts[0].total if answer.parts else have
     span = wanted_span(answer.answer, asked, size)
     if span is None:
-        if body.end < size:    # the parts that were recorded are not all of the body that is asked for
+        if have < size:     # the parts that were recorded are not all of the body that is asked for
             reply.found = FoundAs.BEST_MATCH
         return
-    body.select(span)
-    if not body.left:    # there is no such part, or it was not recorded
-        reply.status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+    reply.body = stretch(pieces, span)
+    if not reply.body:      # there is no such part, or it was not recorded
+        reply.status, part = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "*"
         reply.headers = [pair for pair in reply.headers if pair[0] not in OF_THE_BODY]
-        reply.headers.append(("content-range", f"bytes */{size}"))
-        return
-    reply.status = HTTPStatus.PARTIAL_CONTENT
-    reply.headers.append(("content-range", f"bytes {span.start}-{body.end - 1}/{size}"))
+    else:
+        reply.status, part = HTTPStatus.PARTIAL_CONTENT, f"{span.start}-{span.start + len(reply.body) - 1}"
+    reply.headers.append(("content-range", f"bytes {part}/{size}"))
 
 
 def _not_recorded(asked: Mapping[str, str]) -> Reply:
     """Return the reply to a request that the recording knows nothing like: every page may read that it is missing."""
     return Reply(MISSING.status, MISSING.found, [*_readable_by_all(asked), ("content-type", "text/plain")],
-                 len(NOT_RECORDED), Body([(0, NOT_RECORDED)]))
+                 NOT_RECORDED)
 
 
 def _readable_by_all(asked: Mapping[str, str]) -> Headers:
@@ -150,11 +153,10 @@ def _allowed(asked: Mapping[str, str]) -> Reply:
     return Reply(204, FoundAs.STATUS, headers)
 
 
-def _open(bodies: Bodies, answer: Recorded) -> Body | None:
+def _pieces(bodies: Bodies, answer: Recorded) -> list[Piece]:
     """Return an answer's body as far as its files are there."""
     named = [(part.start, part.file) for part in answer.parts] or ([(0, answer.file)] if answer.file else [])
-    pieces = [(start, content) for start, name in named if (content := _content(bodies, name)) is not None]
-    return Body(pieces) if pieces else None
+    return [(start, content) for start, name in named if (content := _content(bodies, name)) is not None]
 
 
 def _content(bodies: Bodies, name: str) -> bytes | None:

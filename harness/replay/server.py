@@ -52,8 +52,8 @@ class ReplayServer:
         self._switch = FastOpenSwitch()
         self._connections = itertools.count(1)
         self._lock = threading.Lock()
-        self._threads = Counter(endpoints)
         self._waiting: Counter[Endpoint] = Counter()
+        """How many threads wait for a connection."""
 
     def serve(self) -> None:
         """Serve until the process is ended."""
@@ -71,19 +71,18 @@ class ReplayServer:
         while True:
             with self._lock:
                 self._waiting[endpoint] += 1
-            connection, address = self._accept(endpoint)
+            connection = self._accept(endpoint)
             with self._lock:
                 self._waiting[endpoint] -= 1
-                more = not self._waiting[endpoint] and self._threads[endpoint] < self._most_threads
-                self._threads[endpoint] += more
+                more = not self._waiting[endpoint] and threading.active_count() < self._most_threads
             if more:
                 self._start_thread(endpoint)
-            self._serve(endpoint, connection, address)
+            self._serve(endpoint, connection)
 
-    def _accept(self, endpoint: Endpoint) -> tuple[socket.socket, object]:
+    def _accept(self, endpoint: Endpoint) -> socket.socket:
         while True:
             with suppress(OSError):    # the client left before its turn, or there are no more file descriptors
-                return endpoint.listener.accept()
+                return endpoint.listener.accept()[0]
             if endpoint.listener.fileno() < 0:      # it was closed
                 raise SystemExit                    # of this thread
             time.sleep(0.01)    # no readiness: descriptors come back when connections end
@@ -103,19 +102,16 @@ class ReplayServer:
             threading.Thread(target=self._take_turns, args=(endpoint,), daemon=True).start()
         except RuntimeError as error:    # no more threads: those there are go on
             print(f"{endpoint.service.sites.first.host}: {error}", file=sys.stderr)
-            with self._lock:
-                self._threads[endpoint] -= 1
 
-    def _serve(self, endpoint: Endpoint, connection: socket.socket, address: object) -> None:
+    def _serve(self, endpoint: Endpoint, connection: socket.socket) -> None:
         with connection:
             try:
-                accepted = Accepted(socket=connection, address=address, idle_limit_s=self.idle_limit_s,
-                                    service=endpoint.service, bodies=self._bodies, logs=self._logs_of_now(),
-                                    number=next(self._connections))
+                accepted = Accepted(socket=connection, idle_limit_s=self.idle_limit_s, service=endpoint.service,
+                                    bodies=self._bodies, logs=self._logs_of_now(), number=next(self._connections))
                 with closing(accepted):
                     if accepted.agree():
                         (Http2Connection if accepted.protocol == H2 else Http1Connection)(accepted).serve()
             except OSError:    # the client left
                 pass
             except Exception as error:  # noqa: BLE001 (an error in one connection must not end the server)
-                print(f"{endpoint.service.sites.first.host}: {address}: {error!r}", file=sys.stderr)
+                print(f"{endpoint.service.sites.first.host}: {error!r}", file=sys.stderr)

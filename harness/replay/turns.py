@@ -4,10 +4,8 @@ The most urgent answer's bytes are always next (RFC 9218); who is not urgent wai
 recorded time, does not take yet.
 """
 
-import heapq
 import re
 import time
-from bisect import bisect
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -28,7 +26,11 @@ AT_ONCE_S = 1e-6
 
 @dataclass
 class Outgoing:
-    """A response that is being sent: its stream, site and request, and how urgent it is (0 most, 7 least; RFC 9218)."""
+    """An answer that is being sent: on which stream, to whom, and how far it is.
+
+    `received_s` is when its request was complete, by time.time(); all other times are by time.monotonic(). The lower
+    its `urgency` (0 to 7), the sooner it is sent (RFC 9218).
+    """
 
     stream: int
     site: Site
@@ -36,53 +38,52 @@ class Outgoing:
     reply: Reply
     number: int
     received_s: float
-    left: int
+    head_s: float
+    """When the head is to be sent, or was; infinity for what hangs."""
+    hints_s: float = inf
+    """When the interim head (RFC 8297) is to be sent; infinity for none, or none any more."""
     urgency: int = DEFAULT_URGENCY
     incremental: bool = False
     early: str = Early.NO
+    body: bytes = b""
+    arrivals: list[tuple[float, int]] = field(default_factory=list)
+    """When how much of the body may be sent; known once the head is sent."""
     sent: int = 0
     turns: int = 0
     begun_s: float | None = None
-    head_s: float = field(default_factory=time.monotonic)
-    """When the head is to be sent, or was, by the monotonic clock."""
-    arrivals: list[tuple[float, int]] = field(default_factory=list)
-    """When, by the monotonic clock, how much of the body may be sent; known once the head is sent."""
+    """When the head was sent, by time.time()."""
+
+    @property
+    def left(self) -> int:
+        """Bytes of the body that are still to be sent, as far as they are known."""
+        return len(self.body) - self.sent
 
     @property
     def allowed(self) -> int:
-        """Bytes of the body that may be sent now: all that are left, or what had come when it was recorded."""
-        come = bisect(self.arrivals, (time.monotonic() + AT_ONCE_S, inf)) if self.arrivals else 0
-        if come == len(self.arrivals):
-            return (self.reply.size or 0) - self.sent
-        return max(0, self.arrivals[come - 1][1] - self.sent) if come else 0
+        """Bytes of the body that may be sent now."""
+        now_s = time.monotonic() + AT_ONCE_S
+        return max((size for at_s, size in self.arrivals if at_s <= now_s), default=0) - self.sent
 
     def rank(self) -> tuple[int, int, int]:
-        """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole.
-
-        The stream stands last.
-        """
+        """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole."""
         return self.urgency, self.turns if self.incremental else 0, self.stream
 
     @property
-    def is_only_head(self) -> bool:
-        """Whether nothing follows the head."""
+    def is_over(self) -> bool:
+        """Whether nothing follows what was sent."""
         return not self.left and (self.request.method == "HEAD" or not self.reply.stays_open)
-
-    @property
-    def is_last_piece(self) -> bool:
-        """Whether the piece that was read last ends the answer."""
-        return not self.left and not self.reply.stays_open
 
     def begin(self) -> None:
         """Note that the head is sent now. By how much that is too late, after a thought, is not the server's time."""
-        overslept_s = time.monotonic() - self.head_s if self.reply.think_ms else 0.0
-        self.begun_s, self.head_s = time.time() - overslept_s, time.monotonic()
-        self.arrivals = [(self.head_s + after_ms / 1000, size) for after_ms, size in self.reply.arrivals]
+        now_s = time.monotonic()
+        self.begun_s = time.time() - (now_s - self.head_s if self.reply.think_ms else 0.0)
+        self.head_s = now_s
+        self.arrivals = [(now_s + after_ms / 1000, min(size, len(self.body)))
+                         for after_ms, size in self.reply.arrivals or ((0.0, len(self.body)),)]
 
     def read(self, size: int) -> bytes:
         """Return the next bytes of the body, which are sent now."""
-        piece = self.reply.body.read(min(self.left, size)) if self.reply.body else b""
-        self.left -= len(piece)
+        piece = self.body[self.sent:self.sent + size]
         self.sent += len(piece)
         self.turns += 1
         return piece
@@ -102,8 +103,6 @@ class Turns:
         self._connection = connection
         self._answers: dict[int, Outgoing] = {}
         """By stream."""
-        self._turns: list[tuple[int, int, int]] = []
-        """A heap of the ranks of those whose bodies are being sent; some may be over."""
 
     # What each version does in its way.
 
@@ -125,70 +124,56 @@ class Turns:
         raise NotImplementedError
 
     def _wake(self, at_s: float, stream: int) -> None:
-        """Have `_woken` called, and then `_fill`, at this time of time.monotonic()."""
+        """Have `_go_on_with` called, and then `_fill`, at this time of time.monotonic()."""
         raise NotImplementedError
 
     # What all do.
 
-    def _answer(self, stream: int, site: Site, request: Request, received_s: float, *, early: str = Early.NO) -> None:
-        """Begin the answer to a request that is complete since `received_s`, as `early` as one of Early says."""
-        self._reply(stream, site, request, received_s, reply_to(site, self._connection.bodies, request),
-                    early=early)
-
-    def _reply(self, stream: int, site: Site, request: Request, received_s: float, reply: Reply, *,
-               early: str = Early.NO) -> None:
-        urgency, incremental = _priority(request.asked.headers.get("priority", ""))
+    def _answer(self, stream: int, site: Site, request: Request, early: str = Early.NO) -> None:
+        """Begin the answer to a request that is complete now, as `early` as one of Early says."""
+        received_s, now_s = time.time(), time.monotonic()
+        held_s = self._connection.held_s(now_s)
+        reply = reply_to(site, self._connection.bodies, request)
         answer = self._answers[stream] = Outgoing(
-            stream, site, request, reply, self._connection.count_request(), received_s,
-            0 if request.method == "HEAD" else reply.size or 0, urgency, incremental, early)
-        answer.head_s += reply.think_ms / 1000
-        if reply.hangs:
+            stream, site, request, reply, self._connection.count_request(), received_s + held_s,
+            now_s + held_s + reply.think_ms / 1000, now_s + held_s if reply.early_hints else inf,
+            *_priority(request.asked.headers.get("priority", "")), early,
+            (reply.body or b"") if request.method != "HEAD" else b"")
+        self._go_on_with(stream)
+        for at_s in (answer.hints_s, answer.head_s):
+            if answer.begun_s is None and at_s < inf:
+                self._wake(at_s, stream)
+
+    def _go_on_with(self, stream: int) -> None:
+        """Send what heads of an answer are due, unless its stream was reset meanwhile."""
+        answer, now_s = self._answers.get(stream), time.monotonic() + AT_ONCE_S
+        if answer is None:
             return
-        if reply.early_hints:
+        if answer.hints_s <= now_s:
+            answer.hints_s = inf
             self._write_hints(answer)
-        if reply.think_ms:
-            self._wake(answer.head_s, stream)
-        else:
-            self._begin(answer)
-
-    def _woken(self, stream: int) -> None:
-        """Begin an answer that was thought about for long enough, unless its stream was reset meanwhile."""
-        if stream in self._answers and self._answers[stream].begun_s is None:
-            self._begin(self._answers[stream])
-
-    def _begin(self, answer: Outgoing) -> None:
-        """Send the head of an answer."""
-        answer.begin()
-        self._write_head(answer)
-        if answer.is_only_head:
-            self._finish(answer)
-        else:
-            heapq.heappush(self._turns, answer.rank())
-            # Only for what is still to come: once the answer has ended, its stream may be another's (HTTP/1).
-            sent = [0, *(size for _, size in answer.arrivals)]
-            for (at_s, _), before in zip(answer.arrivals, sent, strict=False):
-                if before < (answer.reply.size or 0):
-                    self._wake(at_s, answer.stream)
+        if answer.begun_s is None and answer.head_s <= now_s:
+            answer.begin()
+            self._write_head(answer)
+            for at_s, _ in answer.reply.arrivals and answer.arrivals:
+                self._wake(at_s, stream)
+            if answer.is_over:
+                self._finish(answer)
 
     def _fill(self) -> None:
         """Send as much as may be sent now."""
-        not_now = []
-        while self._turns and self._takes_more():
-            rank = heapq.heappop(self._turns)
-            answer = self._answers.get(rank[-1])
-            if answer is None:      # its stream was reset
-                continue
-            room = min(self._room(answer), answer.allowed)
-            if room <= 0:
-                not_now.append(rank)
-                continue
+        while self._takes_more() and (found := self._next()):
+            answer, room = found
             self._write_piece(answer, answer.read(room))
-            if answer.is_last_piece:
+            if answer.is_over:
                 self._finish(answer)
-            else:
-                heapq.heappush(self._turns, answer.rank())
-        for rank in not_now:
-            heapq.heappush(self._turns, rank)
+
+    def _next(self) -> tuple[Outgoing, int] | None:
+        """Return whose turn it is, and how many bytes it may send; None where nobody may."""
+        for answer in sorted(self._answers.values(), key=Outgoing.rank):
+            if answer.begun_s is not None and (room := min(self._room(answer), answer.allowed)) > 0:
+                return answer, room
+        return None
 
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]

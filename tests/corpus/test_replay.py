@@ -19,6 +19,7 @@ code; read the difference before it is committed. ``.venv/bin/python -m tests.co
 """
 
 import os
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,11 @@ class Replay:
 
     def _outcome(self, reply: Reply, *, preflight: bool) -> dict[str, Any]:
         headers = dict(reply.headers)
-        body = reply.body.read(reply.size or 0).decode() if reply.body and reply.found != "missing" else ""
+        body = (reply.body or b"").decode() if reply.found != "missing" else ""
         number = self._numbers.get(reply.answer)
         gets: dict[str, Any] = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
                                 "status": reply.status}
-        if reply.think_ms:
+        if 0 < reply.think_ms < inf:
             gets["waits_ms"] = reply.think_ms
         if "location" in headers:
             gets["to"] = headers["location"]

@@ -26,7 +26,7 @@ RTT_S = RTT_MS / 1000
     (True, 10.5, 10.6)])
 def test_for_how_long(syn_data: bool, asked_s: float, due_s: float) -> None:
     accepted = SimpleNamespace(service=SimpleNamespace(held_rtt_s=0.1), syn_data=syn_data, begun_s=10.0)
-    assert Accepted.due_s(cast(Accepted, accepted), asked_s) == pytest.approx(due_s)
+    assert Accepted.held_s(cast(Accepted, accepted), asked_s) == pytest.approx(due_s - asked_s)
 
 
 @pytest.fixture(scope="module")

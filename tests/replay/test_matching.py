@@ -54,4 +54,4 @@ def test_head_is_told_how_large_it_was(written: Written, length: str) -> None:
     """Pages ask so before they ask for parts."""
     written.add("/map", method="HEAD", headers=[("Content-Length", length)] if length else [])
     reply = reply_to(written.site(), Bodies({}), Request("HEAD", "/map", Asked()))
-    assert (reply.size, dict(reply.headers)) == (None, {"content-length": "12345"} if length == "12345" else {})
+    assert (reply.body, dict(reply.headers)) == (None, {"content-length": "12345"} if length == "12345" else {})

@@ -96,7 +96,7 @@ def test_messages_come_in_order_and_answers_wait_for_what_they_answer(tmp_path: 
             assert isinstance(closed, CloseConnection)
             assert closed.code == 1000
         wait_until(lambda: [(line.status, line.found, line.bytes) for line in server.log() if line.path == "/talk"] == [
-            (101, "live", len("hellome") + 6)])
+            (101, "live", 7 + 4 + 4 + 4)])         # its frames
 
 
 def test_a_message_keeps_its_time_less_the_round_trip_of_the_recording(tmp_path: Path) -> None:
