@@ -61,14 +61,14 @@ class ServerRequest(msgspec.Struct, frozen=True):
 
     `time_s` is when the request's head was read (for a silent connection: when it was accepted), in s since the epoch.
     `connection` counts the server's accepted connections from 1, `request` the requests on its connection from 1.
-    `bytes` of the body were sent, of a WebSocket its frames. `found` is how the answer was found (`FoundAs`). `syn_data`: the connection's
-    SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning. `scheme` is http or https,
-    `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was. `own_ms` is the server's own
-    time for the answer: from `time_s` to the moment its first byte was handed to the kernel, less by how much it
-    thought longer than it should have (http_tfo.py --think); None where no byte was. `answer` is the identity of the
-    recorded transaction that was sent, the same for exact answers and stand-ins (harness.mirror.transactions), "-"
-    where there is none. `early` is whether the request came before the TLS handshake was over (`Early`); `resumed`: its
-    connection began with a ticket of an earlier one's.
+    `bytes` of the body were sent, of a WebSocket its frames. `found` is how the answer was found (`FoundAs`).
+    `syn_data`: the connection's SYN carried data (TCP Fast Open worked): for https the ClientHello, or its beginning.
+    `scheme` is http or https, `protocol` what was spoken in it: HTTP/1.0, HTTP/1.1, h2, or "-" where nothing was.
+    `own_ms` is the server's own time for the answer: from `time_s` to the moment its first byte was handed to the
+    kernel, less by how much it thought longer than it should have (http_tfo.py --think); None where no byte was.
+    `answer` is the identity of the recorded transaction that was sent, the same for exact answers and stand-ins
+    (harness.mirror.transactions), "-" where there is none. `early` is whether the request came before the TLS
+    handshake was over (`Early`); `resumed`: its connection began with a ticket of an earlier one's.
     """
 
     host: str

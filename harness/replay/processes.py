@@ -148,8 +148,7 @@ def _make_server(host: ServerHost, options: ServingOptions) -> ReplayServer:
                  for service in host.services for key in keys]
     sites = [site for service in host.services for site in service.sites]
     logs = _open_logs({site.host for site in sites}, options)
-    own = {site.host for site in sites if site.files}
-    directories = _open_directories(own.union(*(site.lenders for site in sites)), options)
+    directories = _open_directories({lender for site in sites for lender in site.lenders}, options)
     server = ReplayServer(endpoints, Bodies(directories), logs, options.mark,
                           most_threads=1 if options.single_threaded else MOST_THREADS)
     become(unprivileged(options.user))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from harness.files import exchange
 from harness.files.exchange import Answer, Exchange, Place
@@ -45,7 +46,6 @@ class Site:
                  *, rtt_ms: float | None = None) -> None:
         """With `rtt_ms`, how far away the host was when it was recorded, it thinks for as long as it did then."""
         self.host, self.scheme, self._rtt_ms = host, scheme, rtt_ms
-        self.files = recording.files.get(host, frozenset())
         self.http2 = scheme == "https" and host in recording.http2_hosts
         answers = [answer for found in recording.answers.get((scheme, host), {}).values() for answer in found]
         self.lenders = frozenset(answer.file.partition("/")[0] for answer in answers if answer.file)
@@ -64,22 +64,24 @@ class Site:
         """How many times it was said in the present load of each of these that it still holds."""
 
     def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
-        """Return the answer to a request's target: path and query, as received or as an absolute URL."""
+        """Return the answer to a request's target: path and query, as received or as an absolute URL.
+
+        A poll gets each long poll's answer once, and hangs where it was asked for once more than recorded.
+        """
         request = Request(method, target, asked or Asked())
         with self._lock:
-            page, polled = self._present_load(request), None
-            turn = partial(self._turn, request)
+            page, turn = self._present_load(request), partial(self._turn, request)
+            slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
+            polls = slow is not None and asked_alike(slow, request)
             for found, candidates in self._matcher.found(request):
-                usable = [each for each in candidates if self._matcher.may_be_sent(found, each, request)]
-                if usable and self._is_polled(request):
-                    polled = polled or self._matcher.best(found, usable, request, page, turn)
-                    usable = [each for each in usable if turn(each)[0] != AGAIN]
+                usable = [each for each in candidates if self._matcher.may_be_sent(found, each, request)
+                          and not (polls and turn(each)[0] == AGAIN)]
                 if usable:
                     chosen = self._matcher.best(found, usable, request, page, turn)
                     return self._given_as(chosen, as_found(found, chosen, request), turn(chosen)[0], request)
             led_here = self._matcher.is_unrecorded_end(request) and not request.is_preflight
-        if polled is not None:
-            return replace(polled, hangs=True, found=FoundAs.UNANSWERED)
+        if polls and slow is not None:
+            return replace(slow, hangs=True, found=FoundAs.UNANSWERED)
         return ended(MISSING, request.asked) if led_here else MISSING
 
     def _given_as(self, chosen: Recorded, found: str, turn: int, request: Request) -> Recorded:
@@ -104,17 +106,19 @@ class Site:
     def live_connection(self, target: str) -> LiveConnection | None:
         """Return the WebSocket that was opened with this URL, or with the most alike one that has its path."""
         wanted = path_and_query(target)
+        alike = [number for number, live in enumerate(self._live)
+                 if alike_path(live.place.target) == alike_path(wanted)]
+        if not alike:
+            return None
         with self._lock:
             page = self._present_load(Request("GET", target, Asked()))
-            scores = []
-            for number, live in enumerate(self._live):
-                own, fresh = live.place.target, f"live {number}" not in self._given
-                alike = [same(own) == same(wanted) for same in (str, mask_target, _path)]
-                if any(alike):
-                    scores.append((*alike, live.exchange.page == page, fresh, -number if fresh else number))
-            if not scores:
-                return None
-            chosen = abs(max(scores)[-1])
+
+            def score(number: int) -> tuple[Any, ...]:
+                live, fresh = self._live[number], f"live {number}" not in self._given
+                return (live.place.target == wanted, mask_target(live.place.target) == mask_target(wanted),
+                        live.exchange.page == page, fresh, -number if fresh else number)
+
+            chosen = max(alike, key=score)
             self._given.add(f"live {chosen}")
             return self._live[chosen]
 
@@ -128,13 +132,6 @@ class Site:
             return FRESH, -each.number
         holds = self._confirmed[each.identity] < each.confirmed and is_known(each, request)
         return (HOLDS, -each.number) if holds else (AGAIN, each.number)
-
-    def _is_polled(self, request: Request) -> bool:
-        """Say whether such requests got a long poll's answer: one more than was recorded is left open."""
-        if not self._polls:
-            return False
-        slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
-        return slow is not None and asked_alike(slow, request)
 
     def _present_load(self, request: Request) -> str:
         """Forget what was given in an earlier load; return the present load's page, "" where that is not known.
@@ -153,10 +150,6 @@ class Site:
             self._confirmed.clear()
         self._load = load
         return page
-
-
-def _path(target: str) -> str:
-    return target.partition("?")[0]
 
 
 def ended(recorded: Recorded, asked: Asked) -> Recorded:
