@@ -27,11 +27,12 @@ from harness.browser.program import Browser
 from harness.errors import InputError
 from harness.files.pages import BUNDLED, CLIENT, FIGURES, PageFiles
 from harness.measure.command_line import add_patience
-from harness.measure.experiment import found_in, known, measure, summarise
+from harness.measure.experiment import known, measure, summarise
 from harness.measure.folders import check_folders, open_results, set_all_aside
 from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import OWN, SIMULATED, of_loopback, running_loopback
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
+from harness.measure.resume import Stage
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.star import LinkSpeeds
@@ -96,8 +97,7 @@ def measure_at(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, brows
         with running_loopback(speeds, web, browser, own_network=not no_network, results_dir=results_dir,
                               patience_s=how.patience) as lab:
             said = of_loopback(known(web, browser, speeds, netem=False), no_network)
-            series = measure(lab, plan, {**said, **found_in(lab), "busy": busy}, Steps(len(plan)))
-            return summarise(series)
+            return summarise(measure(lab, Stage(speeds, said, plan), Steps(len(plan)), busy))
 
 
 def put_back_what_a_killed_run_left() -> None:

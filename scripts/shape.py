@@ -24,9 +24,10 @@ from harness.analysis.timeline import Timeline, read_timeline
 from harness.errors import ExperimentError, InputError, many, printable
 from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, read_results
-from harness.measure.experiment import found_in, known, measure
+from harness.measure.experiment import known, measure
 from harness.measure.laboratory import ReplayedWeb, running_laboratory
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
+from harness.measure.resume import Stage
 from harness.measure.rule import Blame
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
@@ -80,8 +81,7 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     web, browser = ReplayedWeb(page_set=page_set, settings=settings), check_browser()
     with running_laboratory(speeds, web, browser, netem=netem, initiators=delay_ms > 0) as lab:
         plan = plan_loads(pages, settings)
-        said = {**known(web, browser, speeds, netem=netem), **found_in(lab)}
-        series = measure(lab, plan, said, Steps(len(plan)))
+        series = measure(lab, Stage(speeds, known(web, browser, speeds, netem=netem), plan), Steps(len(plan)))
         unusable = {(measured.load.page.name, measured.load.run) for measured in series.last()
                     if any(reason.blame is Blame.PAGE for reason in measured.why_not)}
         results = read_results(lab.client_dir)

@@ -1,7 +1,7 @@
 """One experiment at one delay, once its laboratory runs: all page loads in order, each written down at once."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from harness.measure.evidence import Load
 from harness.measure.folders import begin_try
 from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb, place_of_key_shares
 from harness.measure.loads import cell_of, record_of, write_record
-from harness.measure.resume import EMPTY, Earlier, Stage, program_digest, recording_digest
+from harness.measure.resume import Stage, program_digest, recording_digest
 from harness.measure.rtts import own_rtts
 from harness.measure.rule import Blame, Reason
 from harness.measure.rules import alone
@@ -27,15 +27,14 @@ from harness.system import environment
 from harness.system.progress import Steps
 
 
-def measure(lab: Laboratory, to_do: Sequence[Load], description: Mapping[str, Any], progress: Steps,  # noqa: PLR0917
-            earlier: Earlier = EMPTY, later: int = 0) -> Series:
-    """Do the page loads `to_do` in `lab` in order, and more for a goal; those that fail by accident again.
+def measure(lab: Laboratory, stage: Stage, progress: Steps, busy: Sequence[str] = (), later: int = 0) -> Series:
+    """Do the page loads of a stage in `lab` in order, and more for a goal; those that fail by accident again.
 
-    `earlier` is what had been measured before, when an experiment is resumed. `description` is what the experiment's
-    file says about all loads. `later` loads are planned at other RTTs after these, for the time left.
+    `busy` is what kept the machine busy before. `later` loads are planned at other RTTs after these, for the time left.
     """
-    write_experiment(lab.client_dir, lab.delaynet_ms, description)
-    series = Series(to_do, lab.settings, lab.web.page_set.pages, earlier.valid)
+    write_experiment(lab.client_dir, lab.delaynet_ms, {**stage.known, **found_in(lab),
+                                                       "busy": [*dict.fromkeys([*stage.busy, *busy])]})
+    series = Series(stage.to_do, lab.settings, lab.web.page_set.pages, stage.done)
     # Without the tries that failed, or where the run was interrupted between two files, they may be judged anew.
     _write_records(lab, series, [measured for measured in series.judged if measured.why_not])
     try:
@@ -119,14 +118,13 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
     `busy` is what kept the machine busy before. An RTT that is not what it should be costs only its own loads. Raises
     ExperimentError when servers or delay line have ended.
     """
-    status, planned = 0, [len(stage.to_do) for stage in stages]
-    progress = Steps(sum(planned))
-    for number, stage in enumerate(stages):
-        earlier, later = stage.earlier, sum(planned[number + 1:])
+    status, later = 0, sum(len(stage.to_do) for stage in stages)
+    progress = Steps(later)
+    for stage in stages:
+        later -= len(stage.to_do)
         try:
-            lab = hosts.at(stage.speeds, experiment_id=earlier.experiment_id, patience_s=patience_s)
-            description = {**stage.known, **found_in(lab), "busy": [*dict.fromkeys([*earlier.busy, *busy])]}
-            status = max(status, summarise(measure(lab, stage.to_do, description, progress, earlier, later)))
+            lab = hosts.at(stage.speeds, experiment_id=stage.experiment_id, patience_s=patience_s)
+            status = max(status, summarise(measure(lab, stage, progress, busy, later)))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
             status = 1

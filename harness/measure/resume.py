@@ -7,11 +7,10 @@ import ast
 import hashlib
 import math
 import os
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from harness.files.experiment import experiment_file, read_experiment
 from harness.files.pages import Page, PageFiles
 from harness.files.results import has_loads, read_results
 from harness.measure.evidence import Load
-from harness.measure.series import Measured, Series, pages_of, plan_loads, plan_run
+from harness.measure.series import Measured, Series, plan_loads, plan_run
 from harness.measure.settings import Settings
 from harness.mirror.paths import list_files
 from harness.network.star import LinkSpeeds
@@ -34,8 +33,6 @@ LARGEST_HASHED = 2**26
 ROOMS = ("system", "files", "mirror", "network", "browser", "netlog", "analysis", "replay", "measure")
 """Those of harness/ that an experiment imports: the layers of pyproject.toml see to it that there are no others."""
 PARTS = ("tfo.py", "tfo-test", "harness/bootstrap.py", "harness/errors.py", *(f"harness/{room}" for room in ROOMS))
-COMMENTS = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|//[^\n]*|/\*.*?\*/""", re.DOTALL)
-"""Comments of C and JavaScript, and the strings in which nothing is one."""
 _one_parser = threading.Lock()
 """CPython 3.11 counts the depth of all threads' syntax trees together, and fails when two threads build one at once
 (https://github.com/python/cpython/issues/106905); the tasks of a sweep's worker are threads."""
@@ -44,60 +41,86 @@ LOAD_S = 7
 
 
 @dataclass(frozen=True)
-class Earlier:
-    """What has been measured of an experiment: its id, its valid loads in order, and what kept the machine `busy`.
+class Stage:
+    """One RTT of an experiment: its links, what the experiment's file says of what was chosen, and the loads to do.
 
-    Warm-ups are none of them: a network that is built anew has no TFO cookies yet.
+    Of an experiment that is resumed: its id, the valid loads that are `done`, in order, and what kept the machine
+    `busy` before. Warm-ups are never done: a network that is built anew has no TFO cookies yet.
     """
 
-    experiment_id: str | None
-    valid: Sequence[Measured]
+    speeds: LinkSpeeds
+    known: Mapping[str, Any]
+    to_do: Sequence[Load]
+    experiment_id: str | None = None
+    done: Sequence[Measured] = ()
     busy: Sequence[str] = ()
 
+    def says_it_is_done(self) -> bool:
+        """Tell whether nothing is left to measure, and print so."""
+        if not self.to_do:
+            print(f"{self.speeds.rtt_ms:g} ms: all {len(self.done)} measured loads are there", flush=True)
+        return not self.to_do
 
-EMPTY = Earlier(None, ())
-"""What a new experiment begins with."""
 
+def stages_of(pages: Sequence[Page], settings: Settings, links: Sequence[LinkSpeeds],
+              known: Sequence[Mapping[str, Any]], clientdir: Path | None = None) -> list[Stage]:
+    """Return what is to be measured over each of `links`, of which the experiments' files say what is `known`.
 
-def read_earlier(clientdir: Path, delaynet_ms: float, plan: Sequence[Load], settings: Mapping[str, Any]) -> Earlier:
-    """Return what has been measured of the experiment at one delay, EMPTY when it never began.
-
-    Raises InputError when it was done with other `settings` (pages, kernel, Chrome, this program, options), or cannot
-    be read.
+    All pages are loaded, run by run, and more for a goal. Run 0 warms up, once in the network: its TFO cookies stay
+    when the delay changes. What is in `clientdir` already is not measured again. Raises InputError when that was
+    measured with other settings.
     """
-    path = experiment_file(clientdir, delaynet_ms)
+    plan = plan_loads(pages, settings)
+    stages: list[Stage] = []
+    for speeds, said in zip(links, known, strict=True):
+        stage = Stage(speeds, said, plan)
+        if clientdir:
+            stage = resumed(stage, clientdir)
+        missing = missing_of(stage, pages, settings)
+        is_warm = any(earlier.to_do for earlier in stages)
+        warm_ups = [load for load in plan if load.run == 0 and missing and not is_warm]
+        stages.append(replace(stage, to_do=[*warm_ups, *missing]))
+    return stages
+
+
+def resumed(stage: Stage, clientdir: Path) -> Stage:
+    """Return a stage, of which the whole plan is to be done, with what has been measured of it; as it is if none has.
+
+    Raises InputError when it was done with other settings (pages, kernel, Chrome, this program, options), or cannot be
+    read.
+    """
+    path = experiment_file(clientdir, stage.speeds.delay_net_ms)
     if not path.exists():
-        return EMPTY
+        return stage
     experiment = read_experiment(path)
     if experiment.id is None:
         raise InputError(f"{path}:1: an older version of this program wrote it; leave out --resume")
-    for key, value in settings.items():
+    for key, value in stage.known.items():
         earlier = experiment.settings.get(key)
         if earlier != value:
             raise InputError(f"{path}:1: --resume: {key} was {str(earlier)[:80]!r}, and is {str(value)[:80]!r} now; "
                              "leave out --resume to measure all anew")
-    pages = {load.page.name: load.page for load in plan}
+    pages = {load.page.name: load.page for load in stage.to_do}
     loads = read_results(clientdir).loads if has_loads(clientdir) else []
-    valid = [Measured(Load(pages[load.page], load.run, load.transport), record, []) for load in loads
-             if load.valid and load.run > 0 and load.delaynet_ms == delaynet_ms and load.page in pages
-             and (record := load.record) and record.experiment == experiment.id]
-    return Earlier(experiment.id, sorted(valid, key=lambda measured: measured.record.began_s or 0.0),
-                   [experiment.busy] if experiment.busy else [])
+    done = [Measured(Load(pages[load.page], load.run, load.transport), record, []) for load in loads
+            if load.valid and load.run > 0 and load.delaynet_ms == stage.speeds.delay_net_ms and load.page in pages
+            and (record := load.record) and record.experiment == experiment.id]
+    return replace(stage, experiment_id=experiment.id, busy=[experiment.busy] if experiment.busy else [],
+                   done=sorted(done, key=lambda measured: measured.record.began_s or 0.0))
 
 
-def loads_to_do(plan: Sequence[Load], earlier: Earlier, settings: Settings, *, is_warm: bool = False) -> list[Load]:
-    """Return the loads that are missing, in the order of the plan, with the warm-ups unless the network `is_warm`.
+def missing_of(stage: Stage, pages: Sequence[Page], settings: Settings) -> list[Load]:
+    """Return the loads that count and are missing of a stage, of which the whole plan is to be done, in its order.
 
     Of the runs that a goal had asked for beyond the plan, those of the pages for which they had begun are missing, too.
     """
-    done, pages = {measured.load for measured in earlier.valid}, pages_of(plan)
+    plan, done = stage.to_do, {measured.load for measured in stage.done}
     begun = {(load.run, load.page) for load in done}
     beyond = sorted({run for run, _ in begun} - {load.run for load in plan}) if settings.until_ci is not None else ()
     further = [load for run in beyond for load in plan_run(run, pages, (0, 1), settings.seed)
                if (run, load.page) in begun]
-    missing = [load for load in (*plan, *further) if load.run > 0 and load not in done] \
-        or Series(plan, settings, pages, earlier.valid).more()
-    return [*(load for load in plan if load.run == 0 and missing and not is_warm), *missing]
+    return [load for load in (*plan, *further) if load.run > 0 and load not in done] \
+        or Series(plan, settings, pages, stage.done).more()
 
 
 def recording_digest(files: PageFiles) -> str:
@@ -135,8 +158,7 @@ def _sources() -> Iterator[tuple[Path, str]]:
         if path.suffix == ".py":
             yield path, ast.dump(_without_docstrings(ast.parse(path.read_text(encoding="utf-8"))))
         elif path.suffix in {".c", ".js"}:
-            text = path.read_text(encoding="utf-8")
-            yield path, " ".join(COMMENTS.sub(lambda found: found[1] or " ", text).split())
+            yield path, path.read_text(encoding="utf-8")
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
@@ -146,42 +168,6 @@ def _without_docstrings(tree: ast.Module) -> ast.Module:
             body[:] = [line for line in body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant)
                                                      and isinstance(line.value.value, str))]
     return tree
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One RTT of an experiment: its links, what the experiment's file says of it, what was measured, and what is left.
-
-    `earlier` is EMPTY but for an experiment that is resumed.
-    """
-
-    speeds: LinkSpeeds
-    known: Mapping[str, Any]
-    earlier: Earlier
-    to_do: Sequence[Load]
-
-    def says_it_is_done(self) -> bool:
-        """Tell whether nothing is left to measure, and print so."""
-        if not self.to_do:
-            print(f"{self.speeds.rtt_ms:g} ms: all {len(self.earlier.valid)} measured loads are there", flush=True)
-        return not self.to_do
-
-
-def stages_of(pages: Sequence[Page], settings: Settings, links: Sequence[LinkSpeeds],
-              known: Sequence[Mapping[str, Any]], clientdir: Path | None = None) -> list[Stage]:
-    """Return what is to be measured over each of `links`, of which the experiments' files say what is `known`.
-
-    All pages are loaded, run by run, and more for a goal. Run 0 warms up, once in the network: its TFO cookies stay
-    when the delay changes. What is in `clientdir` already is not measured again. Raises InputError when that was
-    measured with other settings.
-    """
-    plan = plan_loads(pages, settings)
-    stages: list[Stage] = []
-    for speeds, said in zip(links, known, strict=True):
-        earlier = read_earlier(clientdir, speeds.delay_net_ms, plan, said) if clientdir else EMPTY
-        to_do = loads_to_do(plan, earlier, settings, is_warm=any(stage.to_do for stage in stages))
-        stages.append(Stage(speeds, said, earlier, to_do))
-    return stages
 
 
 def in_words(stages: Sequence[Stage], pages: Sequence[Page], settings: Settings) -> str:

@@ -77,11 +77,3 @@ def test_a_link_made_after_the_look_leads_root_nowhere(of_alice: Path, attack: C
     assert [path.name for path in target.iterdir()] == ["file"]
     assert (target / "file").read_text() == "secret of root"
     assert (target / "file").stat().st_uid == target.stat().st_uid == 0
-
-
-def test_the_authoritys_key_goes_through_no_link(tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / ".authority").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match=r"/\.authority: "):
-        open_authority(tmp_path / ".authority")
-    assert not list((tmp_path / "elsewhere").iterdir())

@@ -18,9 +18,9 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.browser import program
 from harness.browser.program import find_browser
-from harness.errors import InputError, run_main
+from harness.errors import InputError
 from harness.files.pages import PageFiles
-from harness.files.text_log import PageLog, Response, Transaction, format_log
+from harness.files.text_log import Response
 from harness.measure.preflight import check_authority, check_browser, check_pages
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
@@ -28,66 +28,37 @@ from harness.system.privileges import browsing_user
 from tests.support.https_recording import HttpsRecording
 from tests.support.ordinary import SUDO
 from tests.support.ran import ran
+from tests.support.small_mirror import SmallMirror
 
 FIRST, SECOND = "http://www.one.test/", "http://two.test/path?x=1"
-BODIES = {"www.one.test/index.html": b"<p>one", "two.test/path?x=1": b"<p>the second"}
+BODIES = {FIRST: b"<p>one", SECOND: b"<p>the second"}
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> PageFiles:
+def recorded(directory: Path, *redirects: Response) -> PageFiles:
     """Make a recording of two pages that has nothing wrong with it."""
-    (tmp_path / "My.pages").write_text(f"{FIRST}\n\n{SECOND}\n")
-    for name, body in BODIES.items():
-        path = tmp_path / "My" / name
-        path.parent.mkdir(parents=True)
-        path.write_bytes(body)
-    (tmp_path / "My.fetchlog").mkdir()
-    record(PageFiles(tmp_path, "My"), (FIRST, None), (SECOND, None))
-    return PageFiles(tmp_path, "My")
-
-
-def record(files: PageFiles, *answers: tuple[str, str | None]) -> None:
-    """Write the log of the recording anew: each URL with where it redirects to, None for an ordinary answer."""
-    for made in ("manifest.json", "httpwww.one.test.har"):
-        (files.fetchlog / made).unlink(missing_ok=True)
-    responses = [Response("Found" if target else "OK", "text/html", "", url, target) for url, target in answers]
-    log = PageLog([], [Transaction(0, 1, response.url) for response in responses], responses, True)
-    (files.fetchlog / "httpwww.one.test").write_text(format_log(log))
-
-
-def complaint(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the one line a user gets to see of check_pages; the exit status is 2."""
-    def main() -> int:
-        check_pages(files)
-        return 0
-
-    with pytest.raises(SystemExit) as ended:
-        run_main(main)
-    seen = capsys.readouterr()
-    assert ended.value.code == 2
-    assert seen.out == ""
-    assert seen.err.endswith("\n")
-    assert seen.err.count("\n") == 1, "one line"
-    return seen.err.rstrip("\n")
+    mirror = SmallMirror(directory)
+    for url, body in BODIES.items():
+        mirror.add(url, body)
+    mirror.responses += redirects
+    return PageFiles(mirror.finish(*BODIES), mirror.name)
 
 
 @pytest.mark.parametrize("spoil", [lambda path: path.symlink_to("/tmp"), lambda path: path.symlink_to("nowhere"),
                                    lambda path: path.touch(), lambda path: path.mkdir() or (path / "ca.pem").touch()])
-def test_an_authority_that_cannot_be_used_is_said_at_once(files: PageFiles, tmp_path: Path,
-                                                          spoil: Callable[[Path], object]) -> None:
-    authority = tmp_path / ".authority"
+def test_an_authority_that_cannot_be_used_is_said_at_once(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+    authority, http, https = (tmp_path / name for name in (".authority", "http", "https"))
     spoil(authority)
-    check_authority(check_pages(files), authority)          # nobody needs one
-    record(files, (FIRST, "https://two.test/path?x=1"), ("https://two.test/path?x=1", None), (SECOND, None))
+    check_authority(check_pages(recorded(http)), authority)          # nobody needs one
+    secure = recorded(https, Response("Found", "text/html", "", "http://two.test/", SECOND.replace(":", "s:", 1)),
+                      Response("OK", "text/html", "", SECOND.replace(":", "s:", 1), None))
     with pytest.raises(InputError, match=rf"^{authority}"):
-        check_authority(check_pages(files), authority)
+        check_authority(check_pages(secure), authority)
 
 
-def test_a_good_recording(files: PageFiles) -> None:
-    page_set = check_pages(files)
+def test_a_good_recording(tmp_path: Path) -> None:
+    page_set = check_pages(recorded(tmp_path))
     assert [page.url for page in page_set.pages] == [FIRST, SECOND]
-    assert page_set.document_bytes == dict(
-        zip(page_set.pages, ([len(body)] for body in BODIES.values()), strict=True))
+    assert [*page_set.document_bytes.values()] == [[len(body)] for body in BODIES.values()]
     assert page_set.page("two.test").url == SECOND
     with pytest.raises(InputError, match=f"'three'.* {re.escape(FIRST)}, "):
         page_set.page("three")
@@ -95,42 +66,34 @@ def test_a_good_recording(files: PageFiles) -> None:
 
 def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_path: Path) -> None:
     """Such as a question for consent, which sets a cookie and reloads the page."""
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("http://one.test/", headers=(("Location", "https://one.test/"),), status=301)
+    recording = HttpsRecording(tmp_path)
+    recording.add("http://one.test/", headers=(("Location", "https://one.test/"),), status=301)
     for number, body in enumerate((b"<p>consent?", b"<p>the page itself", b"<p>the page itself")):
-        recorded.add("https://one.test/", body, _file=f"one.test/{number}")
+        recording.add("https://one.test/", body, _file=f"one.test/{number}")
         (tmp_path / "Web" / "one.test" / f"{number}").write_bytes(body)
-    recorded.finish("http://one.test/")
+    recording.finish("http://one.test/")
     page_set = check_pages(PageFiles(tmp_path, "Web"))
     assert page_set.document_bytes == {page_set.pages[0]: [len(b"<p>consent?"), len(b"<p>the page itself")]}
 
 
-@pytest.mark.parametrize(("content", "line", "problem"), [
-    (f"\n  http://three.test/  \n{FIRST}", 2, r".* My/: the documents of http://three\.test/; run: \./fetch\.py "
-                                              r"--name My, or "),
-    (f"http://three.test/\n{FIRST}\nhttp://four.test/\nhttp://five.test/\n", 1,
-     r".* of http://three\.test/, http://four\.test/, http://five\.test/; run: ")])
-def test_pages_whose_documents_are_not_there(files: PageFiles, capsys: pytest.CaptureFixture[str], content: str,
-                                             line: int, problem: str) -> None:
-    files.pages.write_text(content)
-    assert re.match(rf"{re.escape(str(files.pages))}:{line}: {problem}", complaint(files, capsys))
-
-
-@pytest.mark.parametrize("missing", ["mirror", "fetchlog"])
-def test_half_a_recording(files: PageFiles, capsys: pytest.CaptureFixture[str], missing: str) -> None:
-    directory: Path = getattr(files, missing)
-    shutil.rmtree(directory)
-    expected = f"{directory}: no recording of the pages in My.pages; run: ./fetch.py --name My"
-    assert complaint(files, capsys) == expected
-    directory.touch()  # a file of that name is no recording either
-    assert complaint(files, capsys) == expected
-
-
-def test_an_empty_document_is_no_page(files: PageFiles, capsys: pytest.CaptureFixture[str]) -> None:
-    """As in a student's recording of www.cs.ucla.edu, which counted as a page of 0.2 s that TFO improves by 46%."""
-    (files.mirror / "two.test" / "path?x=1").write_bytes(b"")
-    said = complaint(files, capsys)
-    assert (said.startswith(f"{files.pages}:3: "), SECOND in said) == (True, True)
+@pytest.mark.parametrize(("spoil", "complaint"), [
+    (lambda files: files.pages.write_text(f"\n  http://three.test/  \n{FIRST}"),
+     r"{pages}:2: .* small/: the documents of http://three\.test/; run: \./fetch\.py --name small, or "),
+    (lambda files: files.pages.write_text(f"http://three.test/\n{FIRST}\nhttp://four.test/\n"),
+     r"{pages}:1: .* of http://three\.test/, http://four\.test/; run: "),
+    # as in a student's recording of www.cs.ucla.edu, which counted as a page of 0.2 s that TFO improves by 46%
+    (lambda files: (files.mirror / "two.test" / "path?x=1").write_bytes(b""), r"{pages}:2: .*two\.test/path\?x=1"),
+    (lambda files: shutil.rmtree(files.mirror), r"{mirror}: no recording of .*; run: \./fetch\.py --name small$"),
+    (lambda files: shutil.rmtree(files.fetchlog), "{fetchlog}: no recording "),
+    (lambda files: files.mirror.rename(files.base / "other") and files.mirror.touch(), "{mirror}: no recording ")])
+def test_what_is_no_recording_of_the_pages_is_told_with_its_place(
+        tmp_path: Path, spoil: Callable[[PageFiles], object], complaint: str) -> None:
+    files = recorded(tmp_path)
+    spoil(files)
+    places = {name: re.escape(str(getattr(files, name))) for name in ("pages", "mirror", "fetchlog")}
+    with pytest.raises(InputError, match=f"^{complaint.format(**places)}") as refused:
+        check_pages(files)
+    assert "\n" not in str(refused.value)
 
 
 def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:

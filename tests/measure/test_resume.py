@@ -5,8 +5,8 @@ And the digest by which --resume and a sweep tell programs apart: it changes wit
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,43 +20,37 @@ from harness.measure import resume
 from harness.measure.evidence import Load
 from harness.measure.folders import set_aside
 from harness.measure.loads import cell_of
-from harness.measure.resume import Earlier, loads_to_do, read_earlier, recording_digest, stages_of
+from harness.measure.resume import recording_digest, resumed
 from harness.measure.series import plan_loads, plan_run
 from harness.measure.settings import Settings
-from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, LOST, SECOND, Bench
 from tests.support.made_reason import accident
 from tests.support.ran import ran
 
 PLAN = plan_loads([FIRST, SECOND], Settings(testruns=3))
-SETTINGS = {"pages": [FIRST.url, SECOND.url], "http": "1.0", "tfo": "both"}
-
-LINKS = [LinkSpeeds(delay_net_ms=10), LinkSpeeds(delay_net_ms=50)]
-KNOWN: list[dict[str, Any]] = [{}, {}]
 
 
-def earlier_of(bench: Bench, **changed: object) -> Earlier:
-    return read_earlier(bench.client_dir, 10, PLAN, {**SETTINGS, **changed})
-
-
-def test_only_what_is_missing_is_measured_and_the_warm_ups(tmp_path: Path,
-                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_missing_is_measured_and_the_warm_ups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those once in a network: at the first RTT that lacks loads. What kept the machine busy before is still said."""
     lost = Load(FIRST, 2, 1)
     first = Bench(tmp_path, failures={lost: [[LOST]] * 3})
     first.run(monkeypatch)
-    earlier = earlier_of(first)
-    to_do = loads_to_do(PLAN, earlier, Settings())
-    assert to_do == [load for load in PLAN if load == lost or load.run == 0]
-    assert loads_to_do(PLAN, earlier, Settings(), is_warm=True) == [lost]
+    path = experiment_file(first.client_dir, 10)
+    path.write_text(json.dumps({**json.loads(path.read_text()), "busy": ["stress-ng uses 99% of a core"]}))
+    near, far = first.stages(first.client_dir)
+    assert near.to_do == [load for load in PLAN if load == lost or load.run == 0]
+    assert near.busy == ["stress-ng uses 99% of a core"]
+    assert far.to_do == [load for load in PLAN if load.run > 0]
 
     second = Bench(tmp_path)
-    series = second.run(monkeypatch, to_do=to_do, earlier=earlier)
-    assert second.done == to_do
+    series = second.run(monkeypatch, stage=near)
+    assert second.done == near.to_do
     assert {done.load for done in series.last()} == {*PLAN}
     assert not any(measured.why_not for measured in series.last())
-    whole = earlier_of(second)
-    assert loads_to_do(PLAN, whole, Settings()) == []
-    assert next(done for done in whole.valid if done.load == lost).record.attempt == 4
+    near, far = second.stages(first.client_dir)
+    assert (near.to_do, near.busy, near.says_it_is_done()) == ([], ["stress-ng uses 99% of a core"], True)
+    assert next(done for done in near.done if done.load == lost).record.attempt == 4
+    assert (far.to_do, far.says_it_is_done()) == (PLAN, False), "on a new network cookies are missing there"
 
 
 class Interrupted(Bench):
@@ -78,8 +72,7 @@ def test_what_an_interrupted_try_left_does_not_stand_beside_another_ones_record(
     first = Interrupted(tmp_path, failures={lost: [[LOST]]})
     with pytest.raises(KeyboardInterrupt):
         first.run(monkeypatch)
-    earlier = earlier_of(first)
-    Bench(tmp_path).run(monkeypatch, to_do=loads_to_do(PLAN, earlier, Settings()), earlier=earlier)
+    Bench(tmp_path).run(monkeypatch, stage=first.stages(first.client_dir)[0])
     cell = cell_of(first, lost)         # type: ignore[arg-type]
     failed = cell / "attempt-1"
     assert read_load_record(failed / f"{FIRST.name}.json").why_not == (LOST.text,)
@@ -96,11 +89,11 @@ def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(
     got = {0: (FIRST.url, script), 1: (FIRST.url,), 2: (FIRST.url, *ads)}
     first = Bench(tmp_path, requests=lambda load, _: got[load.run] if load.page == FIRST else (load.page.url,))
     first.run(monkeypatch, retries=0)
-    earlier = earlier_of(first)
-    assert {done.load.run for done in earlier.valid if done.load.page == FIRST} == {1}
+    stage = first.stages(first.client_dir)[0]
+    assert {done.load.run for done in stage.done if done.load.page == FIRST} == {1}
 
     second = Bench(tmp_path, requests=lambda *_: got[0])
-    series = second.run(monkeypatch, retries=0, to_do=loads_to_do(PLAN, earlier, Settings()), earlier=earlier)
+    series = second.run(monkeypatch, retries=0, stage=stage)
     judged_good = {(done.load.page.name, done.load.run, done.load.tfo) for done in series.last()
                    if not done.why_not}
     counted = {(load.page, load.run, load.tfo) for load in read_results(second.client_dir).loads if load.valid}
@@ -115,28 +108,19 @@ def test_further_runs_of_a_resumed_run_are_in_the_order_of_the_seed(tmp_path: Pa
     assert len({load.tfo for load in plan_run(0, pages, (0, 1), seed)[::2]}) == 2, "not the same first for both"
     Bench(tmp_path, failures={lost: [[LOST]] * 3}).run(monkeypatch)
     bench = Bench(tmp_path)
-    bench.run(monkeypatch, to_do=loads_to_do(PLAN, earlier_of(bench), Settings(seed=seed)), earlier=earlier_of(bench))
-    to_do = loads_to_do(PLAN, earlier_of(bench), Settings(until_ci=1.0, max_runs=8, seed=seed))
+    bench.run(monkeypatch, stage=bench.stages(bench.client_dir)[0])
+    to_do = bench.stages(bench.client_dir, until_ci=1.0, max_runs=8, seed=seed)[0].to_do
     assert to_do[4:] == plan_run(3, pages, (0, 1), seed)
 
 
-@pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}, {"chrome": "999"},
-                                     {"tfo_lab": "0123456789abcdef"}],
-                         ids=str)
+@pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}], ids=str)
 def test_other_settings_are_refused(changed: dict[str, object], tmp_path: Path,
                                     monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(tmp_path)
     bench.run(monkeypatch)
+    stage = bench.stages()[0]
     with pytest.raises(InputError, match=rf"experiment-10\.json:1: --resume: {next(iter(changed))} "):
-        earlier_of(bench, **changed)
-
-
-def test_what_kept_the_machine_busy_before_is_still_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(tmp_path)
-    bench.run(monkeypatch)
-    path = experiment_file(bench.client_dir, 10)
-    path.write_text(json.dumps({**json.loads(path.read_text()), "busy": ["stress-ng uses 99% of a core"]}))
-    assert earlier_of(bench).busy == ["stress-ng uses 99% of a core"]
+        resumed(replace(stage, known={**stage.known, **changed}), bench.client_dir)
 
 
 def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
@@ -170,36 +154,19 @@ def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: P
     assert set_aside(tmp_path, [10]) is None
 
 
-def test_the_first_rtt_that_lacks_loads_warms_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All is there at 20 ms, nothing at 100 ms: on a new network cookies are missing there."""
-    bench = Bench(tmp_path)
-    bench.run(monkeypatch)
-    first, second = stages_of([FIRST, SECOND], Settings(testruns=3), LINKS, KNOWN, bench.client_dir)
-    assert [*first.to_do] == []
-    assert [load.run for load in second.to_do] == [0] * 4 + [1] * 4 + [2] * 4
-    assert first.says_it_is_done()
-    assert not second.says_it_is_done()
-
-
 TFO = "from harness.measure import loads\n"
 SOURCES = {**{f"harness/{room}/__init__.py": "" for room in resume.ROOMS}, "tfo.py": TFO,
            "harness/bootstrap.py": "", "harness/errors.py": "",
            "harness/measure/loads.py": '"""Loads."""\nLIMIT_S = 1\n"""In seconds."""\n',
-           "harness/show/table.py": "A = 1\n",
-           "harness/measure/page.js": "let a = '// 1'; // comment\n", "tfo-test/shim.c": "int a; /* one */\n"}
+           "harness/show/table.py": "A = 1\n", "tfo-test/shim.c": "int a; /* one */\n"}
 
 
 @pytest.mark.parametrize(("name", "text", "same"), [
     ("tfo.py", f'"""What it does."""\n# A remark.\n{TFO}', True),
-    ("tfo.py", TFO + "A = 2\n", False),
     ("harness/measure/loads.py", "LIMIT_S = 1    # other words\n", True),
     ("harness/measure/loads.py", "LIMIT_S = 2\n", False),
-    ("harness/measure/loads.py", "LIMIT_S = 1\n\n\ndef load():\n    return LIMIT_S\n", False),
     ("harness/system/started.py", "A = 2\n", False),
     ("harness/show/table.py", "A = 2\n", True),
-    ("harness/measure/page.js", "/* other */ let a =\n  '// 1';\n", True),
-    ("harness/measure/page.js", "let a = '// 2'; // comment\n", False),
-    ("tfo-test/shim.c", "int a; // two\n", True),
     ("tfo-test/shim.c", "int b; /* one */\n", False),
     ("docs/results.md", "words", True)])
 def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str,

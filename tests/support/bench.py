@@ -14,15 +14,17 @@ from harness.files.pages import Page
 from harness.measure import experiment as module
 from harness.measure.evidence import Load
 from harness.measure.loads import cell_of
-from harness.measure.resume import EMPTY, Earlier
+from harness.measure.resume import Stage, stages_of
 from harness.measure.rule import Reason
-from harness.measure.series import Series, plan_loads
+from harness.measure.series import Series
 from harness.measure.settings import Settings
+from harness.network.star import LinkSpeeds
 from harness.system.progress import Steps
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_answers, made_record
 
 FIRST, SECOND = (Page(f"http://{name}.test", f"http{name}.test") for name in ("first", "second"))
+LINKS = [LinkSpeeds(delay_net_ms=10), LinkSpeeds(delay_net_ms=50)]
 LOST, WRONG = accident("SYN retransmitted by user: 1"), of_the_page("the document answered 404")
 
 
@@ -63,12 +65,15 @@ class Bench:
         tries = self.done.count(self.done[-1])
         return list(failures[tries - 1]) if tries <= len(failures) else []
 
-    def run(self, monkeypatch: pytest.MonkeyPatch, retries: int = 2, *, to_do: list[Load] | None = None,
-            earlier: Earlier = EMPTY) -> Series:
+    def stages(self, resume: Path | None = None, **settings: Any) -> list[Stage]:
+        """Return what is to be done at 20 and 100 ms; of what is in the folder `resume`, if one is given, the rest."""
+        known = {"pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both", "http": "1.0", "server": "threaded"}
+        return stages_of([FIRST, SECOND], replace(self.settings, **settings), LINKS, [known, known], resume)
+
+    def run(self, monkeypatch: pytest.MonkeyPatch, retries: int = 2, stage: Stage | None = None) -> Series:
         monkeypatch.setattr(module, "record_of", self.measure_load)
         monkeypatch.setattr(module, "alone", self.reasons)
-        description: dict[str, Any] = {"id": "this", "pages": [FIRST.url, SECOND.url], "rtt_ms": 20, "tfo": "both",
-                                       "http": "1.0", "server": "threaded"}
+        monkeypatch.setattr(module, "found_in", lambda _: {"id": "this"})
         self.settings = replace(self.settings, retries=retries)
-        to_do = to_do if to_do is not None else plan_loads([FIRST, SECOND], self.settings)
-        return module.measure(self, to_do, description, Steps(len(to_do)), earlier)     # type: ignore[arg-type]
+        stage = stage or self.stages()[0]
+        return module.measure(self, stage, Steps(len(stage.to_do)))     # type: ignore[arg-type]
