@@ -24,7 +24,7 @@ from functools import lru_cache
 from harness.analysis.causes import FREED_MS, Dependencies, cause_of_load_event, dependencies
 from harness.analysis.stats import median, median_if_any
 from harness.analysis.timeline import TimedRequest, Timeline, read_timeline
-from harness.analysis.what_if import Circumstances, SharedLink, handshakes_ms, saved_ms
+from harness.analysis.what_if import Circumstances, SharedLink, handshake_ms, saved_ms
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.results import LoadResult
 from harness.files.transport import Transport
@@ -98,13 +98,14 @@ def _through(request: TimedRequest, why: Dependencies) -> tuple[list[_Stretch], 
 class Explanation:
     """One load explained. Times in ms.
 
-    `steps` lead from 0 to the load event without a gap. `handshakes` is the number of TCP handshakes among them.
-    `breakdown_ms` has the time of each kind of step (harness.analysis.explanation.KINDS); together they are the PLT.
-    `predicted_plt_ms` is what the PLT would be with TFO, by playing the load's dependency graph again;
-    `simple_prediction_ms` is PLT - handshakes x RTT, each to its own server, of those whose request fits into a SYN:
-    it forgets that another chain may then be the longest.
+    `steps` lead from 0 to the load event, at `plt_ms`, without a gap. `handshakes` is the number of TCP handshakes
+    among them. `breakdown_ms` has the time of each kind of step (KINDS); together they are the PLT. `predicted_plt_ms`
+    is what the PLT would be with TFO, or over the transport that was asked for, by playing the load's dependency graph
+    again; `simple_prediction_ms` is PLT - handshakes x RTT, each to its own server, of those whose request fits into a
+    SYN: it forgets that another chain may then be the longest.
     """
 
+    plt_ms: float
     steps: tuple[Step, ...]
     handshakes: int
     breakdown_ms: dict[str, float]
@@ -113,36 +114,26 @@ class Explanation:
 
 
 @lru_cache(maxsize=4096)    # the table, the breakdown and the report all ask for the same loads
-def explain(load: LoadResult, rtt_ms: float) -> Explanation | None:
+def explain(load: LoadResult, rtt_ms: float, over: Transport = Transport.TFO) -> Explanation | None:
     """Return the explanation of `load` at an RTT of `rtt_ms`; None without a load event or a HAR (logs of 2013).
 
-    Where its experiment gave each server an RTT of its own, those count. Its files are read the first time only: they
-    do not change while a program reads them.
+    It is a load over TCP, and what is predicted is its PLT if its connections had begun `over` another transport. Where
+    its experiment gave each server an RTT of its own, those count. Its files are read the first time only: they do not
+    change while a program reads them.
     """
     timeline = read_timeline(load)
     if timeline is None:
         return None
     graph, made_in = dependencies(timeline), _circumstances(load, rtt_ms)
     steps = critical_path(timeline, graph)
-    savable_entries = {request.entry for request, earlier_ms in zip(      # a page may ask for one URL several times
-        timeline.requests, handshakes_ms(timeline.requests, made_in), strict=True) if earlier_ms}
+    savable_entries = {request.entry for request in timeline.requests      # a page may ask for one URL several times
+                       if handshake_ms(request, made_in)}
     handshakes = [step for step in steps if step.kind == "connect"
                   and step.length_ms >= COUNTED_FROM * made_in.rtt_to(step.url)]
     savable_ms = sum(made_in.rtt_to(step.url) for step in handshakes if step.entry in savable_entries)
     breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
-    return Explanation(tuple(steps), len(handshakes), breakdown_ms,
-                       timeline.plt_ms - saved_ms(timeline, graph, made_in), timeline.plt_ms - savable_ms)
-
-
-def predicted_over(load: LoadResult, rtt_ms: float, over: Transport) -> float | None:
-    """Return what the PLT of a load over TCP would be in ms if its connections had begun `over` another transport.
-
-    None without a load event or a HAR.
-    """
-    timeline = read_timeline(load)
-    if timeline is None:
-        return None
-    return timeline.plt_ms - saved_ms(timeline, dependencies(timeline), _circumstances(load, rtt_ms), over)
+    return Explanation(timeline.plt_ms, tuple(steps), len(handshakes), breakdown_ms,
+                       timeline.plt_ms - saved_ms(timeline, graph, made_in, over), timeline.plt_ms - savable_ms)
 
 
 def _circumstances(load: LoadResult, rtt_ms: float) -> Circumstances:
@@ -175,16 +166,12 @@ class Prediction:
         return (predicted_ms - self.measured_ms) / self.measured_ms * 100 if self.measured_ms else None
 
 
-def predict(explained: Sequence[tuple[LoadResult, Explanation]], with_tfo: Sequence[LoadResult]) -> Prediction | None:
+def predict(explained: Sequence[Explanation], with_tfo: Sequence[LoadResult]) -> Prediction | None:
     """Return the prediction from the `explained` loads without TFO; None without a load that has a HAR (2013's)."""
     if not explained:
         return None
-    loads, explanations = zip(*explained, strict=True)
-    counts = [found.handshakes for found in explanations]
-    return Prediction(_median_plt(loads) or 0.0, (min(counts), max(counts)),
-                      median([found.simple_prediction_ms for found in explanations]),
-                      median([found.predicted_plt_ms for found in explanations]), _median_plt(with_tfo))
-
-
-def _median_plt(loads: Sequence[LoadResult]) -> float | None:
-    return median_if_any([load.plt_ms for load in loads if load.plt_ms is not None])
+    counts = [found.handshakes for found in explained]
+    return Prediction(median([found.plt_ms for found in explained]), (min(counts), max(counts)),
+                      median([found.simple_prediction_ms for found in explained]),
+                      median([found.predicted_plt_ms for found in explained]),
+                      median_if_any([load.plt_ms for load in with_tfo if load.plt_ms is not None]))

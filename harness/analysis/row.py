@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from harness.analysis.doubts import awaited_answers, doubtful_urls, loads_that_waited, waits_may_explain
-from harness.analysis.explanation import Explanation, Prediction, explain, predict, predicted_over
+from harness.analysis.explanation import Explanation, Prediction, explain, predict
 from harness.analysis.stats import Interval, improvement_interval, improvement_percent, median_if_any
 from harness.files.load_parts import EarlyCounts
 from harness.files.load_record import LoadRecord
@@ -196,9 +196,9 @@ class Row:
         return self.significant and self.interval is not None and self.interval.low_percent > 0
 
     @cached_property
-    def explanations(self) -> list[tuple[LoadResult, Explanation]]:
-        """The loads without TFO that can be explained, each with its critical path and what it predicts."""
-        return [(load, found) for load in self.off.loads if (found := explain(load, self.rtt_ms))]
+    def explanations(self) -> list[Explanation]:
+        """Of each load without TFO that can be explained: its critical path, and what it predicts."""
+        return [found for load in self.off.loads if (found := explain(load, self.rtt_ms))]
 
     @property
     def _has_cookies(self) -> bool:
@@ -220,8 +220,8 @@ class Row:
         if self.off.transport != Transport.TCP or not self._has_cookies:
             return None
         over = Transport(self.on.transport)
-        return median_if_any([plt_ms for load in self.off.loads
-                              if (plt_ms := predicted_over(load, self.rtt_ms, over)) is not None])
+        return median_if_any([found.predicted_plt_ms for load in self.off.loads
+                              if (found := explain(load, self.rtt_ms, over))])
 
     @cached_property
     def early(self) -> EarlyCounts:
@@ -236,8 +236,8 @@ class Row:
         What a load without TFO explains is the longer of two: the handshakes on its critical path, and what is saved
         when its requests are played again without their handshakes. Of several loads the one counts that explains most.
         """
-        explained_ms = max((max(found.breakdown_ms["connect"], load.plt_ms - found.predicted_plt_ms)
-                            for load, found in self.explanations if load.plt_ms), default=None)
+        explained_ms = max((max(found.breakdown_ms["connect"], found.plt_ms - found.predicted_plt_ms)
+                            for found in self.explanations), default=None)
         if self.off.metric != "load" or self.saved_ms is None or self.off.median_ms is None or explained_ms is None:
             return None
         beyond = self.saved_ms - explained_ms > max(BEYOND_LEAST_MS, BEYOND_RATIO * self.off.median_ms)
@@ -263,7 +263,7 @@ class Row:
     @cached_property
     def handshakes(self) -> float | None:
         """How many TCP handshakes lay on the critical path (median, without TFO)."""
-        return median_if_any([found.handshakes for _, found in self.explanations])
+        return median_if_any([found.handshakes for found in self.explanations])
 
     def _median_off(self, count: Callable[[LoadRecord], float | None]) -> float | None:
         values = (count(load.record) for load in self.off.loads if load.record)

@@ -4,9 +4,9 @@ Table, export, report, figures and notes are all made of these rows (harness.ana
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 from harness.analysis.row import Cell, Row, plt_ms
 from harness.files.results import LoadResult, Results
@@ -77,28 +77,25 @@ def select(results: Results, metric: str) -> Selection:
     Run 0 is the warm-up and never counts, with one exception: a cell of 2013 logs that has nothing else.
     """
     used = "last" if results.old else metric
-    rows = [*_rows(results, used)]
-    return Selection(results, used, metric, tuple(
-        Row(results, results.urls[off.page], off, on, others=tuple(others)) for off, on, *others in rows))
-
-
-def _rows(results: Results, metric: str) -> Iterator[list[Cell]]:
-    """Give the cells of each row: without TFO, with it, and over other transports that were measured."""
     loads: dict[tuple[str, float, int], list[LoadResult]] = defaultdict(list)
-    for load in results.loads:
+    for load in sorted(results.loads, key=lambda load: load.run):
         loads[load.page, load.rtt_ms, load.transport].append(load)
-    for page in results.urls:
-        for rtt_ms in results.rtts_ms:
-            cells = []
-            for transport in sorted({0, 1, *results.transports}):
-                place = page, rtt_ms, transport
-                measured = sorted((load for load in loads[place] if load.run > 0), key=lambda load: load.run)
-                cold = results.old and not measured
-                reasons = [(load, _why_not(load, metric)) for load in (loads[place] if cold else measured)]
-                cells.append(Cell(*place, metric, results.rtt_names.get(rtt_ms, f"{rtt_ms:g}"),
-                                  tuple(load for load, reason in reasons if not reason),
-                                  tuple((load, reason) for load, reason in reasons if reason), cold))
-            yield cells
+    rows = []
+    for page, rtt_ms in product(results.urls, results.rtts_ms):
+        off, on, *others = (_cell(results, loads[page, rtt_ms, transport], (page, rtt_ms, transport), used)
+                            for transport in sorted({0, 1, *results.transports}))
+        rows.append(Row(results, results.urls[page], off, on, others=tuple(others)))
+    return Selection(results, used, metric, tuple(rows))
+
+
+def _cell(results: Results, loads: list[LoadResult], place: tuple[str, float, int], metric: str) -> Cell:
+    """Return the cell of these loads of a page at an RTT over a transport, its `place`."""
+    measured = [load for load in loads if load.run > 0]
+    cold = results.old and not measured
+    reasons = [(load, _why_not(load, metric)) for load in (loads if cold else measured)]
+    return Cell(*place, metric, results.rtt_names.get(place[1], f"{place[1]:g}"),
+                tuple(load for load, reason in reasons if not reason),
+                tuple((load, reason) for load, reason in reasons if reason), cold)
 
 
 def _why_not(load: LoadResult, metric: str) -> str:

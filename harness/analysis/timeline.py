@@ -9,9 +9,9 @@ Of the connection only what this request waited for counts: nothing when it stoo
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from operator import attrgetter
 from urllib.parse import urlsplit
 
 from harness.analysis.asked_for import SCRIPT, initiators_of, is_unread, kind_of, read_warm_up
@@ -126,37 +126,25 @@ def make_timeline(log: LoadLog, record: LoadRecord, plt_ms: float, initiators: S
     sockets = {str(socket.id): (socket.start_ms, socket.start_ms + socket.connect_ms)
                for socket in record.connections or () if socket.connect_ms is not None}
     held_ms = record.rtt_ms if record.network == "loopback" and not record.tfo else 0.0
-    ended = [_Ended(((exchange.started or log.began) - log.began).total_seconds() * 1000, place, exchange)
-             for place, exchange in enumerate(log.exchanges) if exchange.error != UNFINISHED]
+    ended = sorted((((exchange.started or log.began) - log.began).total_seconds() * 1000, place)
+                   for place, exchange in enumerate(log.exchanges) if exchange.error != UNFINISHED)
     makers: dict[str, tuple[float, int]] = {}       # of each connection: when its first request was sent, and which
-    for each in ended:
-        if socket := each.exchange.connection:
-            makers[socket] = min(makers.get(socket, (each.sent_ms, each.place)), (each.sent_ms, each.place))
+    for sent in sorted((start + log.exchanges[place].phases.until_asked, place) for start, place in ended):
+        makers.setdefault(log.exchanges[sent[1]].connection, sent)
     said: dict[str, list[Initiator]] = defaultdict(list)
     for initiator in reversed(initiators):          # each URL's first request has its first initiator, and so on
         said[without_fragment(initiator.url)].append(initiator)
-    requests = [_request(each, makers, sockets.get(each.exchange.connection), held_ms,
-                         url_said.pop() if url_said else None)
-                for each in sorted(ended) for url_said in [said[without_fragment(each.exchange.request.url)]]]
-    requests.sort(key=lambda request: (request.dispatched_ms, request.start_ms, request.end_ms))
-    requests = _in_order(requests)
-    tasks = sorted((float(start), float(start) + float(length)) for start, length in record.long_tasks)
+    requests = []
+    for start, place in ended:
+        exchange = log.exchanges[place]
+        url_said = said[without_fragment(exchange.request.url)]
+        requests.append(_request(exchange, start, place, makers[exchange.connection], sockets.get(exchange.connection),
+                                 held_ms, url_said.pop() if url_said else None))
+    requests = _in_order(sorted(requests, key=attrgetter("dispatched_ms", "start_ms", "end_ms")))
+    tasks = sorted((start, start + length) for start, length in record.long_tasks)
     for request in requests:
         tasks = _without(tasks, request) if request.synchronous else tasks
     return Timeline(plt_ms, record.dom_content_loaded_ms, tuple(requests), tuple(tasks))
-
-
-class _Ended(NamedTuple):
-    """An exchange that ended, when it started in ms, and its place among the others: in the order of these."""
-
-    start_ms: float
-    place: int
-    exchange: Exchange
-
-    @property
-    def sent_ms(self) -> float:
-        """When it was sent."""
-        return self.start_ms + self.exchange.phases.until_asked
 
 
 def _in_order(requests: Sequence[TimedRequest]) -> list[TimedRequest]:
@@ -185,23 +173,18 @@ def _without(tasks: Sequence[SpanMs], waited: TimedRequest) -> list[SpanMs]:
     return [(start, end) for start, end in parts if start < end]
 
 
-def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: SpanMs | None, held_ms: float,
-             initiator: Initiator | None) -> TimedRequest:
-    """Return an exchange as a request of a timeline.
+def _request(exchange: Exchange, start: float, place: int, maker: tuple[float, int], socket: SpanMs | None,  # noqa: PLR0917
+             held_ms: float, initiator: Initiator | None) -> TimedRequest:
+    """Return an exchange, which began at `start`, as a request of a timeline; `place` is its own in the HAR.
 
-    `makers` are the first requests of all connections, `socket` is when this one's TCP handshake began and ended,
-    `held_ms` for how long servers on loopback held the first answers (see `_held`).
+    `maker` is its connection's first request: when that was sent, and its place. `socket` is when the connection's TCP
+    handshake began and ended, `held_ms` for how long servers on loopback held the first answers (see `_held`).
     """
-    start, place, exchange = each
-    phases, asked, answer, connection = exchange.phases, exchange.request, exchange.answer, exchange.connection
-    sent, head = each.sent_ms, start + phases.until_head
-    dns_ms, plain = max(0.0, phases.dns), asked.url.startswith("http:")
-    maker_sent, maker = makers.get(connection, (sent, place))
-    first = place == maker
-    connect: SpanMs | None = None
-    tls: SpanMs | None = None
-    if first or exchange.over_http2:
-        connect, tls = _handshakes(phases, socket, start, min(sent, maker_sent), plain=plain)
+    phases, asked, answer = exchange.phases, exchange.request, exchange.answer
+    sent, head = start + phases.until_asked, start + phases.until_head
+    dns_ms, plain, first = max(0.0, phases.dns), asked.url.startswith("http:"), place == maker[1]
+    connect, tls = _handshakes(phases, socket, start, min(sent, maker[0]), plain=plain) \
+        if first or exchange.over_http2 else (None, None)
     shared = not first and connect is not None
     dispatched = min(sent, max(start, connect[0] - dns_ms)) if connect and first else sent
     tcp_ms = socket[1] - socket[0] if socket and socket[0] >= 0 else 0.0
@@ -210,7 +193,7 @@ def _request(each: _Ended, makers: Mapping[str, tuple[float, int]], socket: Span
         tcp_ms = held_ms
     return TimedRequest(
         order=0, url=asked.url, kind=kind_of(exchange), referer=asked.header("referer"),
-        redirect_to=answer.redirect_url, connection=connection, first=first, shared=shared,
+        redirect_to=answer.redirect_url, connection=exchange.connection, first=first, shared=shared,
         start_ms=start, dispatched_ms=dispatched, dns_ms=dns_ms, connect=connect, tls=tls, sent_ms=sent, head_ms=head,
         end_ms=start + phases.total, of_worker=asked.header("sec-fetch-dest") in OF_WORKERS,
         syn_bytes=request_head_bytes(exchange) + asked.body_bytes if plain else None,

@@ -78,20 +78,20 @@ def saved_ms(timeline: Timeline, graph: list[Dependencies], made_in: Circumstanc
     `graph` is what harness.analysis.causes.dependencies returns.
     """
     requests, link = timeline.requests, made_in.link
-    handshake_ms = handshakes_ms(requests, made_in, over)
-    moved = _play(requests, graph, handshake_ms, [0.0] * len(requests))
+    handshakes_ms = [handshake_ms(request, made_in, over) for request in requests]
+    moved = _play(requests, graph, handshakes_ms, [0.0] * len(requests))
     if link:
         # When transfers come changes how long they take, and that when others come: played again, between the two.
         first_ms = _shorter_ms(requests, moved, link)
-        second_ms = _shorter_ms(requests, _play(requests, graph, handshake_ms, first_ms), link)
-        moved = _play(requests, graph, handshake_ms, [sum(each) / 2 for each in zip(first_ms, second_ms, strict=True)])
+        second_ms = _shorter_ms(requests, _play(requests, graph, handshakes_ms, first_ms), link)
+        moved = _play(requests, graph, handshakes_ms, [sum(each) / 2 for each in zip(first_ms, second_ms, strict=True)])
     awaited = [request for request in requests
                if request.end_ms <= timeline.plt_ms and holds_up_the_load_event(request)]
     return min([_at(cause_of_load_event(timeline), moved),
                 *(moved[request.order].end_ms + timeline.plt_ms - request.end_ms for request in awaited)])
 
 
-def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake_ms: Sequence[float],
+def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshakes_ms: Sequence[float],
           shorter_ms: Sequence[float]) -> list[_Moved]:
     """Return by how much each request moves, by their order, when it saves these handshakes and receives for less."""
     moved: list[_Moved] = []
@@ -105,7 +105,7 @@ def _play(requests: Sequence[TimedRequest], graph: list[Dependencies], handshake
             freed = _free_earlier(*here, request.dispatched_ms) if one_of_these else \
                 of_freed.head_ms if request.shared else of_freed.end_ms
             earlier = min(earlier + why.freed_at_ms - request.start_ms, freed)
-        earlier += handshake_ms[request.order]
+        earlier += handshakes_ms[request.order]
         moved.append(_Moved(earlier, earlier + shorter_ms[request.order]))
         if request.connection and not request.shared:
             for ends, moved_ms in zip(here, (0.0, moved[-1].end_ms), strict=True):
@@ -130,14 +130,8 @@ def _at(cause: Cause, moved: list[_Moved]) -> float:
     return moved[cause.request.order].end_ms if cause.request else 0.0
 
 
-def handshakes_ms(requests: Sequence[TimedRequest], made_in: Circumstances,
-                  over: Transport = Transport.TFO) -> list[float]:
-    """Return by how much each request's wait for a connection is shorter when that begins `over` another transport."""
-    return [_handshake_ms(request, made_in, over) for request in requests]
-
-
-def _handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport) -> float:
-    """Return by how much the wait for a connection is shorter when its TCP handshake, or that of TLS, takes no time.
+def handshake_ms(request: TimedRequest, made_in: Circumstances, over: Transport = Transport.TFO) -> float:
+    """Return by how much a request's wait for a connection is shorter when that begins `over` another transport.
 
     TFO saves the first, early data the second; QUIC has one for both, which takes no time with early data. Where Chrome
     began the first before it was needed, only a part of it was waited for; but TLS, which follows it, is over sooner by
@@ -162,16 +156,12 @@ def _shorter_ms(requests: Sequence[TimedRequest], moved: Sequence[_Moved], link:
             servers.setdefault("" if link.by_all else request.server, []).append(request)
     for transfers in servers.values():
         begun = [(request.head_ms, alone_ms(request.body_bytes, link.bw_mbit)) for request in transfers]
-        begun_now = [(head - moved[request.order].head_ms, length)
-                     for request, (head, length) in zip(transfers, begun, strict=True)]
-        for request, took_ms, takes_ms in zip(transfers, _lengths(begun), _lengths(begun_now), strict=True):
-            shorter_ms[request.order] = min(took_ms - takes_ms, request.end_ms - request.head_ms)
+        earlier_ms = [moved[request.order].head_ms for request in transfers]
+        begun_now = [(head - earlier, length) for (head, length), earlier in zip(begun, earlier_ms, strict=True)]
+        ends = zip(ends_ms(begun), ends_ms(begun_now), strict=True)
+        for request, earlier, (end, end_now) in zip(transfers, earlier_ms, ends, strict=True):
+            shorter_ms[request.order] = min(end - end_now - earlier, request.end_ms - request.head_ms)
     return shorter_ms
-
-
-def _lengths(transfers: Sequence[tuple[float, float]]) -> list[float]:
-    """Return how long each transfer takes that shares one link."""
-    return [end - begin for (begin, _), end in zip(transfers, ends_ms(transfers), strict=True)]
 
 
 def alone_ms(size_bytes: int, bw_mbit: float) -> float:
