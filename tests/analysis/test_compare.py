@@ -6,16 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis.compare import (
-    IMPROVEMENT,
-    NO_TFO,
-    TFO,
-    Difference,
-    compare,
-    differing_settings,
-    read_sides,
-    welch,
-)
+from harness.analysis.compare import IMPROVEMENT, NO_TFO, TFO, compare, differing_settings, read_sides, welch
 from harness.analysis.selection import Selection
 from harness.show.comparison import format_comparison
 from tests.support.client_folder import NEWS, POST, add_load, make_client
@@ -76,23 +67,6 @@ def test_settings_that_differ_are_named(tmp_path: Path) -> None:
         "bw_net_mbit: not recorded | 20", "layout: not recorded | one: 9 hosts"]
 
 
-def test_rows_and_cells_of_one_folder_only_are_named(tmp_path: Path) -> None:
-    a, b = noisy_client(tmp_path / "a", 1000, 900, 1), noisy_client(tmp_path / "b", 1000, 900, 2)
-    noisy_client(b, 1000, 900, 2, delaynet_ms=50)
-    for run in range(1, 6):
-        add_load(b, NEWS, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
-    report, is_whole = format_comparison(*sides(a, b))
-    assert not is_whole
-    lines = report.splitlines()
-    assert [line.strip() for line in lines if line.startswith(("  http", "Only", "Measured in"))] == [
-        "Only in B:", f"{NEWS_PAGE} at 100 ms", f"{POST_PAGE} at 100 ms", "Measured in one only:",
-        f"{NEWS_PAGE} at 20 ms, {TFO}", f"{NEWS_PAGE} at 20 ms, Improv."]
-    rows = [line.split("\t") for line in lines if line.startswith("\t")]
-    assert [row[1:5] for row in rows[:2]] == [["20", NO_TFO, "5", "5"], ["20", TFO, "5", "0"]]
-    assert {len(row) for row in rows} == {11}
-    assert max(len(cell) for row in rows for cell in row) < 8
-
-
 def test_2013_logs_are_compared_by_their_last_transaction(tmp_path: Path) -> None:
     for delaynet_ms in (10, 50):
         for run in (1, 2):
@@ -100,22 +74,32 @@ def test_2013_logs_are_compared_by_their_last_transaction(tmp_path: Path) -> Non
                 add_load(tmp_path, NEWS, delaynet_ms, run, tfo, 500 + run)
     both = sides(OLD, tmp_path)
     assert {side.metric for side in both} == {"last"}
-    first: Difference = compare(*both)[0]
+    first = compare(*both)[0]
     assert (first.n_a, first.n_b, first.p, round(first.a or 0)) == (1, 2, None, 339)
     assert "\t20\tno TFO\t1\t2\t0.339\t0.60" in format_comparison(*both)[0]
     assert len([*differing_settings(both[0].results, both[1].results)]) == 1, "2013's tool recorded none"
 
 
 def test_as_it_is_typed(tmp_path: Path) -> None:
-    noisy_client(tmp_path / "a", 1000, 900, 1)
-    noisy_client(tmp_path / "b" / "client", 1000, 900, 2, http="1.1")
-    done = plot(tmp_path, "--compare", "a", "b", "--append", "notes.txt")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[:4] == ["A: a", "B: b/client", "The set-ups differ in:", "  http: 1.0 | 1.1"]
-    assert (tmp_path / "notes.txt").read_text() == f"\n{done.stdout}"
-    add_load(tmp_path / "a", "http://only.example", 10, 1, 0, 1000)
-    assert plot(tmp_path, "--compare", "a", "b").returncode == 1
+    """Rows and cells of one folder only are named, and make its exit status 1."""
+    a, b = noisy_client(tmp_path / "a", 1000, 900, 1), noisy_client(tmp_path / "b" / "client", 1000, 900, 2)
     noisy_client(tmp_path / "c", 1000, 900, 1, delaynet_ms=50)
+    assert plot(tmp_path, "--compare", "a", "a").returncode == 0
+    noisy_client(b, 1000, 900, 2, delaynet_ms=50)
+    for run in range(1, 6):
+        add_load(b, NEWS, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
+    done = plot(tmp_path, "--compare", a.name, "b", "--append", "notes.txt")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert (tmp_path / "notes.txt").read_text() == f"\n{done.stdout}"
+    lines = done.stdout.splitlines()
+    assert lines[:3] == ["A: a", "B: b/client", "The set-ups do not differ in anything that was recorded."]
+    assert [line.strip() for line in lines if line.startswith(("  http", "Only", "Measured in"))] == [
+        "Only in B:", f"{NEWS_PAGE} at 100 ms", f"{POST_PAGE} at 100 ms", "Measured in one only:",
+        f"{NEWS_PAGE} at 20 ms, {TFO}", f"{NEWS_PAGE} at 20 ms, Improv."]
+    rows = [line.split("\t") for line in lines if line.startswith("\t")]
+    assert [row[1:5] for row in rows[:2]] == [["20", NO_TFO, "5", "5"], ["20", TFO, "5", "0"]]
+    assert {len(row) for row in rows} == {11}
+    assert max(len(cell) for row in rows for cell in row) < 8
     for wrong in (["none"], ["c"], ["b", "--format", "png"]):
         refused = plot(tmp_path, "--compare", "a", *wrong)
         assert (refused.returncode, refused.stdout, len(refused.stderr.splitlines())) == (2, "", 1)

@@ -5,32 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.analysis.compare import compare, read_sides
 from harness.analysis.explanation import Explanation, explain
 from harness.analysis.selection import Selection
 from harness.analysis.what_if import SYN_BYTES
 from harness.files.results import LoadResult
-from harness.show.console import format_console
-from harness.show.improvement import OF_LOAD_EVENT, improvement_section, prediction_section
-from harness.show.labels import percent
-from harness.show.report import render
+from harness.show.improvement import OF_LOAD_EVENT, prediction_section
 from harness.show.row_notes import notes_on
 from harness.show.section import section_lines
-from tests.support.client_folder import make_client, selected
+from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, MadeLoad, chain
-
-
-def test_everything_that_prints_it_takes_it_from_one_computation(tmp_path: Path) -> None:
-    client = make_client(tmp_path / "client", delays_ms=[5, 10, 20])
-    selection = selected(client)
-    printed = format_console(selection) + "\n".join(section_lines(improvement_section(selection, chart=False)))
-    html = render(selection)
-    assert len(selection.rows) == 6
-    for row in selection.rows:
-        assert printed.count(percent(row.percent)) >= 2
-        assert percent(row.percent) in html
-    differences = compare(*read_sides([client, client], "load"))
-    assert [each.a for each in differences if each.what == "Improv."] == [row.percent for row in selection.rows]
 
 
 @pytest.mark.parametrize(("hosts", "rtt_ms", "on_ms", "unexplained"), [
@@ -75,15 +58,6 @@ def test_a_post_quantum_client_hello_saves_nothing(tmp_path: Path) -> None:
     (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
     assert explained(written).predicted_plt_ms == load.plt_ms
     assert explained(written).breakdown_ms["tls"] == 100
-
-
-@pytest.mark.parametrize("har", [None, "", "{", "[]", '{"log": {}}', '{"log": {"pages": [], "entries": []}}',
-                                 '{"log": {"pages": [{"startedDateTime": "yesterday"}], "entries": []}}'])
-def test_without_a_har_that_can_be_read_there_is_no_explanation(har: str | None, tmp_path: Path) -> None:
-    load = chain(1).write(tmp_path)
-    path = load.log.with_name(f"{load.page}.har")
-    path.unlink() if har is None else path.write_text(har)
-    assert explain(load, 100) is None
 
 
 def test_each_server_has_its_own_rtt(tmp_path: Path) -> None:

@@ -84,13 +84,6 @@ def test_a_missing_cell_is_exit_status_1(tmp_path: Path) -> None:
     assert (tmp_path / "figures" / "report.html").read_text().count("timed out after 60 s") >= 3
 
 
-def test_a_2013_folder_gives_a_table_not_a_traceback(tmp_path: Path) -> None:
-    done = plot(tmp_path, "--clientdir", ROOT / "tests" / "data" / "2013", "--outputdir", "figures", status=1)
-    assert "Traceback" not in done.stderr
-    assert 'metric "last", not "load"' in done.stdout
-    assert len(list((tmp_path / "figures").glob("timing-*.png"))) == 6
-
-
 @pytest.mark.parametrize(("arguments", "problem"), [
     (["--clientdir", "none"], "none:1: no such directory; give the folder of client logs with --clientdir"),
     (["--clientdir", "empty"], "empty:1: no page loads in it; measure some first: sudo ./run.sh"),
