@@ -41,7 +41,7 @@ def test_it_is_the_median_of_those_it_was_chosen_from(tmp_path: Path, gone: tupl
     [row] = selected(five_loads(tmp_path, *gone)).rows
     shown, compared = shown_load(row.off), compare_loads(row)
     if shown is None or compared is None:
-        assert shown is compared is run is None
+        assert (shown, compared, run) == (None, None, None)
         return
     assert (shown.load.run, len(shown.cell.loads)) == (run, 5)
     assert (shown.explanation is None) == (gone == ALL_HARS)
