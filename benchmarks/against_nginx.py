@@ -30,8 +30,9 @@ from harness.files.pages import Page, PageFiles
 from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.preflight import check_pages
-from harness.measure.rules import TIME, alone
+from harness.measure.rules import alone
 from harness.measure.settings import add_options, settings_of
+from harness.measure.time_rules import TIME
 from harness.network.links import delays_by_netem
 from harness.replay.authority import open_authority
 from harness.system.contained import begin_experiment

@@ -36,8 +36,9 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.preflight import check_pages
 from harness.measure.rule import texts
-from harness.measure.rules import RULES, TIME, alone
+from harness.measure.rules import RULES, alone
 from harness.measure.settings import Settings, add_options, settings_of
+from harness.measure.time_rules import TIME
 from harness.network.needs import kernel_has_netem
 from harness.system.contained import begin_experiment
 from harness.system.options import STALL_MS, OptionParser, Whole

@@ -1,16 +1,11 @@
 """How much of a page's recording a load got. What lacks a part loads fast.
 
-A load is incomplete for one of two reasons:
-
-    failed       More than FAILED_RATIO of its requests got no answer, or were for something that is not recorded.
-                 Hosts that did not answer when the page was recorded do not count.
-    too little   It got less than WHOLE_RATIO of the answers, or of their bytes, that the recording holds for the page.
-                 If even the page's best load gets less than the recording holds, the others are compared with that
-                 load: if a page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is complete. But
-                 where the recording is what a load asked for, no load gets enough if even the best one gets less than
-                 WHOLE_RATIO of it, and of any recording's answers, if even the best one gets less than LEAST_RATIO:
-                 recordings of 2013 hold more than today's Chrome asks for, but not that much more. So a load with less
-                 than LEAST_RATIO is incomplete beside a better one, too.
+A load is incomplete if it got less than WHOLE_RATIO of the answers, or of their bytes, that the recording holds for
+the page. If even the page's best load gets less than the recording holds, the others are compared with that load: if a
+page asks for 52 of 57 recorded answers, a load with 51 (a beacon less) is complete. But where the recording is what a
+load asked for, no load gets enough if even the best one gets less than WHOLE_RATIO of it, and of any recording's
+answers, if even the best one gets less than LEAST_RATIO: recordings of 2013 hold more than today's Chrome asks for, but
+not that much more. So a load with less than LEAST_RATIO is incomplete beside a better one, too.
 """
 
 from collections import defaultdict
@@ -19,16 +14,15 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from harness.errors import first_few
 from harness.files.exchange import Fate
-from harness.files.load_parts import ASKED, NOT_MISSED, WHOLE_RATIO, Coverage, ReceivedAnswer, ReceivedAnswers
+from harness.files.load_parts import NOT_MISSED, WHOLE_RATIO, Coverage, ReceivedAnswers
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.files.urls import is_asked_by_browser
-from harness.measure.rule import Blame, Values
-from harness.mirror.answers import FAILED_RATIO, Recorded
+from harness.measure.rule import Blame, Found
+from harness.mirror.answers import Recorded
 from harness.mirror.recording import Recording
 from harness.replay.match import OF_PREFLIGHTS
 
@@ -38,7 +32,6 @@ MOST_LOST = 20
 GOT = ("exact", "stand-in")
 WITH_LESS = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
 """Answers that have less of a body than was recorded, since no more was asked for."""
-NO_SUCH_HOST = "ERR_NAME_NOT_RESOLVED"
 
 
 @dataclass(frozen=True)
@@ -159,21 +152,7 @@ def _lost(got: Collection[str], recorded: RecordedPage) -> list[str]:
     return [url for identity, url in recorded.urls.items() if identity not in got]
 
 
-def failed_requests(load: LoadRecord) -> Sequence[Values]:
-    """Find out whether too many of a load's requests got no answer."""
-    if load.plt_ms is None or load.answers is None:     # it has a reason of its own, and may have been cut short
-        return []
-    asked = [answer for answer in load.answers.each if answer.is_one_of(ASKED)]
-    failed = [answer for answer in asked if answer.kind not in GOT]
-    total = len(asked) + len(load.answers.from_cache)
-    if len(failed) <= FAILED_RATIO * total:
-        return []
-    of_page = all(answer.kind == "missing" or answer.error.endswith(NO_SUCH_HOST) for answer in failed)
-    return [{"failed": len(failed), "total": total, "why": first_few([*dict.fromkeys(map(_why, failed))]),
-             "blame": Blame.PAGE if of_page else Blame.ACCIDENT}]
-
-
-def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Values]]:
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Found]]:
     """Find for each load of a page what it lacks, compared with the page's best load.
 
     Only loads that `are_good` otherwise can be the best one. It may be the only one, if there is no other load.
@@ -185,7 +164,7 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict
     return [_too_little(cover, most, most_bytes) if cover else {} for cover in found]
 
 
-def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[ReasonKind, Values]:
+def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[ReasonKind, Found]:
     """Tell how a load got too little, beside the most of each that any good load of the page got."""
     for got, held, most, unit in ((cover.got, cover.recorded, most_answers, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, most_bytes, "bytes")):
@@ -195,14 +174,7 @@ def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[Rea
         if got < WHOLE_RATIO * wanted or (not cover.of_a_load and got < least_ratio * held):
             whose = f"the recording holds, and no load got more than {most}" if in_no_load else \
                 "the recording holds" if most >= held else "the page's best load got"
-            return {ReasonKind.TOO_LITTLE: {
-                "got": got, "wanted": wanted, "what": f"{unit} that {whose}",
-                "without": f", without {first_few(cover.lost)}" if cover.lost else "",
-                "blame": Blame.PAGE if in_no_load else Blame.ACCIDENT}}
+            without = f", without {first_few(cover.lost)}" if cover.lost else ""
+            return {ReasonKind.TOO_LITTLE: (f"got {got} of the {wanted} {unit} that {whose}{without}",
+                                            Blame.PAGE if in_no_load else Blame.ACCIDENT)}
     return {}
-
-
-def _why(failed: ReceivedAnswer) -> str:
-    """Return the host that did not answer, and why."""
-    why = "not recorded" if failed.kind == "missing" else failed.error.removeprefix("net::")
-    return f"{urlsplit(failed.url).hostname or failed.url} ({why})"

@@ -22,13 +22,14 @@ from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, Coverage, NetworkKind
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page, PageFiles
+from harness.measure.content_rules import CONTENT
 from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.loads import record_of
 from harness.measure.preflight import PageSet, document_bytes
 from harness.measure.rtts import RttsMs, measured_in_words, proven_rtts_ms
 from harness.measure.rule import Blame, Verdict, texts, worth_another_try
-from harness.measure.rules import BESIDE_OTHERS, CONTENT, judge
+from harness.measure.rules import BESIDE_OTHERS, judge
 from harness.measure.settings import Settings
 from harness.mirror.recording import read_whole
 from harness.network.arrivals import Arrivals

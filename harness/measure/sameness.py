@@ -27,7 +27,7 @@ from harness.analysis.asked_for import PARTS
 from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.rule import Values
+from harness.measure.rule import Found
 from harness.mirror.alike import mask_target
 
 REST_RATIO = 0.05
@@ -38,6 +38,7 @@ MOVED_RATIO = 0.15
 """Seen: 2.1 s instead of 5.1 s for a page of which 45 of 197 answers were asked for after the load event, since it came
 before a script had inserted them. In 256 loads that nobody disturbed no page's number varied by more than 8; the real
 page of wsj.com of 2013 asks for much just when its load event comes: 9 of 83 answers came after it in one load."""
+OTHER_PAGE = "got other answers than the page's other loads"
 EXAMPLE_LENGTH = 80
 MOST_MASKED = 2**14
 """So many URLs are remembered without their volatile values: all loads of a page ask for the same ones."""
@@ -49,7 +50,7 @@ Got = Mapping[str, Sequence[ReceivedAnswer]]
 that is not compared stands there, too, and for one that came from Chrome's cache there is an empty list."""
 
 
-def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Values]]:
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Found]]:
     """Compare each of one page's loads with what most of them got; find for each load how it differs.
 
     Only good loads are compared, and only they decide what the page is; `are_good` says which loads have no other
@@ -107,12 +108,13 @@ def _outcome(answer: ReceivedAnswer) -> Outcome:
 
 
 def _compare(got: Got, usual: Mapping[str, ReceivedAnswer], needed: Collection[str],
-             common: Collection[str]) -> dict[ReasonKind, Values]:
+             common: Collection[str]) -> dict[ReasonKind, Found]:
     """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time."""
     came = _came(got)
     late = [answer for key, answer in usual.items() if key not in came and any(each.late for each in got.get(key, ()))]
     if len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
-        return {ReasonKind.EARLY_LOAD_EVENT: {"late": len(late), "usual": len(usual), "one": _short(late[0])}}
+        return {ReasonKind.EARLY_LOAD_EVENT: f"{OTHER_PAGE}: its load event came before {len(late)} of the "
+                f"{len(usual)} answers that the others wait for ({_short(late[0])})"}
     alike, usually = {_alike(answer) for each in got.values() for answer in each}, set(map(_alike, usual.values()))
     differ = {key: f"no {_short(answer)}" for key, answer in usual.items()
               if key not in got and _alike(answer) not in alike}
@@ -123,7 +125,7 @@ def _compare(got: Got, usual: Mapping[str, ReceivedAnswer], needed: Collection[s
     if not differ.keys() & needed and len(differ) <= max(REST_LEAST, REST_RATIO * len(usual)):
         return {}
     one = next((text for key, text in differ.items() if key in needed), next(iter(differ.values())))
-    return {ReasonKind.OTHER_ANSWERS: {"count": len(differ), "usual": len(usual), "one": one}}
+    return {ReasonKind.OTHER_ANSWERS: f"{OTHER_PAGE}: {len(differ)} of {len(usual)} ({one})"}
 
 
 _masked = lru_cache(MOST_MASKED)(mask_target)

@@ -3,8 +3,11 @@
 import textwrap
 
 from harness.bootstrap import ROOT
+from harness.measure.content_rules import CONTENT
+from harness.measure.network_rules import NETWORK
 from harness.measure.rule import NO_TOLERANCE, Limit, Rule
-from harness.measure.rules import BESIDE_OTHERS, CONTENT, NETWORK, TIME
+from harness.measure.rules import BESIDE_OTHERS
+from harness.measure.time_rules import TIME
 
 METHOD = ROOT / "docs" / "method.md"
 

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from harness.files.load_parts import LateAnswer
 from harness.files.reason_kinds import ReasonKind
 from harness.files.server_log import FoundAs, ServerRequest
-from harness.measure.rule import LATE, NO_TOLERANCE, is_too_late
+from harness.measure.rule import NO_TOLERANCE
 from harness.measure.rules import RULES
 from harness.measure.sameness import compared
+from harness.measure.time_rules import LATE, is_too_late
 from harness.measure.timekeeping import OWN_MS, own_time_ms, silence_ms
 from tests.measure.table_of_rules import METHOD, with_rules
 from tests.support.made_record import made_answers, made_record
@@ -18,20 +19,12 @@ from tests.support.made_record import made_answers, made_record
 NAMES = ("page", "script", "picture", "beacon")
 
 
-def test_each_kind_of_reason_has_one_rule_that_looks_at_a_load_or_compares_loads() -> None:
-    without = {ReasonKind.LABORATORY_ENDED, ReasonKind.OTHER}
-    assert {rule.kind for rule in RULES} == set(ReasonKind) - without
-    assert len({rule.kind for rule in RULES}) == len(RULES)
-    assert all((rule.check is None) != (rule.compare is None) for rule in RULES)
-
-
-def test_each_threshold_says_where_it_comes_from() -> None:
-    assert [rule.kind for rule in RULES if rule.threshold != NO_TOLERANCE and not rule.source] == []
-
-
-def test_what_a_rule_leaves_to_another_stands_before_it() -> None:
+def test_each_kind_of_reason_has_a_rule_and_each_threshold_a_source() -> None:
+    kinds = [rule.kind for rule in RULES]
+    assert sorted(kinds) == sorted(set(ReasonKind) - {ReasonKind.LABORATORY_ENDED, ReasonKind.OTHER})
     for place, rule in enumerate(RULES):
-        assert rule.unless <= {before.kind for before in RULES[:place]}
+        assert rule.threshold == NO_TOLERANCE or rule.source, rule.kind
+        assert set(rule.unless) <= set(kinds[:place]), "what it leaves to another stands before it"
 
 
 def test_the_page_prints_what_the_program_says() -> None:
