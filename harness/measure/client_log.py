@@ -8,14 +8,15 @@ from typing import Any
 import msgspec
 
 from harness.browser.program import CLOCK_SHIFT_MS
-from harness.files.exchange import ABORTED, UNFINISHED, Fate
+from harness.files.exchange import ABORTED, UNFINISHED, UNKNOWN, Fate
+from harness.files.har import PageTimes, har_log, to_har
 from harness.files.load_record import load_event_of
+from harness.files.moments import moment_at
 from harness.files.text_log import format_log
 from harness.netlog.load import NetLog
 from harness.netlog.page import (
-    cut_off,
+    end_load,
     exchanges,
-    har,
     leave_out_before,
     leave_out_previous_document,
     moved_on_to,
@@ -34,24 +35,51 @@ REPORT = "load.json"
 def write_client_log(directory: Path, page: str, netlog: NetLog, report: dict[str, Any]) -> dict[str, Any]:
     """Write ``<page>`` and ``<page>.har`` into `directory` from Chrome's net-log and what load_page.py saw.
 
-    Returns the load's figures (times in ms from the start of the navigation; None for what is not known), and
-    "moved_on_to" (see harness.netlog.page).
+    Returns the load's figures as they stand in its JSON (times in ms from the start of the navigation; None for what is
+    not known). `failed_requests` are the failures of requests that began before the load event; not those that are
+    unfinished because the page went on loading until our time limit. `last_ms` is the end of the last request that was
+    over. A connection is unused when it stood, or was being made, and never carried a request: a preconnect or a
+    backup. For `moved_on_to` see harness.netlog.page.
     """
     if warm_ms := report.get("warm_ms"):
         leave_out_before(netlog, netlog.tick(warm_ms))
     timing = report.get("timing") or {} if shows_a_page(report) else {}
     start_tick = start_of_load(netlog, report)
+    load_event = load_event_of(timing, began_ms=start_tick)
+    if report.get("time_origin_ms") and report.get("now_ms"):       # what comes later comes from closing Chrome
+        end_load(netlog, netlog.tick(report["time_origin_ms"]) + report["now_ms"])
     leave_out_previous_document(netlog, start_tick)
-    end_tick = None                 # what came later came from closing Chrome
-    if report.get("time_origin_ms") and report.get("now_ms"):
-        end_tick = netlog.tick(report["time_origin_ms"]) + report["now_ms"]
-    write_atomically(directory / page, format_log(page_log(netlog, start_tick, end_tick)))
-    archive = har(netlog, report["url"], start_tick, end_tick=end_tick, clock_shift_ms=CLOCK_SHIFT_MS,
-                  load_event=load_event_of(timing, began_ms=start_tick), on_load_ms=timing.get("loadEventEnd"),
-                  on_content_load_ms=timing.get("domContentLoadedEventEnd"))
-    write_atomically(directory / f"{page}.har", json.dumps(archive))
-    load = figures(netlog, start_tick, end_tick, timing, limit_reached=report.get("quiet") is False)
-    return {**load, "moved_on_to": moved_on_to(netlog, report.get("asked_as", report["url"]), start_tick)}
+    found, transactions = exchanges(netlog, start_tick, load_event, clock_shift_ms=CLOCK_SHIFT_MS), \
+        of_load(netlog, start_tick)
+    write_atomically(directory / page, format_log(page_log(netlog, start_tick)))
+    times = PageTimes(moment_at(netlog.unix_ms(start_tick) - CLOCK_SHIFT_MS), *(
+        UNKNOWN if (ms := timing.get(name)) is None else ms for name in ("domContentLoadedEventEnd", "loadEventEnd")))
+    write_atomically(directory / f"{page}.har", json.dumps(
+        har_log(report["url"], [*map(to_har, found)], times, browser=netlog.browser_version)))
+    failed = Counter(exchange.error for exchange in found if exchange.error and exchange.fate is not Fate.AFTER_LOAD)
+    if report.get("quiet") is False and load_event:
+        failed.pop(UNFINISHED, None)
+    ends = [transaction.end or 0 for transaction in transactions if transaction.error != UNFINISHED]
+    document = _document(transactions, is_shown=bool(timing))
+    return {
+        "plt_ms": timing.get("loadEventEnd") or None,
+        "last_ms": max(ends) - start_tick if ends else None,
+        "first_byte_ms": timing.get("responseStart") or None,
+        "dom_content_loaded_ms": timing.get("domContentLoadedEventEnd") or None,
+        "navigation_timing": timing,
+        "document": {"url": document.url, "status": document.status, "bytes": document.content_bytes}
+                    if document else None,
+        "requests": len(found),
+        "request_urls": [transaction.url for transaction in transactions],
+        "failed_requests": dict(failed),
+        "bytes": sum(transaction.body_bytes for transaction in transactions),
+        "connections": _connections(netlog, start_tick),
+        "silences": msgspec.to_builtins(silences(netlog, start_tick, load_event.end_ms)) if load_event else [],
+        "preconnects_unused": sum(not (connection.requests or connection.error) for connection in netlog.connections),
+        "left_out": dict(netlog.left_out),
+        "log_problems": netlog.problems,
+        "moved_on_to": moved_on_to(netlog, report.get("asked_as", report["url"]), start_tick),
+    }
 
 
 def shows_error_page(report: dict[str, Any]) -> bool:
@@ -73,43 +101,6 @@ def start_of_load(netlog: NetLog, report: dict[str, Any]) -> float:
     if report.get("time_origin_ms") and shows_a_page(report):
         return netlog.tick(report["time_origin_ms"])
     return netlog.transactions[0].start if netlog.transactions else netlog.end_tick
-
-
-def figures(netlog: NetLog, start_tick: float, end_tick: float | None, timing: dict[str, Any], *,
-            limit_reached: bool = False) -> dict[str, Any]:
-    """Return a load's figures as they stand in its JSON.
-
-    `failed_requests` are the failures of requests that began before the load event; with `limit_reached` (the page went
-    on loading until our time limit) not those that are unfinished because we ended the load. `last_ms` is the end
-    of the last request that was over, None without one. A connection is unused when it stood, or was being made, and
-    never carried a request: a preconnect or a backup.
-    """
-    load_event = load_event_of(timing, began_ms=start_tick)
-    found = exchanges(netlog, start_tick, end_tick, load_event)
-    failed = Counter(exchange.error for exchange in found if exchange.error and exchange.fate is not Fate.AFTER_LOAD)
-    if limit_reached and load_event is not None:
-        failed.pop(UNFINISHED, None)
-    transactions = of_load(netlog, start_tick, end_tick)
-    ends = [transaction.end or 0 for transaction in transactions if not cut_off(transaction, end_tick)]
-    document = _document(transactions, is_shown=bool(timing))
-    return {
-        "plt_ms": timing.get("loadEventEnd") or None,
-        "last_ms": max(ends) - start_tick if ends else None,
-        "first_byte_ms": timing.get("responseStart") or None,
-        "dom_content_loaded_ms": timing.get("domContentLoadedEventEnd") or None,
-        "navigation_timing": timing,
-        "document": {"url": document.url, "status": document.status, "bytes": document.content_bytes}
-                    if document else None,
-        "requests": len(found),
-        "request_urls": [transaction.url for transaction in transactions],
-        "failed_requests": dict(failed),
-        "bytes": sum(transaction.body_bytes for transaction in transactions),
-        "connections": _connections(netlog, start_tick),
-        "silences": msgspec.to_builtins(silences(netlog, start_tick, load_event.end_ms)) if load_event else [],
-        "preconnects_unused": sum(not (connection.requests or connection.error) for connection in netlog.connections),
-        "left_out": dict(netlog.left_out),
-        "log_problems": netlog.problems,
-    }
 
 
 def _document(transactions: list[HttpTransaction], *, is_shown: bool) -> HttpTransaction | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag
 
-from harness.files.exchange import H2, Phases
+from harness.files.exchange import H2, UNFINISHED, Phases
 from harness.files.headers import header_in
 from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, Job, host_and_port
@@ -163,7 +163,8 @@ def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[Jo
         elif hop.sent_by and hop.method == "GET" and hop.status not in (0, HTTPStatus.NOT_MODIFIED):
             answered[key] = hop
         hop.connection, hop.phases = connection.id if connection else None, _phases(hop, fresh, look_up, log_end)
-        hop.error = errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else ""
+        hop.error = errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else \
+            UNFINISHED if hop.end is None else ""
         hop.initiator = "" if hop.initiator == NO_ORIGIN else hop.initiator
         hop.synchronous = bool(hop.load_flags & awaited)
 

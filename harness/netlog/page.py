@@ -1,18 +1,17 @@
-"""What a net-log says of one page load: its exchanges, its HAR, its log in the 2013 format, and where it led.
+"""What a net-log says of one page load: its exchanges, its log in the 2013 format, and where it led.
 
     netlog = read_netlog(Path("netlog.json"))
     start_tick = netlog.tick(navigation_start_unix_ms)          # the real one (harness.browser.page.TIME_ORIGIN)
-    found = exchanges(netlog, start_tick)                       # in a HAR: har(netlog, ...)
+    end_load(netlog, end_tick)                                  # what comes later comes from closing Chrome
+    found = exchanges(netlog, start_tick)                       # in a HAR: harness.files.har.to_har
     log = page_log(netlog, start_tick)                          # the 2013 text format, see harness.files.text_log
 
-Chrome logs no cookie values and no bodies: in a HAR (harness.files.har) `cookies` are empty, and there is no `text`.
+Chrome logs no cookie values: in a HAR `cookies` are empty.
 """
 
 from itertools import dropwhile
-from typing import Any
 
 from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Request, fate_of
-from harness.files.har import PageTimes, har_log, to_har
 from harness.files.headers import header_in
 from harness.files.load_record import LoadEvent
 from harness.files.moments import moment_at
@@ -28,39 +27,24 @@ SLACK_MS = 5
 """By how much a transaction may seem to begin before its load does: Chrome's clocks are rounded apart."""
 
 
-def har(netlog: NetLog, url: str, start_tick: float, *, end_tick: float | None = None,
-        load_event: LoadEvent | None = None, on_content_load_ms: float | None = None, on_load_ms: float | None = None,
-        clock_shift_ms: float = 0.0, comment: str = "") -> dict[str, Any]:
-    """Return the load of `url` that began at `start_tick` as a HAR 1.2 object, ready for json.dump.
-
-    `end_tick` and `load_event` as in `exchanges`. `on_content_load_ms` and `on_load_ms` count from the start of the
-    load. `clock_shift_ms` is what Chrome's wall clock was ahead of the true one; dates in the HAR are true ones.
-    """
-    found = exchanges(netlog, start_tick, end_tick, load_event, clock_shift_ms=clock_shift_ms)
-    times = PageTimes(moment_at(netlog.unix_ms(start_tick) - clock_shift_ms),
-                      *(UNKNOWN if ms is None else ms for ms in (on_content_load_ms, on_load_ms)))
-    return har_log(url, [*map(to_har, found)], times, browser=netlog.browser_version, comment=comment)
-
-
-def exchanges(netlog: NetLog, start_tick: float, end_tick: float | None = None, load_event: LoadEvent | None = None, *,
+def exchanges(netlog: NetLog, start_tick: float, load_event: LoadEvent | None = None, *,
               clock_shift_ms: float = 0.0) -> list[Exchange]:
     """Return what was asked for in the load that began at `start_tick`, in order of start, each with its fate.
 
-    What was not over at `end_tick` (None: when the log ended) is UNFINISHED. `load_event`, in ticks, is None where
-    there was none, or nobody knows when.
+    `load_event`, in ticks, is None where there was none, or nobody knows when. `clock_shift_ms` is what Chrome's wall
+    clock was ahead of the true one; the times of an exchange are true ones.
     """
     connections = {connection.id: connection for connection in netlog.connections}
     found = []
-    for transaction in of_load(netlog, start_tick, end_tick):
+    for transaction in of_load(netlog, start_tick):
         connection = connections.get(transaction.connection or 0)
         found.append(Exchange(
             request=Request(transaction.method, transaction.url, transaction.request_headers),
             answer=_answer(transaction), started=moment_at(netlog.unix_ms(transaction.start) - clock_shift_ms),
             phases=transaction.phases, connection=str(connection.id) if connection else "",
-            address=without_port(connection.address) if connection else "",
-            error=(error := error_of(transaction, end_tick)),
-            fate=fate_of(transaction.url, error, answered=bool(transaction.status), late=load_event is not None
-                         and load_event.is_late(transaction.start, transaction.end)),
+            address=without_port(connection.address) if connection else "", error=transaction.error,
+            fate=fate_of(transaction.url, transaction.error, answered=bool(transaction.status), late=load_event is not
+                         None and load_event.is_late(transaction.start, transaction.end)),
             from_cache=transaction.from_cache, initiator=transaction.initiator, synchronous=transaction.synchronous))
     return found
 
@@ -76,15 +60,14 @@ def _answer(transaction: HttpTransaction) -> Answer:
         early_hints=transaction.early_hints)
 
 
-def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> PageLog:
+def page_log(netlog: NetLog, start_tick: float) -> PageLog:
     """Return the load that began at `start_tick` as a log in the 2013 format, times in ms from it.
 
-    Transactions are in order of completion; what was not over at `end_tick` (default: when the log ended) is in
-    `problems` instead. Every transaction with the head of an answer has a response. Of each name the first look-up is
-    given.
+    Transactions are in order of completion; those that are UNFINISHED are in `problems` instead. Every transaction with
+    the head of an answer has a response. Of each name the first look-up is given.
     """
-    asked = of_load(netlog, start_tick, end_tick)
-    over = sorted((each for each in asked if not cut_off(each, end_tick)), key=lambda each: each.end or 0)
+    asked = of_load(netlog, start_tick)
+    over = sorted((each for each in asked if each.error != UNFINISHED), key=lambda each: each.end or 0)
     first: dict[str, Job] = {}
     for look_up in netlog.look_ups:
         first.setdefault(look_up.name, look_up)
@@ -95,13 +78,20 @@ def page_log(netlog: NetLog, start_tick: float, end_tick: float | None = None) -
         [Response(each.status_text, each.mime_type, each.charset, each.url, each.redirect_url)
          for each in over if each.status],
         transactions_seen=bool(asked), problems=[*netlog.problems, *(
-            f"{each.url}: not over when the load ended" for each in asked if cut_off(each, end_tick))])
+            f"{each.url}: not over when the load ended" for each in asked if each.error == UNFINISHED)])
 
 
-def of_load(netlog: NetLog, start_tick: float, end_tick: float | None = None) -> list[HttpTransaction]:
+def of_load(netlog: NetLog, start_tick: float) -> list[HttpTransaction]:
     """Return the transactions that began in the load, in order of start. SLACK_MS allows for rounding."""
-    return [transaction for transaction in netlog.transactions
-            if transaction.start >= start_tick - SLACK_MS and (end_tick is None or transaction.start <= end_tick)]
+    return [transaction for transaction in netlog.transactions if transaction.start >= start_tick - SLACK_MS]
+
+
+def end_load(netlog: NetLog, end_tick: float) -> None:
+    """Leave out what began after `end_tick`, when the load ended; what was not over by then is UNFINISHED."""
+    netlog.transactions = [transaction for transaction in netlog.transactions if transaction.start <= end_tick]
+    for transaction in netlog.transactions:
+        if transaction.end is None or transaction.end > end_tick:
+            transaction.error = UNFINISHED
 
 
 def leave_out_previous_document(netlog: NetLog, start_tick: float) -> None:
@@ -132,16 +122,6 @@ def leave_out_before(netlog: NetLog, tick: float) -> None:
 def first_word(document: HttpTransaction) -> float:
     """Return when a document, or hints for it, began to arrive, in ticks: nothing asked for its parts before."""
     return document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
-
-
-def cut_off(transaction: HttpTransaction, end_tick: float | None) -> bool:
-    """Return whether `transaction` was not over at `end_tick` (None: when the log ended)."""
-    return transaction.end is None or (end_tick is not None and transaction.end > end_tick)
-
-
-def error_of(transaction: HttpTransaction, end_tick: float | None) -> str:
-    """Return what went wrong with a request until `end_tick`, "" for nothing."""
-    return UNFINISHED if cut_off(transaction, end_tick) else transaction.error
 
 
 def moved_on_to(netlog: NetLog, url: str, start_tick: float) -> str:

@@ -19,7 +19,7 @@ from harness.files.text_log import PageLog, format_log
 from harness.files.urls import without_fragment
 from harness.mirror.store import Store
 from harness.netlog.load import NetLog, read_netlog
-from harness.netlog.page import SLACK_MS, exchanges, first_word, of_load, page_log
+from harness.netlog.page import SLACK_MS, end_load, exchanges, first_word, of_load, page_log
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.silences import Pieces, server_pieces
 from harness.netlog.socket_bytes import Sockets
@@ -155,7 +155,7 @@ class PageRecording:
                         raise       # the page would look whole without its bodies
                     seen.exchange = replace(seen.exchange, note=f"its body cannot be kept: {error}")
         # Where the times are unknown, so is all that a text log has.
-        log = PageLog() if self.brought else page_log(self.netlog, self.start_tick, self.visit.end_tick)
+        log = PageLog() if self.brought else page_log(self.netlog, self.start_tick)
         (store.fetchlog / name).write_text(format_log(log), encoding="utf-8")
 
     def har(self) -> dict[str, Any]:
@@ -179,6 +179,8 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
     sockets = Sockets()
     netlog = read_netlog(netlog_file, sockets, keep_bodies=True)
     pieces = server_pieces(netlog)
+    if visit.end_tick is not None:
+        end_load(netlog, visit.end_tick)
     documents = (transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS)
     start_tick = float(next(documents, visit.start_tick))
@@ -186,8 +188,8 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
     requests = [_seen(transaction, replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0)),
                       pieces.get((transaction.source, transaction.hop), ()))
                 for transaction, exchange in zip(
-                    of_load(netlog, start_tick, visit.end_tick),
-                    exchanges(netlog, start_tick, visit.end_tick, clock_shift_ms=clock_shift_ms), strict=True)]
+                    of_load(netlog, start_tick),
+                    exchanges(netlog, start_tick, clock_shift_ms=clock_shift_ms), strict=True)]
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
     recording = PageRecording(url, visit, netlog, start_tick, requests, clock_shift_ms)
     recording.began = recording.moment(start_tick)

@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from harness.files.har import to_har
 from harness.files.moments import moment_at
 from harness.netlog.load import read_netlog
-from harness.netlog.page import har, page_log
+from harness.netlog.page import exchanges, page_log
 from harness.netlog.sent import read_sent_bodies
 from harness.netlog.silences import server_pieces, silences
 from harness.netlog.socket_bytes import Sockets
@@ -43,7 +44,7 @@ def test_events_that_make_no_sense_are_passed_over(events: list[Any]) -> None:
         log.write_text(json.dumps({"constants": constants, "events": events}))
         netlog = read_netlog(log, sockets, keep_bodies=True)
     page_log(netlog, 0)
-    json.dumps(har(netlog, "http://a.test/", 0))
+    json.dumps([*map(to_har, exchanges(netlog, 0))])
     silences(netlog, 0, netlog.end_tick)
     server_pieces(netlog)
     read_sent_bodies(sockets.found.values())

@@ -9,9 +9,7 @@ import os
 import tempfile
 import tracemalloc
 from collections import Counter
-from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 from urllib.parse import urldefrag
 
 import pytest
@@ -20,47 +18,36 @@ from hypothesis import strategies as st
 
 from harness.errors import ExperimentError
 from harness.files.exchange import UNFINISHED, Fate
+from harness.files.har import har_log, to_har
 from harness.files.load_record import LoadEvent
 from harness.netlog.file import read_constants, read_events
 from harness.netlog.load import NetLog, read_netlog
-from harness.netlog.page import exchanges, har, page_log
+from harness.netlog.page import end_load, exchanges, page_log
 from tests.support.har_schema import har_problems
 from tests.support.made_netlog import MadeNetLog
 
-A = "http://a.test"
 DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
 SCENES = ("settled", "hanging", "killed")
 WHOLE = gzip.decompress((DATA / "hanging.json.gz").read_bytes())
 FIRST_LINE = WHOLE.index(b"\n") + 20
 
 
-class Scene:
-    """A recorded load: its net-log, the tick of its navigation's start, and what its server and Chrome's page saw."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.path = folder / f"{name}.json"
-        self.path.write_bytes(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
-        self.netlog = read_netlog(self.path)
-        told = json.loads((DATA / f"{name}.served.json").read_text())
-        self.served, self.timing = told["served"], told["timing"]
-        self.start = self.netlog.tick(self.timing["navigationStart"])
-
-    def har(self, **more: Any) -> dict[str, Any]:
-        """Return its HAR, as read back from JSON."""
-        on_load_ms = self.timing["loadEventEnd"] - self.timing["navigationStart"]
-        archive: dict[str, Any] = json.loads(json.dumps(har(self.netlog, f"{A}/", self.start, on_load_ms=on_load_ms,
-                                                            **more)))
-        return archive
+def log_of(name: str, folder: Path) -> Path:
+    """Write a recorded load's net-log."""
+    path = folder / "netlog.json"
+    path.write_bytes(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+    return path
 
 
-@pytest.fixture(params=SCENES)
-def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
-    return Scene(str(request.param), tmp_path)
+@pytest.mark.parametrize("scene", SCENES)
+def test_it_is_what_the_server_saw_and_a_har_says_what_crossed_the_network(scene: str, tmp_path: Path) -> None:
+    """It saw each request once, on connections that carried as many.
 
-
-def test_it_is_what_the_server_saw(scene: Scene) -> None:
-    """It saw each request once, on connections that carried as many."""
-    netlog, served = scene.netlog, scene.served
+    Chrome strips cookies from the log and says how long they were, so the sizes in the HAR are exact.
+    """
+    path = log_of(scene, tmp_path)
+    netlog, told = read_netlog(path), json.loads((DATA / f"{scene}.served.json").read_text())
+    served, start_tick = told["served"], netlog.tick(told["timing"]["navigationStart"])
     assert Counter((hop.method, urldefrag(hop.url).url, hop.status) for hop in netlog.transactions if hop.sends
                    ) == Counter((line["method"], line["url"], line["status"]) for line in served)
     assert sorted(connection.requests for connection in netlog.connections if connection.requests
@@ -69,90 +56,73 @@ def test_it_is_what_the_server_saw(scene: Scene) -> None:
                    if hop.sends and hop.status // 100 != 3
                    ) == Counter((line["url"], line["body"]) for line in served if line["status"] // 100 != 3)
 
-
-def test_a_fate_is_set_by_the_load_event_and_the_end_of_the_load(tmp_path: Path) -> None:
-    scene = Scene("hanging", tmp_path)
-    silent = next(hop for hop in scene.netlog.transactions if hop.url == f"{A}/silent?hang")
-
-    def fate(end_tick: float | None, event_tick: float | None) -> tuple[str, Fate]:
-        event = None if event_tick is None else LoadEvent(event_tick, event_tick)
-        found = exchanges(scene.netlog, scene.start, end_tick, event)
-        return next((each.error, each.fate) for each in found if each.request.url == silent.url)
-
-    assert fate(None, None) == ("net::ERR_ABORTED", Fate.CANCELLED)
-    assert fate(silent.start + 50, None) == (UNFINISHED, Fate.FAILED)
-    assert fate(silent.start + 50, silent.start - 1) == (UNFINISHED, Fate.AFTER_LOAD)
-    assert fate(silent.start + 50, silent.start + 1) == (UNFINISHED, Fate.FAILED)
-    assert len(exchanges(scene.netlog, scene.start, silent.start - 1)) < len(scene.netlog.transactions)
-    cut = page_log(scene.netlog, scene.start, silent.start + 50)
-    assert not [row for row in cut.transactions if row.url == silent.url]
-    assert [problem for problem in cut.problems if problem.startswith(silent.url)]
-
-
-def test_a_har_is_one_by_its_schema_and_says_what_crossed_the_network(scene: Scene) -> None:
-    """Chrome strips cookies from the log and says how long they were, so the sizes are exact."""
-    archive = scene.har()
+    archive = json.loads(json.dumps(har_log("http://a.test/", [*map(to_har, exchanges(netlog, start_tick))])))
     assert har_problems(archive) == []
     sent: Counter[str] = Counter()
     for entry in archive["log"]["entries"]:
         if "connection" in entry:
             sent[entry["connection"]] += entry["request"]["headersSize"] + entry["request"]["bodySize"]
-    kind = read_constants(scene.path)["logEventTypes"]["SOCKET_BYTES_SENT"]
+    kind = read_constants(path)["logEventTypes"]["SOCKET_BYTES_SENT"]
     passed: Counter[str] = Counter()
-    for event in read_events(scene.path, []):
+    for event in read_events(path, []):
         if event["type"] == kind:
             passed[str(event["source"]["id"])] += event["params"]["byte_count"]
-    assert sent == {str(used.id): passed[str(used.id)] for used in scene.netlog.connections if used.requests}
-    day_ms = 86_400_000.0
-    begins = [datetime.fromisoformat(log["log"]["pages"][0]["startedDateTime"])
-              for log in (archive, scene.har(clock_shift_ms=100 * day_ms))]
-    assert begins[0] - begins[1] == timedelta(days=100)
+    assert sent == {str(used.id): passed[str(used.id)] for used in netlog.connections if used.requests}
 
 
-@pytest.fixture
-def h3(tmp_path: Path) -> NetLog:
-    """Two visits of a page of two hosts over QUIC, the second with early data (tests/corpus/netlogs/pages)."""
-    log = tmp_path / "netlog.json"
-    log.write_bytes(gzip.decompress((DATA / "h3_streams.json.gz").read_bytes()))
-    return read_netlog(log)
+def test_a_fate_is_set_by_the_load_event_and_the_end_of_the_load(tmp_path: Path) -> None:
+    netlog = read_netlog(log_of("hanging", tmp_path))
+    silent = next(hop for hop in netlog.transactions if hop.url == "http://a.test/silent?hang")
+
+    def fate(event_tick: float | None) -> tuple[str, Fate]:
+        event = None if event_tick is None else LoadEvent(event_tick, event_tick)
+        return next((each.error, each.fate) for each in exchanges(netlog, 0, event) if each.request.url == silent.url)
+
+    assert fate(None) == ("net::ERR_ABORTED", Fate.CANCELLED)
+    end_load(netlog, silent.start + 50)
+    assert fate(None) == (UNFINISHED, Fate.FAILED)
+    assert fate(silent.start - 1) == (UNFINISHED, Fate.AFTER_LOAD)
+    assert fate(silent.start + 1) == (UNFINISHED, Fate.FAILED)
+    log = page_log(netlog, 0)
+    assert silent.url not in {row.url for row in log.transactions}
+    assert any(problem.startswith(silent.url) for problem in log.problems)
+    end_load(netlog, silent.start - 1)
+    assert silent not in netlog.transactions
 
 
-def test_a_request_is_too_late_for_early_data_once_the_handshake_is_over(h3: NetLog) -> None:
-    """As it was on the fourth, over loopback; the first two had no ticket."""
-    assert [each.asked_late for each in h3.connections] == [False, False, False, True]
-    for each in h3.connections:
+def test_over_quic_a_request_is_too_late_for_early_data_once_the_handshake_is_over(tmp_path: Path) -> None:
+    """As it was on the fourth, over loopback; the first two, of a first visit, had no ticket."""
+    netlog = read_netlog(log_of("h3_streams", tmp_path))
+    assert [each.asked_late for each in netlog.connections] == [False, False, False, True]
+    for each in netlog.connections:
         assert each.confirmed is not None
-        asked = [hop.send_end for hop in h3.transactions if hop.connection == each.id and hop.send_end is not None]
+        asked = [hop.send_end for hop in netlog.transactions if hop.connection == each.id and hop.send_end is not None]
         assert each.first_asked == min(asked)
         assert each.asked_late == (bool(each.early) and min(asked) >= each.confirmed)
+    found = exchanges(netlog, 0)
+    assert {each.answer.protocol for each in found} == {"h3"}
+    opened = [each for each in found if each.phases.connect >= 0]
+    assert [each.connection for each in opened] == [str(each.id) for each in netlog.connections]
+    assert all(each.phases.ssl == each.phases.connect and each.phases.dns >= 0 for each in opened)
 
 
-def test_the_har_has_one_handshake_for_each_connection(h3: NetLog) -> None:
-    found = har(h3, "https://first.example/", h3.transactions[0].start)
-    entries: list[dict[str, Any]] = found["log"]["entries"]
-    assert {entry["response"]["httpVersion"] for entry in entries} == {"h3"}
-    assert {entry["request"]["httpVersion"] for entry in entries} == {"h3"}
-    opened = [entry for entry in entries if entry["timings"]["connect"] >= 0]
-    assert [entry["connection"] for entry in opened] == [str(each.id) for each in h3.connections]
-    assert all(entry["timings"]["ssl"] == entry["timings"]["connect"] for entry in opened)
-    assert all(entry["timings"]["dns"] >= 0 for entry in opened)
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> NetLog:
+    return read_netlog(log_of("hanging", tmp_path_factory.mktemp("full")))
 
 
 @settings(max_examples=60, deadline=None)
 @given(length=st.one_of(st.integers(0, FIRST_LINE), st.integers(0, len(WHOLE) - 1)))
-def test_a_log_cut_anywhere_is_read_as_far_as_it_goes(length: int) -> None:
+def test_a_log_cut_anywhere_is_read_as_far_as_it_goes(full: NetLog, length: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "netlog.json"
-        path.write_bytes(WHOLE)
-        full = {(hop.source, hop.hop, hop.url) for hop in read_netlog(path).transactions} if length % 10 == 0 else None
         path.write_bytes(WHOLE[:length])
         netlog = read_netlog(path)
-        assert netlog.problems or WHOLE[length:].strip() == b""
-        if full is not None:
-            over = [hop for hop in netlog.transactions if hop.end is not None]      # Chrome's start page may not be
-            assert {(hop.source, hop.hop, hop.url) for hop in over} <= full
-        page_log(netlog, 0)
-        exchanges(netlog, 0)
+    assert netlog.problems or WHOLE[length:].strip() == b""
+    over = {(hop.source, hop.hop, hop.url) for hop in netlog.transactions if hop.end is not None}
+    assert over <= {(hop.source, hop.hop, hop.url) for hop in full.transactions}    # Chrome's start page may not be
+    page_log(netlog, 0)
+    exchanges(netlog, 0)
 
 
 @pytest.mark.parametrize("text", [
@@ -167,7 +137,7 @@ def test_what_is_no_netlog_is_a_problem_not_a_crash(text: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_log_that_chrome_still_writes_is_read_to_its_end(tmp_path: Path, *, whole: bool) -> None:
+def test_a_log_that_chrome_still_writes_is_read_to_its_end(tmp_path: Path, full: NetLog, *, whole: bool) -> None:
     """Whoever reads it does not wait for Chrome's own end, but for Chrome's end where the log gets none."""
     path = tmp_path / "netlog.json"
     text = WHOLE.removesuffix(b"]}") + b"],\n\"polledData\": [{}]\n}\n"
@@ -183,8 +153,6 @@ def test_a_log_that_chrome_still_writes_is_read_to_its_end(tmp_path: Path, *, wh
         return not whole and more == written
 
     netlog = read_netlog(path, is_over=writes_on)
-    path.write_bytes(WHOLE)
-    full = read_netlog(path)
     assert bool(netlog.problems) != whole
     assert (len(netlog.transactions) == len(full.transactions)) or not whole
 
