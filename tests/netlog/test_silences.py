@@ -35,11 +35,3 @@ def test_silences(case: dict[str, Any]) -> None:
     found = silences(netlog, 1000, case.get("until", 2000))
     assert [[each.start_ms, each.end_ms, each.connecting] for each in found] == case["silences"]
     assert {each.server for each in found} <= {"10.0.0.3"}
-
-
-@pytest.mark.parametrize(("address", "longest_ms"), [("10.0.0.3:80", 10), ("10.0.0.4:80", 100)])
-def test_what_queues_behind_another_answer_of_the_same_server_is_not_silence(address: str, longest_ms: int) -> None:
-    """The second connect takes 300 ms, behind a body that comes all the time."""
-    other = replace(CONNECTION, id=2, address=address, start=1010, connect_ms=300.0, received=[*range(1010, 1320, 4)])
-    found = silences(NetLog(transactions=[REQUEST], connections=[CONNECTION, other]), 1000, 2000)
-    assert max(silence.end_ms - silence.start_ms for silence in found) == longest_ms
