@@ -9,7 +9,7 @@ not that much more. So a load with less than LEAST_RATIO is incomplete beside a 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from math import inf
@@ -38,21 +38,18 @@ WITH_LESS = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.NOT_MODIFIED)
 class RecordedPage:
     """What a recording holds for a page: the size of each answer's body by its identity.
 
-    `of_a_load`: see Coverage. `alike` are the other answers that say the same to the same request: the identity of
-    each, and which one of `sizes` it says again. `urls` are those of `sizes`. For the answers of `slow` (identities)
-    their server takes its time, whatever --think says; `paced` has when each piece of an answer that came in pieces was
-    sent, by identity, in ms from its first. `document_bytes` are the sizes that its document may have as Chrome shows
-    it, `silent` the schemes and hosts that did not answer when it was recorded.
+    `of_a_load`: see Coverage. `answers` are all of the page by their identities, also those that no load is held to,
+    with how long their server takes for them. `alike` are those that say the same to the same request as one of
+    `sizes`: the identity of each, and which one it says again. `document_bytes` are the sizes that its document may
+    have as Chrome shows it, `silent` the schemes and hosts that did not answer when it was recorded.
     """
 
     sizes: Mapping[str, int]
     of_a_load: bool = False
+    answers: Mapping[str, Recorded] = field(default_factory=dict)
     alike: Mapping[str, str] = field(default_factory=dict)
-    urls: Mapping[str, str] = field(default_factory=dict)
-    paced: Mapping[str, Sequence[float]] = field(default_factory=dict)
     document_bytes: Sequence[int] = ()
     silent: frozenset[tuple[str, str]] = frozenset()
-    slow: frozenset[str] = frozenset()
 
 
 def recorded_page(recording: Recording, mirror: Path, page: str, document_bytes: Sequence[int] = ()) -> RecordedPage:
@@ -71,16 +68,13 @@ def recorded_page(recording: Recording, mirror: Path, page: str, document_bytes:
     first: dict[tuple[object, ...], Recorded] = {}
     for answer in _asked_for_by_a_load(logged):
         first.setdefault(_said(answer), answer)
-    held = {answer.identity: answer for answer in first.values()}
+    sizes = {answer.identity: _body_bytes(mirror, answer) for answer in first.values()}
     alike = {answer.identity: first[said].identity for answer in logged
-             if (said := _said(answer)) in first and answer.identity not in held}
-    of_a_load = bool(logged) and all(answer.headers is not None for answer in logged)
-    return RecordedPage({identity: _body_bytes(mirror, answer) for identity, answer in held.items()}, of_a_load, alike,
-                        {identity: answer.url for identity, answer in held.items()},
-                        {answer.identity: [came_ms for came_ms, _ in answer.arrivals]
-                         for answer in logged if answer.arrivals},
-                        document_bytes, frozenset(recording.silent.get(page, ())),
-                        frozenset(answer.identity for answer in logged if answer.slow_ms))
+             if (said := _said(answer)) in first and answer.identity not in sizes}
+    return RecordedPage(
+        sizes, bool(logged) and all(answer.headers is not None for answer in logged),
+        {answer.identity: answer for answer in logged}, alike, document_bytes,
+        frozenset(recording.silent.get(page, ())))
 
 
 def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:
@@ -94,8 +88,9 @@ def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:
     asked = [answer for answer in logged if not (answer.after_load or answer.before_document or answer.internal
                                                  or answer.slow_ms or answer.lacks_body or answer.after_message
                                                  or is_asked_by_browser(answer.url))]
-    last = {answer.url: answer.identity for answer in asked if _is_document(answer)}
-    return [answer for answer in asked if not _is_document(answer) or answer.identity == last[answer.url]]
+    last = {answer.url: answer.identity for answer in asked if answer.asked.navigation and not answer.redirect_url}
+    return [answer for answer in asked if not answer.asked.navigation or answer.redirect_url
+            or answer.identity == last[answer.url]]
 
 
 def _said(answer: Recorded) -> tuple[object, ...]:
@@ -118,23 +113,12 @@ def _body_bytes(mirror: Path, answer: Recorded) -> int:
     return min(size, answer.arrivals[-1][1]) if answer.arrivals else size
 
 
-def _is_document(answer: Recorded) -> bool:
-    return bool(answer.asked.navigation) and not answer.redirect_url
-
-
 def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
     """Return how much of what was `recorded` a load got, at whatever time.
 
     A page that loads itself again takes from Chrome's cache what it got the first time. Answers to requests that the
     page itself cancelled need not be there: whether they arrive before that is chance, and whether they are sent.
     """
-    got = _got(answers, recorded)
-    return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got), sum(got.values()), recorded.of_a_load,
-                    tuple(_lost(got, recorded)[:MOST_LOST]))
-
-
-def _got(answers: ReceivedAnswers, recorded: RecordedPage) -> dict[str, int]:
-    """Return which recorded answers came, by identity, and how many bytes of each."""
     came: dict[str, float] = defaultdict(float)
     for answer in answers.each:
         identity = recorded.alike.get(answer.identity, answer.identity)
@@ -142,14 +126,14 @@ def _got(answers: ReceivedAnswers, recorded: RecordedPage) -> dict[str, int]:
             came[identity] = inf        # as much as there was for it
         elif answer.kind in GOT:
             came[identity] += inf if answer.wire_bytes is None or answer.status in WITH_LESS else answer.wire_bytes
-    unsent = {answer.url for answer in answers.each if answer.fate is Fate.CANCELLED and not answer.identity}
     came |= dict.fromkeys((recorded.alike.get(identity, identity) for identity in answers.from_cache), inf)
-    came |= dict.fromkeys((identity for identity, url in recorded.urls.items() if url in unsent), inf)
-    return {identity: int(min(size, came[identity])) for identity, size in recorded.sizes.items() if identity in came}
-
-
-def _lost(got: Collection[str], recorded: RecordedPage) -> list[str]:
-    return [url for identity, url in recorded.urls.items() if identity not in got]
+    unsent = {answer.url for answer in answers.each if answer.fate is Fate.CANCELLED and not answer.identity}
+    urls = {identity: recorded.answers[identity].url for identity in recorded.sizes}
+    came |= dict.fromkeys((identity for identity, url in urls.items() if url in unsent), inf)
+    got = {identity: int(min(size, came[identity])) for identity, size in recorded.sizes.items() if identity in came}
+    lost = [url for identity, url in urls.items() if identity not in got]
+    return Coverage(len(recorded.sizes), sum(recorded.sizes.values()), len(got), sum(got.values()), recorded.of_a_load,
+                    tuple(lost[:MOST_LOST]))
 
 
 def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Found]]:

@@ -1,6 +1,6 @@
 """All that was seen of one load, as it was seen: harness.measure.record makes the load's record of it, and judges none.
 
-There are only plain values in it, which JSON can hold: what a running laboratory knows was asked of it before.
+There are only plain values in it: what a running laboratory knows was asked of it before.
 """
 
 from collections.abc import Mapping, Sequence

@@ -61,7 +61,8 @@ def _answered(exchanges: Iterable[tuple[int, Exchange]], served: Mapping[Key, li
               ) -> dict[int, ServerRequest]:
     """Return what the servers logged of exchanges, by their numbers: first of those whose status and size tell it."""
     asked = [(number, _key(exchange.request), (exchange.answer.status, exchange.answer.body_bytes))
-             for number, exchange in exchanges if not (exchange.from_cache or _never_sent(exchange))]
+             for number, exchange in exchanges
+             if not exchange.from_cache and (exchange.connection or not exchange.error)]      # or it was never sent
     found: dict[int, ServerRequest] = {}
     for exactly in (True, False):
         for number, key, came in asked:
@@ -92,11 +93,6 @@ def _answer(exchange: Exchange, served: ServerRequest | None, silent: Collection
         url=exchange.request.url, kind=kind, identity=served.answer if served else "", status=got.status,
         bytes=max(0, got.content_bytes), critical=critical, purpose=kind_of(exchange), error=error,
         late=exchange.fate is Fate.AFTER_LOAD, wire_bytes=None if got.body_bytes == UNKNOWN else got.body_bytes)
-
-
-def _never_sent(exchange: Exchange) -> bool:
-    """Tell whether it failed before it had a connection: no server can have seen it."""
-    return bool(exchange.error) and not exchange.connection
 
 
 def _sent_ms(exchange: Exchange) -> float:

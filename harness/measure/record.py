@@ -1,21 +1,15 @@
 """The record of a load, made of its evidence and of nothing else: what it got, and how well time was kept meanwhile."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from harness.analysis.asked_for import initiators_of
 from harness.analysis.causes import dependencies
-from harness.analysis.explanation import Step, critical_path
+from harness.analysis.explanation import critical_path
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.files.har import LoadLog
-from harness.files.load_parts import (
-    CookieCounts,
-    EarlyCounts,
-    MiddleboxCounts,
-    ReceivedAnswers,
-)
+from harness.files.load_parts import CookieCounts, EarlyCounts, MiddleboxCounts
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.server_log import Early, FoundAs
 from harness.measure.coverage import coverage
@@ -35,14 +29,19 @@ TICKETS = 2
 
 def record(evidence: Evidence) -> LoadRecord:
     """Return the record of a load, which is not judged yet. A load that fails has a record, too."""
-    made = _reported(evidence.report, known(evidence))
+    made, har = _reported(evidence.report, known(evidence)), evidence.har
     if made.document:
         made = replace(made, document=replace(made.document, recorded_bytes=tuple(evidence.recorded.document_bytes)))
-    timeline = timeline_of(evidence.har, made, evidence.warm_up)
+    timeline = make_timeline(har, made, made.plt_ms or 0.0, initiators_of(made, evidence.warm_up)) if har else None
     path = critical_path(timeline, dependencies(timeline)) if timeline else ()
+    answers = None
+    if har:
+        answers = received_answers(har, evidence.requests, {step.entry for step in path} if made.plt_ms else None,
+                                   silent=evidence.recorded.silent)
+        answers = replace(answers, coverage=coverage(answers, evidence.recorded))
     return replace(made, early_data=early_data_of(evidence, made, timeline),
                    cookies=cookies_of(evidence, made) if evidence.load.tfo else None,
-                   timekeeping=timekeeping_of(evidence, made, path), answers=answers_of(evidence, made, path))
+                   timekeeping=timekeeping_of(evidence, made, path), answers=answers)
 
 
 def known(evidence: Evidence) -> dict[str, Any]:
@@ -102,36 +101,21 @@ def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | N
     if not evidence.conditions.settings.warm_pairs:
         return None
     first = [request for request in evidence.requests if request.request == 1 and request.scheme == "https"]
-    may: dict[object, int] = defaultdict(int)
-    possible = []
+    tickets, possible = Counter[str](), []
     for request in first:
         if request.method in SAFE and request.found != FoundAs.LIVE:
-            may[request.host] += request.protocol.startswith("HTTP/1")
-            if may[request.host] <= TICKETS:
+            tickets[request.host] += request.protocol.startswith("HTTP/1")
+            if tickets[request.host] <= TICKETS:
                 possible.append(request)
     sent = [request for request in first if request.early != Early.NO]
-    later = [request for request in possible if request.early == Early.NO]
+    later = sum(request.early == Early.NO for request in possible)
     connections = record.connections or ()
-    accepted = sum(connection.early is True for connection in connections)
     of_https = {request.connection for request in (timeline.requests if timeline else ())
                 if request.url.startswith("https:")}
     over_tcp = sum(not connection.quic and str(connection.id) in of_https for connection in connections)
     return EarlyCounts(
-        possible=len(possible), too_late=min(len(later), sum(connection.asked_late for connection in connections)),
-        resumed=sum(request.resumed for request in first), sent=len(sent), accepted=accepted,
+        possible=len(possible), too_late=min(later, sum(connection.asked_late for connection in connections)),
+        resumed=sum(request.resumed for request in first), sent=len(sent),
+        accepted=sum(connection.early is True for connection in connections),
         in_syn=sum(request.early == Early.SYN for request in sent),
         over_tcp=over_tcp if evidence.load.over.quic else 0)
-
-
-def answers_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step]) -> ReceivedAnswers | None:
-    """Return what the requests of the load got; None for a load without a HAR. `path` is its critical path."""
-    if evidence.har is None:
-        return None
-    critical = frozenset(step.entry for step in path) if record.plt_ms else None
-    answers = received_answers(evidence.har, evidence.requests, critical, silent=evidence.recorded.silent)
-    return replace(answers, coverage=coverage(answers, evidence.recorded))
-
-
-def timeline_of(log: LoadLog | None, record: LoadRecord, warm_up: LoadRecord | None = None) -> Timeline | None:
-    """Return the timeline of a load by its HAR and the page's `warm_up`; None when it is not known."""
-    return make_timeline(log, record, record.plt_ms or 0.0, initiators_of(record, warm_up)) if log else None

@@ -126,14 +126,14 @@ def _late(evidence: Evidence, record: LoadRecord, start_s: float, path: Sequence
 
 def _answered(evidence: Evidence, start_s: float) -> Iterator[Answered]:
     """Yield the answers of a load, and the pieces of those that their servers send with pauses."""
-    holds, recorded = evidence.conditions, evidence.recorded
+    holds = evidence.conditions
     for request in evidence.requests:
         if request.own_ms is not None:
-            server = holds.layout.server_of(request.host)
+            server, recorded = holds.layout.server_of(request.host), evidence.recorded.answers.get(request.answer or "")
             begun_ms = (request.time_s - start_s) * 1000 + request.own_ms
-            thinks = holds.settings.think is not None or request.answer in recorded.slow
+            thinks = holds.settings.think is not None or bool(recorded and recorded.slow_ms)
             yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
-            for before_ms, after_ms in pairwise(recorded.paced.get(request.answer or "", ())):
+            for (before_ms, _), (after_ms, _) in pairwise(recorded.arrivals if recorded else ()):
                 yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
 
 
@@ -160,31 +160,23 @@ def _quiet(evidence: Evidence, start_s: float, plt_ms: float) -> list[Silence]:
 
 def late_answers(quiet: Iterable[Silence], answered: Sequence[Answered], allowed_ms: Mapping[str, float],
                  path: Sequence[Step], layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
-    """Return the silences that were too long, and by how much; the longest delay first.
+    """Return the silences that were too long, and by how much; the latest first.
 
     A silence may last for its server's `allowed_ms` (see `silence_ms`) and, if an answer began in it, for the time that
     the server itself took for that answer. `path` is the load's critical path, `layout` says which server each host is
     on.
     """
-    found = []
+    late = []
     for silence in quiet:
         late_ms = silence.end_ms - silence.start_ms - allowed_ms[silence.server]
         if late_ms > 0:     # few are: who answered need not be looked for in the others
             late_ms -= max((answer.own_ms for answer in answered if answer.server == silence.server
                             and silence.start_ms <= answer.begun_ms <= silence.end_ms), default=0.0)
-            found.append((silence.server, silence.start_ms, late_ms, silence.end_ms - late_ms))
-    return _latest_first(found, path, layout)
-
-
-def _latest_first(found: Iterable[tuple[str, float, float, float]], path: Sequence[Step],
-          layout: Layout = EACH_ITS_OWN) -> list[LateAnswer]:
-    """Return the late ones of what was `found`, the latest first; each has a server, a start, how late it was (ms), and
-    since when.
-    """
-    late = [LateAnswer(server, start_ms, late_ms, any(
-        step.kind in WAITS and layout.server_of(urlsplit(step.url).hostname or "") == server
-        and step.start_ms < since_ms + late_ms and step.end_ms > since_ms for step in path))
-        for server, start_ms, late_ms, since_ms in found if late_ms > 0]
+        if late_ms > 0:
+            since_ms = silence.end_ms - late_ms
+            critical = any(step.kind in WAITS and step.start_ms < silence.end_ms and step.end_ms > since_ms
+                           and layout.server_of(urlsplit(step.url).hostname or "") == silence.server for step in path)
+            late.append(LateAnswer(silence.server, silence.start_ms, late_ms, critical))
     return sorted(late, key=lambda answer: -answer.late_ms)
 
 
@@ -205,8 +197,9 @@ def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: flo
     since the epoch, as the load's `start_s`). Answers that are due after the load event at `plt_ms` are left out.
     """
     due_ms = [((request.time_s - start_s) * 1000, request) for request in requests]
-    return _latest_first([(request.host, at_ms, request.own_ms or 0.0, at_ms) for at_ms, request in due_ms
-                          if at_ms <= plt_ms], path)
+    held = [Silence(request.host, at_ms, at_ms + (request.own_ms or 0.0))
+            for at_ms, request in due_ms if at_ms <= plt_ms]
+    return late_answers(held, (), {silence.server: 0.0 for silence in held}, path)
 
 
 def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> list[Silence]:

@@ -55,10 +55,10 @@ def got(recording: Recording, held: RecordedPage, load: dict[str, Any]) -> list[
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
 def test_what_a_page_holds_and_what_loads_got(case: dict[str, Any], tmp_path: Path) -> None:
     recording, held = read(tmp_path, case)
-    names = {identity: url.removeprefix(PAGE) for identity, url in held.urls.items()}
+    names = {identity: answer.url.removeprefix(PAGE) for identity, answer in held.answers.items()}
     assert sorted([names[identity], size] for identity, size in held.sizes.items()) == case["held"]
     assert held.of_a_load == case.get("load", True)
-    paced = [answer for answer in recording.each if answer.identity in {*held.paced, *held.slow}]
+    paced = [answer for answer in held.answers.values() if answer.arrivals or answer.slow_ms]
     assert [[answer.url.removeprefix(PAGE), answer.slow_ms] for answer in paced] == case.get("paced", [])
     for load in case.get("loads", ()):
         assert got(recording, held, load) == load["got"], load
