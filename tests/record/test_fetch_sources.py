@@ -14,7 +14,7 @@ from harness.mirror.recording import read_recording
 from tests.support.answering import Answer, answering
 from tests.support.foreign_hars import entry, har
 from tests.support.har_schema import assert_har
-from tests.support.made_warc import DAY, PAGE, SCRIPT, picture, site_records, write_warc
+from tests.support.made_warc import DAY, IMAGES, PAGE, SCRIPT, picture, site_records, write_warc
 from tests.support.ran import ran
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
@@ -83,9 +83,16 @@ def captured(path: str, _headers: Message) -> Answer:
 
 def test_a_page_as_of_a_day(tmp_path: Path) -> None:
     (tmp_path / "old.pages").write_text(PAGE)
-    with answering(captured) as port:
+    asked: list[str] = []
+
+    def answer(path: str, headers: Message) -> Answer:
+        asked.append(path)
+        return captured(path, headers)
+
+    with answering(answer) as port:
         done = fetch(tmp_path, "--as-of", "2013-03-12", "--archive", f"http://127.0.0.1:{port}/web")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert len(set(asked)) == len(asked) > IMAGES
     mirror = tmp_path / "old"
     assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()
     assert (mirror / "www.old.test" / "style.css").read_bytes() == b"body { }"

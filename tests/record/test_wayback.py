@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from email.message import Message
 from typing import ClassVar
@@ -9,7 +10,7 @@ from typing import ClassVar
 import pytest
 
 from harness.record.sources import wayback
-from harness.record.sources.wayback import WebArchive
+from harness.record.sources.wayback import UnansweredError, WebArchive
 from tests.support.answering import Answer, answering
 
 PAGE = "http://www.old.test/"
@@ -37,22 +38,21 @@ def asked() -> Iterator[WebArchive]:
 
 def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again(asked: WebArchive) -> None:
     Busy.answers = [503] * 4 + [200, 404]
-    assert asked.find("GET", PAGE) is None
+    with pytest.raises(UnansweredError):
+        asked.find(PAGE)
     assert len(asked.complaints()) == 1
-    found = [asked.find("GET", PAGE) for _ in range(2)]
-    assert [each.answer.content for each in found if each is not None] == [b"page"] * 2
-    for _ in range(2):
-        assert asked.find("GET", f"{PAGE}lost") is None
-    assert Busy.answers == []
-    assert asked.complaints() == [], "what it does not have is known, and asked for once"
+    found = asked.find(PAGE)
+    assert found is not None
+    assert found.answer.content == b"page"
+    assert asked.find(f"{PAGE}lost") is None
+    assert (Busy.answers, asked.complaints()) == ([], [])
 
 
-def test_what_breaks_off_is_asked_for_again(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_breaks_off_is_no_answer(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Busy, "stated_bytes", 5)
     Busy.answers = [200]
-    assert asked.find("GET", PAGE) is None
-    [trouble] = asked.complaints()
-    assert "(ProtocolError)" in trouble or "(IncompleteRead)" in trouble
+    with pytest.raises(UnansweredError, match=r"ProtocolError|IncompleteRead"):
+        asked.find(PAGE)
 
 
 def test_what_outlives_its_page_is_no_trouble_of_the_next() -> None:
@@ -66,7 +66,7 @@ def test_what_outlives_its_page_is_no_trouble_of_the_next() -> None:
 
     with answering(answer) as port:
         archive = WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{port}/web", pause_s=0.01)
-        late = threading.Thread(target=archive.find, args=("GET", PAGE))
+        late = threading.Thread(target=ask, args=(archive,))
         late.start()
         begun.wait()
         assert archive.complaints() == []
@@ -75,10 +75,14 @@ def test_what_outlives_its_page_is_no_trouble_of_the_next() -> None:
         assert archive.complaints() == []
 
 
+def ask(archive: WebArchive) -> None:
+    with suppress(UnansweredError):
+        archive.find(PAGE)
+
+
 def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wayback, "LARGEST_BODY", 3)
     Busy.answers = [200]
-    for _ in range(2):
-        found = asked.find("GET", PAGE)
-        assert found is not None
-        assert (found.error, found.answer.body_bytes, asked.complaints()) == (wayback.TOO_LARGE, 4, [])
+    found = asked.find(PAGE)
+    assert found is not None
+    assert (found.error, found.answer.body_bytes, asked.complaints()) == (wayback.TOO_LARGE, 4, [])

@@ -6,8 +6,7 @@ comes nearest to the recorded size.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from harness.errors import InputError
 from harness.files.encoding import charset_of
 from harness.files.exchange import H2, Exchange, Fate, Request, is_over_http2
+from harness.files.har import page_times
 from harness.files.har_entry import (
     NO_ENTRY,
     Entry,
@@ -25,11 +25,10 @@ from harness.files.har_entry import (
     ResponsePart,
     from_har,
     posted_body,
-    time_ms,
     without_nulls,
 )
 from harness.files.headers import REDIRECTS, WITHOUT_BODY, header_in
-from harness.files.moments import EPOCH, moment_of
+from harness.files.moments import EPOCH
 from harness.files.packed import read_har_file
 from harness.files.urls import as_browsers_ask, document_url, without_fragment
 from harness.mirror.headers import OF_NO_RECORDING
@@ -64,7 +63,7 @@ class Har(Part, frozen=True):
 
 class HarSource:
     """A HAR: iterate over it for its exchanges, in the order of asking, and its WebSockets. `pages` are the URLs of its
-    pages by their ids, `load_ends` when each page's load event was.
+    pages by their ids, `load_ends` when each page's load event was, in s since the epoch.
     """
 
     remarks: Sequence[str] = ()
@@ -75,31 +74,33 @@ class HarSource:
         """
         text, self._attached = read_har_file(path)
         log = msgspec.json.decode(text, type=Har, strict=False).log
-        self._wrong: list[str] = []
         pages = log.pages or []
-        self.load_ends = {page.id: end for page in pages if (end := load_end(page))}
-        self._live: list[Exchange] = []
-        self._charsets: dict[str, str] = {}
-        """By page: what its document names."""
+        self.load_ends = {page.id: end_s for page in pages if (end_s := load_end_s(page)) < inf}
+        self._wrong, self._live = list[str](), list[Exchange]()
         # In the order of asking: Firefox and Safari write them as their tables show them.
         found = sorted((each for raw in log.entries if (each := self._exchange(raw))),
                        key=lambda each: each[0].started or EPOCH)
         if not found:
             why = f" ({self._wrong[0]})" if self._wrong else ""
             raise InputError(f"{path}:1: no request over http or https in it{why}; give the HAR of a page load")
-        self._exchanges = with_pages([exchange for exchange, _ in found])
-        self._responses = [response for _, response in found]
-        for exchange, response in zip(self._exchanges, self._responses, strict=True):
+        self._found: list[tuple[Exchange, ResponsePart]] = []
+        self._charsets: dict[str, str] = {}
+        """By page: what its document names."""
+        # Chrome names no page for what a frame of another site asks for: it is taken for that of the request before.
+        page = next((exchange.page for exchange, _ in found if exchange.page), "")
+        for exchange, response in found:
+            page = exchange.page or page
+            self._found.append((replace(exchange, page=page), response))
             content_type = exchange.answer.header("content-type") or exchange.answer.mime_type
             if "html" in content_type.lower() and (named := charset_of(response.content.text or "", content_type)):
-                self._charsets.setdefault(exchange.page, named)
-        self.pages = page_urls(self._exchanges, {page.id: page.title for page in pages if page.title})
+                self._charsets.setdefault(page, named)
+        self.pages = page_urls([exchange for exchange, _ in self._found],
+                               {page.id: page.title for page in pages if page.title})
 
     def __iter__(self) -> Iterator[Exchange]:
-        for known, response in zip(self._exchanges, self._responses, strict=True):
+        for known, response in self._found:
             exchange = with_content(known, response, self._attached, self._charsets.get(known.page, ""))
-            end = self.load_ends.get(exchange.page)
-            is_late = end is not None and exchange.started is not None and exchange.started > end
+            is_late = known.started is not None and known.started.timestamp() > self.load_ends.get(known.page, inf)
             yield replace(exchange, fate=Fate.AFTER_LOAD if is_late else Fate.COUNTED)
         yield from self._live
         for _ in self._wrong:
@@ -140,14 +141,6 @@ class HarSource:
         return there if there is not None else posted_body(request.posted)
 
 
-def with_pages(exchanges: Sequence[Exchange]) -> list[Exchange]:
-    """Return the exchanges, each with a page, if any has one: Chrome names none for what a frame of another site asks
-    for, which is taken for the page's of the request before.
-    """
-    page = next((each.page for each in exchanges if each.page), "")
-    return [replace(each, page=(page := each.page or page)) for each in exchanges]
-
-
 def page_urls(exchanges: Sequence[Exchange], titles: Mapping[str, str]) -> dict[str, str]:
     """Return the URL of each page of a HAR by the page's id: what its title says, if that was asked for, or else the
     first document that nothing referred to, or that stands first, with most requests after it. A recording that began
@@ -175,12 +168,10 @@ def _is_document(exchange: Exchange) -> bool:
             and ("html" in content_type.lower() or bool(answer.redirect_url)))
 
 
-def load_end(page: PagePart) -> datetime | None:
-    """Return when the load event of a page was, None where that is not known."""
-    begin, on_load_ms = moment_of(page.started), time_ms((page.load_times or {}).get("onLoad"))
-    with suppress(OverflowError):
-        return begin + timedelta(milliseconds=on_load_ms) if begin and on_load_ms else None
-    return None
+def load_end_s(page: PagePart) -> float:
+    """Return when the load event of a page was, in s since the epoch; infinity where that is not known."""
+    times = page_times({"pages": [msgspec.to_builtins(page)]})
+    return times.load_event_s if times.on_load_ms else inf
 
 
 def protocol_of(entry: Entry) -> str:

@@ -97,8 +97,7 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
     brought = Brought(path.name, pages=list(source.pages.values()))
     logs = {same_name(url): sanitise(url) for url in (recordable(brought.pages) if wanted is None else wanted)}
     log_of_page = {page: logs[name] for page, url in source.pages.items() if (name := same_name(url)) in logs}
-    brought.load_ends = {log: source.load_ends[page].timestamp() for page, log in log_of_page.items()
-                         if page in source.load_ends}
+    brought.load_ends = {log: source.load_ends[page] for page, log in log_of_page.items() if page in source.load_ends}
     (into / BODIES).mkdir()
     log, errors, total = OTHERS, Counter[str](), 0
     lost_pages = set[str]()

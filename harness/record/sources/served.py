@@ -18,11 +18,13 @@ from pathlib import Path
 import trustme
 
 from harness.errors import InputError, first_few, printable
+from harness.files.exchange import Exchange
 from harness.files.headers import header_in
 from harness.files.hosts import SCHEMES
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import read_pages
 from harness.files.server_log import FoundAs, RequestLog
+from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
@@ -31,7 +33,7 @@ from harness.mirror.recording import Recording
 from harness.mirror.transactions import recorded_of
 from harness.record.sources.brought import BODIES, NUMBER, Brought
 from harness.record.sources.reader import bring, recordable
-from harness.record.sources.wayback import ANSWER_S, WebArchive
+from harness.record.sources.wayback import ANSWER_S, UnansweredError, WebArchive
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.body import Bodies
 from harness.replay.connection import Endpoint, Service
@@ -135,17 +137,28 @@ class ServedSource:
                 os.close(bodies)
 
     def ask_archive(self, method: str, url: str) -> Recorded:
-        """Return what the archive answers; MISSING where it has nothing, or where there is no archive."""
-        found = self.archive.find(method, url) if self.archive is not None else None
-        if found is None:
+        """Return what the archive answers; MISSING where it has nothing, or where there is no archive.
+
+        Each URL is asked for once, unless the archive did not answer.
+        """
+        url = document_url(url)
+        if self.archive is None or method not in ("GET", "HEAD"):
             return MISSING
-        with self._lock:
-            if url not in self._found:
-                number = self.brought.keep(found, self._directory)
-                page = PageExchanges("", [] if found.error else [self.brought.numbered(number, url)])
-                # No replay has a host whose name is none, such as "-".
-                self._found[url] = next(iter(recorded_of(page)), MISSING)
-            return self._found[url]
+        if url not in self._found:
+            try:
+                found = self.archive.find(url)
+            except UnansweredError:
+                return MISSING
+            with self._lock:
+                if url not in self._found:      # another connection may have asked meanwhile
+                    self._found[url] = self._kept(found, url) if found is not None else MISSING
+        return self._found[url]
+
+    def _kept(self, found: Exchange, url: str) -> Recorded:
+        """Keep what the archive has, and return it as it is answered."""
+        number = self.brought.keep(found, self._directory)
+        page = PageExchanges("", [] if found.error else [self.brought.numbered(number, url)])
+        return next(iter(recorded_of(page)), MISSING)       # no replay has a host whose name is none, such as "-"
 
 
 @cache

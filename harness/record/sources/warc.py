@@ -18,7 +18,6 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -78,7 +77,7 @@ class WarcSource:
     that it names, by themselves; `remarks` say what could not be read, once they were read.
     """
 
-    load_ends: Mapping[str, datetime] = {}
+    load_ends: Mapping[str, float] = {}
 
     def __init__(self, path: Path) -> None:
         """Read the names of its pages. Raises one of DAMAGED when it is a WACZ and cannot be read."""

@@ -24,7 +24,7 @@ from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Request
 from harness.files.headers import REDIRECTS, Headers, header_in, without
 from harness.files.moments import moment_of
-from harness.files.urls import as_browsers_ask, document_url
+from harness.files.urls import as_browsers_ask
 from harness.record.sources.body import stated_bytes, with_body, with_coding
 
 INTERNET_ARCHIVE = "https://web.archive.org/web"
@@ -41,7 +41,7 @@ ANSWER_S = 60.0
 TOO_LARGE = "it is too large"
 
 
-class _UnansweredError(Exception):
+class UnansweredError(Exception):
     """The archive did not say whether it has something; its text is what the archive did instead."""
 
 
@@ -60,25 +60,20 @@ class WebArchive:
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, HTTPAdapter(max_retries=again))
         self._session.headers["Accept-Encoding"] = "gzip, br"
-        self._known: dict[str, Exchange | None] = {}
         self._places = threading.Semaphore(AT_ONCE)
 
-    def find(self, method: str, url: str) -> Exchange | None:
-        """Return the capture of a GET that is nearest to the day, with an error if it cannot be used; None without one.
+    def find(self, url: str) -> Exchange | None:
+        """Return the capture that is nearest to the day, with an error if it cannot be used; None without one.
 
-        Each URL is asked for once, unless the archive did not answer: another page may need it, too.
+        Raises UnansweredError when the archive did not say: another page may need it, too.
         """
-        url = document_url(url)
-        if method not in ("GET", "HEAD"):
-            return None
         troubles = self._troubles       # of the page at hand: a request may outlive it
-        if url not in self._known:
-            try:
-                with self._places:
-                    self._known[url] = self._ask(url)
-            except _UnansweredError as trouble:
-                troubles[str(trouble)] += 1
-        return self._known.get(url)
+        try:
+            with self._places:
+                return self._ask(url)
+        except UnansweredError as trouble:
+            troubles[str(trouble)] += 1
+            raise
 
     def complaints(self) -> list[str]:
         """Return what the archive did instead of answering since the last call: what was asked for then is unknown."""
@@ -88,30 +83,30 @@ class WebArchive:
         return told
 
     def _ask(self, url: str) -> Exchange | None:
-        """Return the capture, None when there is none. Raises _UnansweredError."""
+        """Return the capture, None when there is none. Raises UnansweredError."""
         address = self._prefix + url
         for _ in range(MOST_HOPS):
             try:
                 answer = self._session.get(address, allow_redirects=False, stream=True, timeout=ANSWER_S)
             except (requests.RequestException, OSError) as error:
-                raise _UnansweredError(type(error).__name__) from None
+                raise UnansweredError(type(error).__name__) from None
             if "memento-datetime" in answer.headers:
                 return self._capture(url, answer)
             answer.close()
             if answer.status_code in BUSY:
-                raise _UnansweredError(f"status {answer.status_code}")
+                raise UnansweredError(f"status {answer.status_code}")
             address = urljoin(address, answer.headers.get("location", ""))
             if not answer.is_redirect or not CAPTURE.search(address):
                 return None
         return None
 
     def _capture(self, url: str, answer: requests.Response) -> Exchange:
-        """Return the answer as it was captured. Raises _UnansweredError if it breaks off."""
+        """Return the answer as it was captured. Raises UnansweredError if it breaks off."""
         try:
             body: bytes = answer.raw.read(LARGEST_BODY + 1, decode_content=False)
             answer.raw.read(1)      # it says whether the body broke off
         except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise _UnansweredError(type(error).__name__) from None
+            raise UnansweredError(type(error).__name__) from None
         finally:
             answer.close()
         headers = _captured_headers(answer)
