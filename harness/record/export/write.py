@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from surt import surt  # type: ignore[import-untyped]
@@ -32,6 +32,7 @@ from harness.files.har import CREATOR, to_har
 from harness.files.headers import without
 from harness.files.moments import EPOCH
 from harness.files.pages import Page, PageFiles
+from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
 from harness.mirror.importing import import_recording
 from harness.record.export.recorded import RecordedPage, recorded_pages
@@ -86,18 +87,12 @@ def write_har(file: Path, recorded: list[RecordedPage]) -> None:
     file.write_text(json.dumps({"log": log}), encoding="utf-8")
 
 
-class Written(NamedTuple):
-    """Where the record of an answer is in a file: `size` bytes from `offset` on, and the digest of the body."""
+def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[str]:
+    """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``.
 
-    exchange: Exchange
-    digest: str
-    offset: int
-    size: int
-
-
-def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[Written]:
-    """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``."""
-    written = []
+    Return the lines of an index (CDXJ) that say where each answer is.
+    """
+    index = []
     with file.open("wb") as output:
         writer = WARCWriter(output, gzip=not file.name.lower().endswith(".warc"), warc_version="WARC/1.1")
         writer.write_record(writer.create_warcinfo_record(file.name, {"software": SOFTWARE, "format": "WARC 1.1"}))
@@ -105,10 +100,10 @@ def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[Written]:
             offset, response, request = output.tell(), _response(writer, exchange), _request(writer, exchange)
             writer.write_record(response)
             told = response.rec_headers.get_header
-            written.append(Written(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
+            index.append(_cdx_line(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
             request.rec_headers.add_header("WARC-Concurrent-To", told("WARC-Record-ID"))
             writer.write_record(request)
-    return written
+    return sorted(index)
 
 
 def _response(writer: Any, exchange: Exchange) -> Any:
@@ -161,9 +156,8 @@ def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> 
     """Write the exchanges of `pages` into `file`."""
     with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
         warc = Path(directory, WARC)
-        written = write_warc(warc, exchanges)
-        members = {f"archive/{WARC}": warc.read_bytes(),
-                   "indexes/index.cdx": "".join(sorted(map(_cdx_line, written))).encode(),
+        index = write_warc(warc, exchanges)
+        members = {f"archive/{WARC}": warc.read_bytes(), "indexes/index.cdx": "".join(index).encode(),
                    "pages/pages.jsonl": _pages(pages, exchanges)}
     members["datapackage.json"] = _package(members, pages)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:     # stored: readers seek in it
@@ -171,29 +165,27 @@ def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> 
             archive.writestr(name, content)
 
 
-def _cdx_line(written: Written) -> str:
-    """Return a line of the index. What was posted is no answer to a GET: readers look for it under another URL (pywb
-    and wabac.js).
+def _cdx_line(exchange: Exchange, digest: str, offset: int, size: int) -> str:
+    """Return a line of the index: the record of an answer has `size` bytes from `offset` on.
+
+    What was posted is no answer to a GET: readers look for it under another URL (pywb and wabac.js).
     """
-    request, answer = written.exchange.request, written.exchange.answer
-    found = {"url": request.url, "mime": answer.header("content-type").partition(";")[0].strip() or NO_TYPE,
-             "status": str(answer.status), "digest": written.digest, "offset": str(written.offset),
-             "length": str(written.size), "filename": WARC}
-    key = request.url
-    if request.method != "GET":
-        found["method"] = request.method
-        key += f"{'&' if '?' in key else '?'}__wb_method={request.method}"
-    return f"{surt(key)} {date_of(written.exchange, '%Y%m%d%H%M%S')} {json.dumps(found)}\n"
+    key, method = exchange.request.url, exchange.request.method
+    found = {"url": key, "mime": exchange.answer.header("content-type").partition(";")[0].strip() or NO_TYPE,
+             "status": str(exchange.answer.status), "digest": digest, "offset": str(offset), "length": str(size),
+             "filename": WARC}
+    if method != "GET":
+        found["method"] = method
+        key += f"{'&' if '?' in key else '?'}__wb_method={method}"
+    return f"{surt(key)} {date_of(exchange, '%Y%m%d%H%M%S')} {json.dumps(found)}\n"
 
 
 def _pages(pages: list[Page], exchanges: Sequence[Exchange]) -> bytes:
-    dates = {exchange.request.url: date_of(exchange) for exchange in reversed(exchanges)}
-    first = min(dates.values(), default="")
+    dates = {document_url(exchange.request.url): date_of(exchange) for exchange in reversed(exchanges)}
     lines = [{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}]
-    for page in pages:
-        url = page.url if page.url in dates else f"{page.url}/"
-        lines.append({"id": page.name, "url": page.url, "title": page.url, "ts": dates.get(url, first)})
-    return b"".join(_json(line) for line in lines)
+    lines += [{"id": page.name, "url": page.url, "title": page.url,
+               "ts": dates.get(document_url(page.url), min(dates.values(), default=""))} for page in pages]
+    return b"".join(map(_json, lines))
 
 
 def _package(members: dict[str, bytes], pages: list[Page]) -> bytes:
