@@ -12,16 +12,15 @@ and show what they find in `connection` as the server's port (front_end/models/h
 import base64
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 import msgspec
-from msgspec.structs import asdict
 from wsproto.frame_protocol import Opcode
 
 from harness.files.encoding import decode, encode_text
@@ -53,7 +52,7 @@ def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
     answer, body = exchange.answer, exchange.answer.body or Body("")
     entry = OwnEntry(
         RequestPart(exchange.request.url), pageref=page, started=iso_of(exchange.started), time=exchange.length_ms,
-        timings=asdict(exchange.phases), connect_ms=exchange.handshake_ms, connection=exchange.connection,
+        timings=exchange.phases, connect_ms=exchange.handshake_ms, connection=exchange.connection,
         address=exchange.address, comment=exchange.note, error=exchange.error,
         from_cache="disk" if exchange.from_cache else "", before_document=exchange.before_document,
         after_load=exchange.fate is Fate.AFTER_LOAD, after_message=exchange.after_message,
@@ -72,10 +71,10 @@ def _request(exchange: Exchange) -> dict[str, Any]:
         "method": request.method, "url": request.url,
         "httpVersion": exchange.answer.protocol if exchange.over_http2 else "HTTP/1.1",
         "cookies": [], "headers": _pairs(request.headers),
-        "queryString": [{"name": name, "value": value} for name, value in _query(request.url)],
+        "queryString": _pairs(parse_qsl(_target(request.url).partition("?")[2], keep_blank_values=True)),
         "headersSize": request_head_bytes(exchange), "bodySize": request.body_bytes}
     if request.body or request.sha256:
-        found["postData"] = {"mimeType": request.header("content-type"), **_text(request.body)}
+        found["postData"] = {"mimeType": request.header("content-type"), **_text(request.body, "_encoding")}
         found["postData"] |= {"_sha256": request.sha256} if request.sha256 else {}
     return found
 
@@ -102,10 +101,7 @@ def _response(exchange: Exchange) -> dict[str, Any]:
 
 
 def _content(answer: Answer) -> dict[str, Any]:
-    """Return an answer's body as HAR has it: decoded, as text if who writes that in its charset makes the same of it.
-
-    Nothing where the body is not in `content`.
-    """
+    """Return an answer's body as HAR has it, decoded; nothing where it is not in `content`."""
     if answer.content is None:
         return {}
     named = answer.header("content-encoding")
@@ -115,11 +111,18 @@ def _content(answer: Answer) -> dict[str, Any]:
         found["comment"] = f"{STILL_ENCODED} {named}"
     if not body and answer.status != HTTPStatus.OK:
         return found
+    return found | _text(body, "encoding", answer.header("content-type") or answer.mime_type)
+
+
+def _text(body: bytes, label: str, content_type: str | None = None) -> dict[str, str]:
+    """Return a body as text, if who writes that in the charset of its `content_type` makes the same of it; else in
+    base64, as its `label` says.
+    """
     with suppress(UnicodeDecodeError):
         text = body.decode("utf-8")
-        if encode_text(text, answer.header("content-type") or answer.mime_type) == body:
-            return found | {"text": text}
-    return found | {"text": base64.b64encode(body).decode(), "encoding": "base64"}
+        if content_type is None or encode_text(text, content_type) == body:
+            return {"text": text}
+    return {"text": base64.b64encode(body).decode(), label: "base64"}
 
 
 class PageTimes(msgspec.Struct, frozen=True):
@@ -194,28 +197,13 @@ def load_log(log: Mapping[str, Any]) -> LoadLog:
     return LoadLog(began, exchanges)
 
 
-def _pairs(headers: Headers) -> list[dict[str, str]]:
+def _pairs(headers: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers]
-
-
-def _query(url: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(urlsplit(url).query, keep_blank_values=True)
-    except ValueError:
-        return []
 
 
 def _target(url: str) -> str:
     """Return what stands in a request's first line."""
-    path, mark, rest = url.partition("//")[2].partition("/")
-    return (mark or (path and "/")) + rest.partition("#")[0]
-
-
-def _text(body: bytes) -> dict[str, str]:
-    try:
-        return {"text": body.decode("utf-8")}
-    except UnicodeDecodeError:
-        return {"text": base64.b64encode(body).decode(), "_encoding": "base64"}
+    return "/" + url.partition("#")[0].partition("//")[2].partition("/")[2]
 
 
 def _message(message: Message) -> dict[str, Any]:

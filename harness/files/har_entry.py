@@ -33,10 +33,7 @@ NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData"
          "file": "_file", "own_encoding": "_encoding", "early_hints": "_earlyHints",
          "sha256": "_sha256"}
 """Fields of the schema -> HAR's names."""
-BESIDE_TLS = ("blocked", "dns", "connect", "send", "wait", "receive")
-"""The parts of `timings` that come one after the other; `ssl` is a part of `connect` (HAR 1.2)."""
 LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
-
 
 
 class Part(msgspec.Struct, frozen=True, omit_defaults=True, rename=lambda name: NAMES.get(name, name)):
@@ -105,7 +102,7 @@ class Entry(Part, frozen=True):
     pageref: str = ""
     started: str | float = ""
     time: float | None = None
-    timings: dict[str, Any] = {}
+    timings: Phases = Phases()
     connect_ms: float | None = None
     protocol: str = ""
     messages: Any = None
@@ -156,20 +153,20 @@ def time_ms(found: object) -> float | None:
     return float(found) if found >= 0 else None
 
 
-def handshake_ms(known: object, timings: Mapping[str, Any], time: object, protocol: str) -> float | None:
+def handshake_ms(known: float | None, timings: Phases, time: float | None, protocol: str) -> float | None:
     """Return how long the TCP handshake of the connection took that an entry's request went over; None if not known.
 
     It is what is `known` or the connect time less the time for TLS, but where a browser (Firefox) counts TLS beside it:
     then the entry's `time` is the sum of all parts and TLS. QUIC does both at once: then all of it is one handshake's.
     """
-    told, whole, tls, total = map(time_ms, (known, timings.get("connect"), timings.get("ssl"), time))
-    if told is not None or whole is None:
+    told = time_ms(known)
+    if told is not None or timings.connect < 0:
         return told
-    parts = sum(time_ms(timings.get(part)) or 0.0 for part in BESIDE_TLS)
-    if not tls or protocol.lower().startswith(("h3", "http/3")) or (
-            total is not None and abs(total - parts - tls) < abs(total - parts)):
-        return whole
-    return max(0.0, whole - tls)
+    tls, parts = max(0.0, timings.ssl), timings.total
+    is_beside = time is not None and abs(time - parts - tls) < abs(time - parts)
+    if is_beside or protocol.lower().startswith(("h3", "http/3")):
+        return timings.connect
+    return max(0.0, timings.connect - tls)
 
 
 def shortest_ms(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
@@ -202,10 +199,7 @@ def posted_body(posted: Posted) -> bytes:
 
 
 def from_har(found: Any, page: str = "") -> Exchange:
-    """Return an entry of a HAR of ours as an exchange.
-
-    Raises NO_ENTRY for what is none.
-    """
+    """Return an entry of a HAR of ours as an exchange. Raises NO_ENTRY for what is none."""
     entry = msgspec.convert(found, OwnEntry, strict=False)
     request, response = entry.request, entry.response
     answer = Answer(
@@ -221,8 +215,7 @@ def from_har(found: Any, page: str = "") -> Exchange:
         request=Request(request.method.upper(), request.url, pairs_of(request.headers), posted_body(request.posted),
                         request.posted.sha256),
         answer=answer, started=moment_of(entry.started), time_ms=time_ms(entry.time),
-        phases=Phases(**{name: UNKNOWN if (ms := time_ms(entry.timings.get(name))) is None else ms
-                         for name in Phases.__struct_fields__}),
+        phases=entry.timings,
         handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, answer.protocol),
         connection=entry.connection, address=entry.address, error=entry.error,
         fate=fate_of(request.url, entry.error, answered=bool(answer.status), late=entry.after_load),

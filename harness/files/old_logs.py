@@ -5,6 +5,7 @@ and all of them entered its table.
 """
 
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from harness.errors import InputError
@@ -19,7 +20,7 @@ class OldLoad:
     url: str
     last_ms: float | None
     why_not: tuple[str, ...]
-    problems: tuple[str, ...]
+    problems: list[str]
 
 
 def judge_old_log(path: Path, page: str) -> OldLoad:
@@ -27,19 +28,13 @@ def judge_old_log(path: Path, page: str) -> OldLoad:
     try:
         log = read_log(path)
     except InputError as error:
-        return OldLoad(page, None, (str(error),), ())
-    document = main_document(log, page)
-    last_ms = max((transaction.end_ms for transaction in log.transactions), default=None)
-    return OldLoad(document.url if document else page, last_ms, tuple(_why_not(log, document)), tuple(log.problems))
-
-
-def main_document(log: PageLog, page: str) -> Transaction | None:
-    """Return the request for the page itself: the earliest one for its URL, else the earliest of all.
-
-    Not the first in the log: transactions are in order of completion, and a style sheet may complete before its page.
-    """
+        return OldLoad(page, None, (str(error),), [])
+    # The page's own request: the earliest one for its URL, else the earliest of all. Not the first in the log, which is
+    # in order of completion: a style sheet may complete before its page.
     own = [transaction for transaction in log.transactions if sanitise(transaction.url) == page]
-    return min(own or log.transactions, key=lambda transaction: transaction.start_ms, default=None)
+    document = min(own or log.transactions, key=attrgetter("start_ms"), default=None)
+    last_ms = max((transaction.end_ms for transaction in log.transactions), default=None)
+    return OldLoad(document.url if document else page, last_ms, tuple(_why_not(log, document)), log.problems)
 
 
 def _why_not(log: PageLog, document: Transaction | None) -> list[str]:

@@ -4,10 +4,12 @@ Fetchlogs (``NAME.fetchlog/<page>``) and client logs (``client/<delaynet>-<run>-
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.errors import many
 from harness.system.untrusted import read_untrusted
 
 HEADERS = {
@@ -28,6 +30,8 @@ LONGEST_MS = 1e9
 PIECE = re.compile(r"^-?\d+\.\d|\d\s*\||\|\s*(-?\d|[a-z]+://)")
 """A line that is no row and has this is a piece of one that something else was written into: a time at its beginning, a
 number before a column's end, a number or a URL at a column's beginning."""
+ROWS = {"transactions": re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*)"),
+        "responses": re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*) -> (.*)")}
 LENGTH_MS = 1.0
 """How far a transaction's length may be from its end less its start. More: its first column has lost digits."""
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]+")
@@ -100,44 +104,65 @@ def read_log(path: Path) -> PageLog:
 
     A 2013 log is the browser's stdout and stderr in one file, so warnings and crash dumps stand anywhere, also inside
     the sections. In a section each line is tried as a row first; tags are looked for in the others. Of sections that
-    come twice only the first is read. Raises UnreadableFileError when the file itself cannot be read.
+    come twice only the first is read, and of `resolves` nothing: no program needs them. Raises UnreadableFileError when
+    the file itself cannot be read.
     """
     text = read_untrusted(path).decode("utf-8", errors="replace")
-    lines, log, seen, skipped = text.split("\n"), PageLog(), set[str](), list[tuple[str, int, int]]()
+    lines, log, seen, skipped = text.split("\n"), PageLog(), set[str](), defaultdict[str, list[int]](list)
     problems = [(1, "not UTF-8 throughout; what is not is read as \ufffd")] if "\ufffd" in text else []
     section, opened_at = "", 0
     for number, line in enumerate(map(str.strip, lines), start=1):
-        opened = OPENING.search(line)
-        if section and (not line or line == HEADERS.get(section)
-                          or _is_row(log, section, line, whole=number < len(lines))):
+        is_whole = number < len(lines)      # without an end of line a URL may lack its end, and look as if it did not
+        if section and (not line or line == HEADERS.get(section) or (is_whole and _is_row(log, section, line))):
             continue
-        elif section and f"</{section}>" in line:
+        opened, is_closed = OPENING.search(line), bool(section) and f"</{section}>" in line
+        if section and (opened or is_closed):
             log.transactions_whole |= section == "transactions"
+            problems += [] if is_closed else [(opened_at, f"<{section}> has no end")]
             section = ""
-        elif opened:
-            if section:
-                problems.append((opened_at, f"<{section}> has no end"))
-                log.transactions_whole |= section == "transactions"
+        elif section:
+            log.torn |= {section} if PIECE.search(line) else set()
+            skipped[section].append(number)
+        if opened and not is_closed:
             section, opened_at = opened[1], number
             log.transactions_seen |= section == "transactions"
-            if section in seen and section in HEADERS:
+            if section in seen and section in ROWS:
                 problems.append((number, f"a second <{section}>; only the first is read"))
                 section = ""
             seen.add(opened[1])
-        elif section:
-            log.torn |= {section} if PIECE.search(line) else set()
-            first = skipped.pop()[1] if skipped and skipped[-1][2] == number - 1 else number
-            skipped.append((section, first, number))
     if section:
         problems.append((opened_at, f"<{section}> has no end: the log stops at line {len(lines)}"))
-    log.problems = [f"{path}:{number}: {problem}" for number, problem in sorted([*problems, *map(_skipped, skipped)])]
+    problems += [(at[0], f"{many(len(at), 'line')} from here on {'is' if len(at) == 1 else 'are'} no row of <{name}>; "
+                         "skipped") for name, at in skipped.items()]
+    log.problems = [f"{path}:{number}: {problem}" for number, problem in sorted(problems)]
     return log
 
 
-def _skipped(lines: tuple[str, int, int]) -> tuple[int, str]:
-    section, first, last = lines
-    where = "this line is" if first == last else f"lines {first} to {last} are"
-    return first, f"{where} no row of <{section}>; skipped"
+def _is_row(log: PageLog, section: str, line: str) -> bool:
+    """Add `line` to the log if it is a row of the section at hand; other sections' lines are all taken as read."""
+    if section not in ROWS:
+        timer = LOAD_TIMER.fullmatch(line) if section == "stats" else None
+        if timer and log.load_timer_ms is None:        # of a second load only that is read
+            log.load_timer_ms = float(timer[1])
+        return not TAG.search(line)
+    found = ROWS[section].fullmatch(line)
+    if found is None:
+        return False
+    first, second, third, url, *redirect = map(str.strip, found.groups())
+    if redirect:
+        log.responses.append(Response(first, second, third, url, None if redirect == [NOTHING] else redirect[0]))
+        return True
+    try:
+        start_ms, end_ms, length_ms = map(float, (first, second, third))
+    except ValueError:
+        return False
+    # A start a little below 0 is right: the browser's clock and its log are only so fine.
+    if not -LONGEST_MS <= start_ms <= end_ms <= LONGEST_MS:
+        return False
+    if not abs(end_ms - start_ms - length_ms) <= LENGTH_MS:
+        log.torn.add("transactions")
+    log.transactions.append(Transaction(start_ms, end_ms, url))
+    return True
 
 
 def format_log(log: PageLog) -> str:
@@ -153,65 +178,6 @@ def format_log(log: PageLog) -> str:
         f"{_one_line(response.url)} -> {_one_line(response.redirect_url or '') or NOTHING}"
         for response in log.responses)))
     return "\n".join(sections)
-
-
-def _is_row(log: PageLog, section: str, line: str, *, whole: bool) -> bool:
-    """Add `line` to the log if it is a row of the section at hand; other sections' lines are all taken as read.
-
-    A row that is not `whole`, without an end of line, may lack the end of its URL, and look as if it did not.
-    """
-    if section not in ROWS:
-        timer = LOAD_TIMER.fullmatch(line) if section == "stats" else None
-        if timer and log.load_timer_ms is None:        # of a second load only that is read
-            log.load_timer_ms = float(timer[1])
-        return not TAG.search(line)
-    pattern, add = ROWS[section]
-    columns = pattern.fullmatch(line) if whole else None
-    if columns is None:
-        return False
-    try:
-        add(log, [*map(str.strip, columns.groups())])
-    except ValueError:
-        return False
-    return True
-
-
-def _add_resolve(log: PageLog, columns: list[str]) -> None:
-    start, end, error, name, addresses = columns
-    log.resolves.append(Resolve(*_span(start, end), _signed(int(error)), name,
-                                "" if addresses == NOTHING else addresses))
-
-
-def _add_transaction(log: PageLog, columns: list[str]) -> None:
-    start, end, length, url = columns
-    start_ms, end_ms = _span(start, end)
-    if not abs(end_ms - start_ms - float(length)) <= LENGTH_MS:
-        log.torn.add("transactions")
-    log.transactions.append(Transaction(start_ms, end_ms, url))
-
-
-def _add_response(log: PageLog, columns: list[str]) -> None:
-    status, mime_type, charset, url, redirect = columns
-    log.responses.append(Response(status, mime_type, charset, url, None if redirect == NOTHING else redirect))
-
-
-ROWS: dict[str, tuple[re.Pattern[str], Callable[[PageLog, list[str]], None]]] = {
-    "resolves": (re.compile(r"([^|]*)\|([^|]*)\|[^|]*\|([^|]*)\|\s*(\S.*?) -> (.*)"), _add_resolve),
-    "transactions": (re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*)"), _add_transaction),
-    "responses": (re.compile(r"([^|]*)\|([^|]*)\|([^|]*)\|\s*(\S.*) -> (.*)"), _add_response)}
-
-
-def _span(start: str, end: str) -> tuple[float, float]:
-    """Both times in ms. A start a little below 0 is right: the browser's clock and its log are only so fine."""
-    start_ms, end_ms = float(start), float(end)
-    if not -LONGEST_MS <= start_ms <= end_ms <= LONGEST_MS:
-        raise ValueError
-    return start_ms, end_ms
-
-
-def _signed(error: int) -> int:
-    """The 2013 tool printed Chrome's negative error codes as unsigned 32-bit numbers: 4294966492 is -804."""
-    return error - 2**32 if error >= 2**31 else error
 
 
 def _section(name: str, rows: Iterable[str]) -> str:

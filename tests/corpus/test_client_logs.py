@@ -7,6 +7,7 @@ load is cut.
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> 
     assert len(har["entries"]) == figures["requests"]
     unfinished = sum(from_har(entry).error == UNFINISHED for entry in har["entries"])
     assert len(log.transactions) + unfinished == figures["requests"]
-    ends, names = [each.end_ms for each in log.transactions], [each.name for each in log.resolves]
+    ends = [each.end_ms for each in log.transactions]
+    names = re.findall(r"\| +-?\d+ \| (\S+) -> ", (tmp_path / PAGE).read_text())
     assert ends == sorted(ends), "in order of completion"
     assert not ends or ends[-1] <= figures["last_ms"] + 0.001
     assert len(names) == len(set(names)), "the first look-up of each name"

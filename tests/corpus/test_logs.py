@@ -23,7 +23,7 @@ def summary(path: Path) -> dict[str, Any]:
     """Return what is read in a log."""
     log = read_log(path)
     return {"seen": log.transactions_seen, "whole": log.transactions_whole, "torn": sorted(log.torn),
-            "resolves": [*map(astuple, log.resolves)], "transactions": [*map(astuple, log.transactions)],
+            "transactions": [*map(astuple, log.transactions)],
             "responses": [*map(astuple, log.responses)], "after_load": sorted(log.urls_after_load()),
             "problems": [int(problem.removeprefix(f"{path}:").partition(":")[0]) for problem in log.problems]}
 

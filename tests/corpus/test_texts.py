@@ -18,7 +18,7 @@ import pytest
 
 from harness.errors import InputError
 from harness.files.encoding import encode_text
-from harness.files.exchange import Answer
+from harness.files.exchange import Answer, Phases
 from harness.files.har_entry import handshake_ms
 from harness.files.hosts import is_host_name, read_hack_dns
 from harness.files.load_record import LoadEvent, LoadRecord, load_event_of
@@ -72,7 +72,8 @@ def where(said: str, file: Path) -> str:
 
 
 READ: dict[str, Callable[[Any], Any]] = {
-    "host": is_host_name, "moment": us_after_ten, "handshake": lambda found: handshake_ms(*found),
+    "host": is_host_name, "moment": us_after_ten,
+    "handshake": lambda found: handshake_ms(found[0], Phases(**found[1]), *found[2:]),
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
     "cell": parse_cell_directory,
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),

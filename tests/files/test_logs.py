@@ -1,5 +1,6 @@
 """Reading and writing logs in the 2013 text format."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ def test_format_is_the_golden_one() -> None:
 
 
 def test_golden_log_reads_back() -> None:
-    assert read_log(DATA / "golden-log.txt") == LOG
+    assert read_log(DATA / "golden-log.txt") == replace(LOG, resolves=[])
 
 
 def test_what_a_server_sent_cannot_make_rows_of_its_own(tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ logs = st.builds(
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, log: PageLog) -> None:
     path = tmp_path_factory.getbasetemp() / "round-trip"
     path.write_text(format_log(log), encoding="utf-8")
-    assert read_log(path) == log
+    assert read_log(path) == replace(log, resolves=[])
 
 
 @given(log=logs, cut=st.integers(0, 3000), noise=st.binary(max_size=40))
