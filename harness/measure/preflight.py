@@ -155,7 +155,7 @@ def how_to_make(files: PageFiles) -> str:
 def document_bytes(files: PageFiles, recording: Recording, pages: Sequence[Page]) -> dict[Page, list[int]]:
     """Return the sizes that each page's document may have as Chrome shows it, so decoded; redirects are followed."""
     return {page: list(dict.fromkeys(_shown_bytes(files, answer)
-                                     for answer in recording.document_answers(page.url))) for page in pages}
+                                     for answer in recording.documents(page.url)[1])) for page in pages}
 
 
 def _shown_bytes(files: PageFiles, answer: Recorded) -> int:

@@ -5,7 +5,6 @@ format.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,8 +20,6 @@ from harness.system.untrusted import UnreadableFileError
 
 WEBSOCKETS = {"ws": "http", "wss": "https"}
 """A WebSocket's scheme -> that of the port it uses."""
-Files = Mapping[str, frozenset[str]]
-"""The files of each host of a mirror."""
 
 
 @dataclass(frozen=True)

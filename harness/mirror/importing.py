@@ -16,7 +16,7 @@ others are written the next time. What a program makes itself is written likewis
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -30,18 +30,10 @@ from harness.files.har import CHARSET, har_log, to_har
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log, read_log
-from harness.mirror.exchanges import (
-    Files,
-    PageExchanges,
-    files_of,
-    har_of,
-    not_replayed,
-    page_logs,
-    read_page,
-    replayed_place,
-)
-from harness.mirror.manifest import MANIFEST, bodies_of, list_bodies, read_manifest, written_manifest
-from harness.mirror.paths import find_file, write_file
+from harness.mirror.alike import is_never_empty
+from harness.mirror.exchanges import PageExchanges, har_of, not_replayed, page_logs, read_page, replayed_place
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT, bodies_of, list_bodies, read_manifest
+from harness.mirror.paths import lookups, write_file
 from harness.system.atomic import write_atomically
 
 MOST_REDIRECTS = 20
@@ -69,65 +61,63 @@ def status_code(status: str, redirect_url: str | None, in_mirror: bool) -> int:
     return code
 
 
-def read_pages(fetchlog: Path, files: Files, problems: list[str], http2_hosts: Collection[str] = ()
+def read_pages(fetchlog: Path, bodies: Mapping[str, Body], problems: list[str], http2_hosts: Collection[str] = ()
                ) -> list[PageExchanges]:
     """Return what a recording's pages asked for and got; one without a HAR as if it had been brought in.
 
-    Adds a line to `problems` for each thing that cannot be read. `http2_hosts` speak HTTP/2: text logs do not tell.
+    Adds a line to `problems` for each thing that cannot be read. `bodies` are the mirror's, by their files. The hosts
+    `http2_hosts` speak HTTP/2: text logs do not tell.
     """
-    logs = page_logs(fetchlog)
     pages = [read_page(har_of(log), problems) if har_of(log).is_file() else
-             _read_text(log, files, http2_hosts, problems) for log in logs]
-    return [*_with_ends([page for page in pages if page is not None], files)]
+             _read_text(log, bodies, http2_hosts, problems) for log in page_logs(fetchlog)]
+    return _with_ends([page for page in pages if page is not None], bodies)
 
 
-def _read_text(log: Path, files: Files, http2_hosts: Collection[str], problems: list[str]) -> PageExchanges:
+def _read_text(log: Path, bodies: Mapping[str, Body], http2_hosts: Collection[str], problems: list[str]
+               ) -> PageExchanges:
     text = read_log(log)
     problems += text.problems
     late, found = text.urls_after_load(), []
     for response in text.responses:
-        try:
-            found.append(_of_response(response, log.name, files, http2_hosts, late=response.url in late))
-        except ValueError:      # noqa: PERF203
+        fate = Fate.AFTER_LOAD if response.url in late else Fate.COUNTED
+        bare = Exchange(page=log.name, request=Request("GET", response.url), fate=fate)
+        place = replayed_place(bare)
+        if place is None:
             problems.append(not_replayed(log, response.url))
+        else:
+            protocol = H2 if place.scheme == "https" and place.host in http2_hosts else "HTTP/1.1"
+            found.append(replace(bare, answer=_answer(response, place, protocol, bodies)))
     return PageExchanges(log.name, found)
 
 
-def _of_response(response: Response, page: str, files: Files, http2_hosts: Collection[str], *, late: bool) -> Exchange:
-    """Return the exchange that a row of a text log stands for. Raises ValueError where no replay has its URL."""
+def _answer(response: Response, place: Place, protocol: str, bodies: Mapping[str, Body]) -> Answer:
+    """Return the answer that a row of a text log stands for."""
     redirect = urljoin(response.url, response.redirect_url) if response.redirect_url is not None else ""
-    bare = Exchange(page=page, request=Request("GET", response.url), fate=Fate.AFTER_LOAD if late else Fate.COUNTED)
-    place = replayed_place(bare)
-    if place is None:
-        raise ValueError(response.url)
     _, mark, fragment = response.url.partition("#")
-    body = _file_of(place, files, f"{place.target}{mark}{fragment}")
+    body = _body_at(place, bodies, f"{place.target}{mark}{fragment}")
     status = status_code(response.status, redirect, body is not None)
     mime_type = response.mime_type + (f"{CHARSET}{response.charset}" if response.charset and not redirect else "")
-    protocol = H2 if place.scheme == "https" and place.host in http2_hosts else "HTTP/1.1"
-    return replace(bare, answer=Answer(
-        status, response.status, protocol, headers=None, mime_type=mime_type, redirect_url=redirect,
-        body=None if redirect or status in WITHOUT_BODY else body))
+    return Answer(status, response.status, protocol, headers=None, mime_type=mime_type, redirect_url=redirect,
+                  body=None if redirect or status in WITHOUT_BODY else body)
 
 
-def _file_of(place: Place, files: Files, target: str = "") -> Body | None:
-    """Return the file that a URL's body is in by its name."""
-    name = find_file(files.get(place.host, frozenset()), target or place.target)
-    return Body(f"{place.host}/{name}") if name else None
+def _body_at(place: Place, bodies: Mapping[str, Body], target: str = "") -> Body | None:
+    """Return the body of a URL by the name of its file; `target` has the URL's fragment, too."""
+    names = (f"{place.host}/{name}" for name in lookups(target or place.target))
+    return next((bodies[name] for name in names if name in bodies), None)
 
 
-def _with_ends(pages: list[PageExchanges], files: Files) -> Iterator[PageExchanges]:
-    """Give the pages, with each redirect of a text log made to end somewhere."""
+def _with_ends(pages: list[PageExchanges], bodies: Mapping[str, Body]) -> list[PageExchanges]:
+    """Return the pages, with each redirect of a text log made to end somewhere."""
     last = {place_of(exchange.request.url): exchange for page in pages for exchange in page.exchanges}
-    bodies: dict[Place, Body] = {}
-    """Of the URLs at which redirects end, and of the redirects that end at none."""
+    ends: dict[Place, Body] = {}
+    """The bodies of the URLs at which redirects end, and of the redirects that end at none."""
     for exchange in (each for page in pages for each in page.exchanges if _redirects(each)):
         place = place_of(exchange.request.url)
-        if (body := _file_of(place, files)) is not None:
-            bodies.setdefault(_end(exchange, last) or place, body)
-    for page in pages:
-        ended = [_ended(each, bodies.get(place_of(each.request.url))) for each in page.exchanges]
-        yield PageExchanges(page.page, ended, page.load_event_s)
+        if (body := _body_at(place, bodies)) is not None:
+            ends.setdefault(_end(exchange, last) or place, body)
+    return [PageExchanges(page.page, [_ended(each, ends.get(place_of(each.request.url))) for each in page.exchanges],
+                          page.load_event_s) for page in pages]
 
 
 def _redirects(exchange: Exchange) -> bool:
@@ -179,20 +169,16 @@ def complete(fetchlog: Path, mirror: Path, source: str, more: Mapping[str, objec
 
     That has its `source`, what `more` there is to say, and the bodies that no exchange names.
     """
-    bodies, files = list_bodies(mirror), files_of(mirror) if any(mirror.iterdir()) else {}
-    pages = read_pages(fetchlog, files, [], http2_hosts)
+    bodies = list_bodies(mirror)
+    usable = {name: body for name, body in bodies.items() if body.bytes or not is_never_empty(name)}
+    pages = read_pages(fetchlog, usable, [], http2_hosts)
     for page in pages:
         if not (har := fetchlog / f"{page.page}.har").is_file():
-            write_atomically(har, json.dumps(har_log(page.page, [to_har(_with_hash(each, bodies))
-                                                                 for each in page.exchanges])))
-    named = bodies_of(pages)
-    write_atomically(fetchlog / MANIFEST, written_manifest(
-        source, more, [body for name, body in bodies.items() if name not in named]))
-
-
-def _with_hash(exchange: Exchange, bodies: Mapping[str, Body]) -> Exchange:
-    body = exchange.answer.body
-    return replace(exchange, answer=replace(exchange.answer, body=bodies.get(body.file, body))) if body else exchange
+            write_atomically(har, json.dumps(har_log(page.page, [*map(to_har, page.exchanges)])))
+    unnamed = {name: {"bytes": bodies[name].bytes, "sha256": bodies[name].sha256}
+               for name in bodies.keys() - bodies_of(pages).keys()}
+    write_atomically(fetchlog / MANIFEST, json.dumps({**more, "format": MANIFEST_FORMAT, "source": source,
+                                                      "bodies": dict(sorted(unnamed.items()))}, indent=1) + "\n")
 
 
 @dataclass(frozen=True)

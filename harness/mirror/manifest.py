@@ -3,13 +3,13 @@ whether its bodies are all there, and as they were recorded: exchanges name thei
 """
 
 import hashlib
-import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from harness.errors import InputError, shortened
 from harness.files.exchange import Body
@@ -24,37 +24,44 @@ USER_AGENT = re.compile(r"[\x20-\x7e]{1,1000}")
 CHUNK_BYTES = 2**20
 
 
-@dataclass(frozen=True)
-class Manifest:
+class ListedPage(msgspec.Struct, frozen=True):
+    """A page that fetch.py recorded, by its file name; manifests of synthetic pages list URLs instead."""
+
+    page: str = ""
+    user_agent: str = ""
+
+
+class ListedBody(msgspec.Struct, frozen=True):
+    """What a file of the mirror holds."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
     """Where a recording comes from: `source` is "synthetic", "recorded", or "made" (by a program).
 
-    `user_agents` is what Chrome said that it is when it recorded a page, by the page's name. `bodies` are the files of
-    its mirror that no exchange names, `content` is all that stands in the file.
+    `bodies` are the files of its mirror that no exchange names, by their name (``host/file``). `content` is all that
+    stands in the file.
     """
 
+    format: Any = MANIFEST_FORMAT
     source: str = "recorded"
     note: str = ""
-    user_agents: Mapping[str, str] = field(default_factory=dict)
-    bodies: Mapping[str, Body] = field(default_factory=dict)
-    content: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    pages: list[ListedPage | str] = []
+    bodies: dict[str, ListedBody] = {}
+    content: dict[str, Any] = {}
 
     @property
     def synthetic(self) -> bool:
         """Whether the pages were made by the project itself."""
         return self.source == "synthetic"
 
-
-def written_manifest(source: str, more: Mapping[str, object], unnamed: Iterable[Body]) -> str:
-    """Return what the file of a complete recording holds; `unnamed` are the bodies that no exchange names."""
-    bodies = {body.file: {"bytes": body.bytes, "sha256": body.sha256} for body in unnamed}
-    return json.dumps({**more, "format": MANIFEST_FORMAT, "source": source, "bodies": bodies}, indent=1) + "\n"
-
-
-def keep_bodies(fetchlog: Path, names: Collection[str]) -> None:
-    """Leave all bodies but `names` out of the list: the others are not in this copy of the mirror."""
-    content = read_untrusted_json(fetchlog / MANIFEST)
-    content["bodies"] = {name: body for name, body in content["bodies"].items() if name in names}
-    (fetchlog / MANIFEST).write_text(json.dumps(content, indent=1) + "\n", encoding="ascii")
+    @property
+    def user_agents(self) -> dict[str, str]:
+        """What Chrome said that it is when it recorded a page, by the page's name."""
+        return {page.page: page.user_agent for page in self.pages
+                if isinstance(page, ListedPage) and USER_AGENT.fullmatch(page.user_agent)}
 
 
 def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
@@ -65,33 +72,25 @@ def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
     path = fetchlog / MANIFEST
     try:
         content = read_untrusted_json(path)
-        version, bodies = content["format"], {
-            str(name): Body(str(name), int(body["bytes"]), str(body["sha256"]))
-            for name, body in content.get("bodies", {}).items()}
-        manifest = Manifest(str(content.get("source", "recorded")), str(content.get("note", "")),
-                            _user_agents(content), bodies, content)
+        manifest = msgspec.convert({"format": content["format"], **content, "content": content}, Manifest)
     except MissingFileError:
         return Manifest()
-    except (UnreadableFileError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (UnreadableFileError, ValueError, TypeError, KeyError) as error:
         why = error if isinstance(error, UnreadableFileError) else f"{path}: not a manifest ({error!r})"
         problems.append(f"{why}; taken as recorded")
         return Manifest()
-    if version != MANIFEST_FORMAT:
-        raise InputError(f"{path}:1: format {version!r} is not this program's ({MANIFEST_FORMAT}); record it again, or "
-                         "update the program")
+    if manifest.format != MANIFEST_FORMAT:
+        raise InputError(f"{path}:1: format {manifest.format!r} is not this program's ({MANIFEST_FORMAT}); record it "
+                         "again, or update the program")
     return manifest
 
 
-def _user_agents(content: Mapping[str, Any]) -> dict[str, str]:
-    """Return them; those that fetch.py wrote, since manifests of synthetic pages list URLs alone."""
-    said = {str(page.get("page")): str(page.get("user_agent", "")) for page in content.get("pages", ())
-            if isinstance(page, dict)}
-    return {page: user_agent for page, user_agent in said.items() if USER_AGENT.fullmatch(user_agent)}
-
-
 def list_bodies(mirror: Path) -> dict[str, Body]:
-    """Return every file of a mirror by its name, ``host/file``, with what it holds."""
-    return {name: body_in(mirror, name) for name in sorted(list_files(mirror)) if "/" in name and _is_text(name)}
+    """Return every file of a mirror by its name, ``host/file``, with what it holds; but those whose name JSON cannot
+    hold, as in a file system that is not UTF-8.
+    """
+    return {name: body_in(mirror, name) for name in sorted(list_files(mirror))
+            if "/" in name and name.encode("utf-8", "replace").decode() == name}
 
 
 def bodies_of(pages: Iterable[PageExchanges]) -> dict[str, Body]:
@@ -134,8 +133,3 @@ def body_in(mirror: Path, name: str) -> Body:
     """Return a file of a mirror, ``host/file``, with what it holds."""
     content = (mirror / name).read_bytes()
     return Body(name, len(content), hashlib.sha256(content).hexdigest())
-
-
-def _is_text(name: str) -> bool:
-    """Say whether JSON can hold the name: it cannot where the file system's is no UTF-8."""
-    return name.isascii() or name.encode("utf-8", "replace").decode() == name

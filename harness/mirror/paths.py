@@ -68,11 +68,6 @@ def target_of(name: str) -> str:
     return "/" if name == INDEX else f"/{name.partition('#')[0]}"
 
 
-def find_file(files: frozenset[str], path_and_query: str) -> str | None:
-    """Return which of a host's `files` is the body of a URL by its name; None when there is none."""
-    return next((name for name in lookups(path_and_query) if name in files), None)
-
-
 def hosts(mirror_dir: Path) -> list[str]:
     """Return the names of the hosts that have a directory in the mirror, sorted.
 

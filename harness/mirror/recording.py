@@ -108,45 +108,34 @@ class Recording:
 
     def document(self, url: str) -> str | None:
         """Return the URL that `url` leads to through recorded redirects, if it answers; None: it cannot be replayed."""
-        found = self._document(url)
-        return found[0] if found else None
+        return self.documents(url)[0] or None
 
-    def document_answers(self, url: str) -> tuple[Recorded, ...]:
-        """Return the recorded answers that may be the last document of the page `url`; none if it cannot be replayed.
+    def documents(self, url: str) -> tuple[str, tuple[Recorded, ...]]:
+        """Return the URL that recorded redirects lead to from the page `url`, and the recorded answers that may be its
+        last document, each of them a 200 with a body; "" and none if the page cannot be replayed.
 
-        They are those of the URL that recorded redirects lead to. There are several where a page loads itself again,
-        such as a question for consent, which once it is answered makes place for the page, or posts a form to itself,
-        and where a redirect leads to such a question, which leads back. Which one a load ends with is up to its timing:
-        the recording may have seen one more.
+        There are several where a page loads itself again, such as a question for consent, which once it is answered
+        makes place for the page, or posts a form to itself, and where a redirect leads to such a question, which leads
+        back. Which one a load ends with is up to its timing: the recording may have seen one more.
         """
-        found = self._document(url)
-        return found[1] if found else ()
-
-    def _document(self, url: str) -> tuple[str, tuple[Recorded, ...]] | None:
-        """Return the URL of the document and its answers from the first on: each of them a 200 with a body."""
         given: Counter[Place] = Counter()
         led_here: list[Recorded] = []
         for _ in range(MOST_REDIRECTS + 1):
-            try:
-                place = place_of(url)
-            except ValueError:
-                return None
-            recorded = [answer for answer in self.exact(place.scheme, place.host, place.target)
-                        if answer.asked.navigation is not False]
+            recorded = [answer for answer in self.exact_url(url) if answer.asked.navigation is not False]
             if not recorded:
-                return None
+                break
+            place = recorded[0].place
             number = min(given[place], len(recorded) - 1)
             answer = recorded[number]
             given[place] += 1
             if not answer.redirect_url:
-                if not _is_document(answer):
-                    return None
-                to_itself = self.answers.get((place.scheme, place.host), {}).get(("POST", place.target), ())
-                posted = [answer_to_form for answer_to_form in to_itself if answer_to_form.asked.navigation]
-                return url, tuple(filter(_is_document, (*recorded[number:], *posted, *led_here)))
+                to_itself = self.answers.get(answer.origin, {}).get(("POST", place.target), ())
+                posted = [to_form for to_form in to_itself if to_form.asked.navigation]
+                found = tuple(filter(_is_document, (*recorded[number:], *posted, *led_here)))
+                return (url, found) if _is_document(answer) else ("", ())
             led_here += recorded[number + 1:]
             url = answer.redirect_url
-        return None
+        return "", ()
 
 
 def _is_document(answer: Recorded) -> bool:
@@ -163,7 +152,8 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     pages: list[PageExchanges] = []
     if fetchlog_dir is not None:
         recording.manifest = read_manifest(fetchlog_dir, recording.problems)
-        pages = read_pages(fetchlog_dir, recording.files, recording.problems)
+        files = [f"{host}/{name}" for host, names in recording.files.items() for name in names]
+        pages = read_pages(fetchlog_dir, {file: Body(file) for file in files}, recording.problems)
     return recording_of(pages, recording)
 
 
@@ -178,7 +168,8 @@ def read_whole(files: PageFiles) -> Recording:
 def recording_of(pages: Sequence[PageExchanges], into: Recording | None = None) -> Recording:
     """Return a recording with what the exchanges of all pages tell, and the files of `into` that none of them names."""
     recording, named = into or Recording(), bodies_of(pages)
-    recording.bodies = {**recording.manifest.bodies, **named}
+    recording.bodies = {name: Body(name, listed.bytes, listed.sha256)
+                        for name, listed in recording.manifest.bodies.items()} | named
     items = [item for page in pages for item in recorded_of(page)]
     for page in pages:
         for connection in read_live(page.exchanges, page.load_event_s):

@@ -45,15 +45,9 @@ class Store:
         self._ends = _ends(directory, name)
         self._hidden = directory / f".{name}.recording-{uuid.uuid4().hex[:8]}"
         self.mirror, self.fetchlog = (self._hidden / end for end in ENDS)
-        self._replaced = _replaced(self._hidden)
         self._lock = ExitStack()
         self.pages: list[dict[str, Any]] = []
         self._notes: list[str] = []
-
-    @property
-    def replaces(self) -> bool:
-        """Whether there is a recording of this name already."""
-        return any(end.exists() for end in self._ends)
 
     def make(self) -> None:
         """Make the hidden directories; remove those that killed recorders left. Raises InputError if it may not."""
@@ -109,24 +103,23 @@ class Store:
         notes = NEXT_NOTE.join(dict.fromkeys(filter(None, (*self._notes, note))))
         complete(self.fetchlog, self.mirror, "recorded", {"pages": self.pages, "note": notes})
 
-    def free_name(self) -> str:
-        """Return a name under which what is there can be kept, since nothing has it: NAME.previous, NAME.previous-2."""
-        directory, name = self._ends[0].parent, f"{self._ends[0].name}.previous"
-        names = (name if number == 1 else f"{name}-{number}" for number in count(1))
-        return next(free for free in names if not any(map(os.path.lexists, _ends(directory, free))))
-
-    def publish(self, keep: str = "") -> None:
+    def publish(self, *, keep: bool = False) -> str:
         """Put the directories in their place, in one step as far as signals can tell.
 
-        What was there is removed; with `keep`, which is a `free_name`, it is moved to that name instead. Raises OSError
-        when that is not possible, and nothing has changed then.
+        What was there is removed; with `keep` it is moved to a name that nothing has (NAME.previous, NAME.previous-2),
+        which is returned; "" where nothing was kept. Raises OSError when that is not possible, and nothing has changed
+        then.
         """
-        kept = _ends(self._ends[0].parent, keep) if keep else self._replaced
-        aside = [places for places in zip(self._ends, self._replaced, kept, strict=True) if places[0].exists()]
+        directory, name = self._ends[0].parent, f"{self._ends[0].name}.previous"
+        names = (name if number == 1 else f"{name}-{number}" for number in count(1))
+        free = next(free for free in names if not any(map(os.path.lexists, _ends(directory, free))))
+        aside = [places for places in zip(self._ends, _replaced(self._hidden), _ends(directory, free), strict=True)
+                 if places[0].exists()]
+        kept = [(old, to) for _, old, to in aside if keep]
         with _signals_held():
             _rename_all([*((end, old) for end, old, _ in aside),
-                         *zip((self.mirror, self.fetchlog), self._ends, strict=True),
-                         *((old, to) for _, old, to in aside if keep)])
+                         *zip((self.mirror, self.fetchlog), self._ends, strict=True), *kept])
+        return free if kept else ""
 
     def remove(self) -> None:
         """Remove the recording of this name; of a link only the link."""

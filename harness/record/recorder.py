@@ -70,10 +70,8 @@ def record(files: PageFiles, pages: Sequence[Page], settings: VisitSettings, don
             done(verdict.line(page.url, time.monotonic() - began_s))
         if len(outcome.failed()) == len(outcome.verdicts):
             return outcome
-        if store.replaces and not append:
-            outcome.kept = store.free_name()
         store.write_manifest(note)
-        store.publish(outcome.kept)
+        outcome.kept = store.publish(keep=not append)
         outcome.published = True
         return outcome
     except OSError as error:

@@ -16,7 +16,8 @@ from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, InputError
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.resume import recording_digest
-from harness.mirror.manifest import MANIFEST, damage, keep_bodies
+from harness.mirror.importing import complete
+from harness.mirror.manifest import MANIFEST, damage
 from harness.mirror.paths import list_files
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.servers import read_rtts, write_rtts
@@ -106,10 +107,10 @@ def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     bodies = {name: body for name, body in own.bodies.items() if name.partition("/")[0] not in of_others}
     if damaged := damage(bodies, source.mirror):
         return f"{damaged}; record it again"
-    if own.manifest.bodies:
-        keep_bodies(target.fetchlog, bodies)
     for host in sorted({*whole.files} - of_others):
         shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
+    if own.manifest.bodies:         # it lists no others than those in this copy
+        complete(target.fetchlog, target.mirror, own.manifest.source, own.manifest.content)
     write_rtts(target.rtts, {host: rtt_ms for host, (_, rtt_ms) in rtts_ms.items() if host not in of_others},
                "the recording it was cut out of")
     return "" if own.document(page.url) else f"{source.mirror.name}/ has no document of this page"

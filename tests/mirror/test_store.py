@@ -46,7 +46,7 @@ def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
         store.make()
         store.put("http://a.test/x", "GET", content.encode())
         store.write_manifest(note=content)
-        store.publish(keep=store.free_name())
+        store.publish(keep=True)
         store.clean_up()
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
@@ -79,20 +79,20 @@ def old(tmp_path: Path) -> dict[str, dict[str, str]]:
     return {name: {"old": "old"} for name in names}
 
 
-@pytest.mark.parametrize("why", [errno.ENOTEMPTY, errno.ENOSPC])
+@pytest.mark.parametrize("fails", [("fetchlog", "demo.fetchlog"), ("old-mirror", "demo.previous-2")])
 def test_what_cannot_be_replaced_stays_in_its_place(tmp_path: Path, store: Store, old: dict[str, dict[str, str]],
-                                                    monkeypatch: pytest.MonkeyPatch, why: int) -> None:
-    """Somebody was there first; or the disk is full when the new logs follow the new mirror."""
+                                                    monkeypatch: pytest.MonkeyPatch, fails: tuple[str, str]) -> None:
+    """The disk is full when the new logs follow the new mirror, or when the older one is to be kept."""
     rename = Path.rename
 
     def full(self: Path, target: Path) -> Path:
-        if why == errno.ENOSPC and target == tmp_path / "demo.fetchlog" and not self.name.startswith("old-"):
+        if (self.name, target.name) == fails:
             raise OSError(errno.ENOSPC, "No space left on device")
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(OSError, match=f"Errno {why}"):
-        store.publish(keep="demo.previous" if why == errno.ENOTEMPTY else "")
+    with pytest.raises(OSError, match=f"Errno {errno.ENOSPC}"):
+        store.publish(keep=True)
     store.clean_up()
     assert {path.name: tree(path) for path in tmp_path.iterdir()} == old
 

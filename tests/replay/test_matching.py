@@ -45,7 +45,7 @@ def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: Wri
     written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
     written.add("/", "{}", method="POST", asked=FETCH, post="what a script says")
     recording = written.read()
-    answers = recording.document_answers("https://a.test/")
+    answers = recording.documents("https://a.test/")[1]
     assert [body(written, answer) for answer in answers] == ["are you a robot?", "the page"]
 
 
