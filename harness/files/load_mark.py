@@ -9,7 +9,6 @@ system call.
 """
 
 import mmap
-import os
 from pathlib import Path
 
 NAME = "load-mark"
@@ -29,11 +28,8 @@ def mark_load(path: Path, page: str, delaynet_ms: float = 0.0, *, early: bool = 
     data may be sent on connections that take up a session of its.
     """
     content = _next(path.read_bytes(), page, delaynet_ms, early=early)
-    file = os.open(path, os.O_WRONLY)
-    try:
-        os.pwrite(file, content, 0)
-    finally:
-        os.close(file)
+    with path.open("r+b", buffering=0) as file:     # all of it in one write
+        file.write(content)
 
 
 class LoadMark:
@@ -51,20 +47,23 @@ class LoadMark:
 
     def read(self) -> tuple[bytes, str]:
         """Return what is different in each load, and the file name of the load's page ("" before the first)."""
-        content = self._map[:self._map.find(b"\0")]
-        return content, content.split(b"\n", 3)[3].decode("utf-8", "surrogateescape")
+        number, *_, page = self._lines()
+        return number, page.decode("utf-8", "surrogateescape")
 
     def delaynet_ms(self) -> float:
         """Return the one-way delay of the load that is under way, in ms."""
-        return float(self._map[:].split(b"\n", 2)[1])
+        return float(self._lines()[1])
 
     def early(self) -> bool:
         """Tell whether early data is sent in the load that is under way, or after it."""
-        return self._map[:].split(b"\n", 3)[2] == b"1"
+        return self._lines()[2] == b"1"
 
     def begin(self, page: str) -> None:
         """Say that a load of `page` begins: for servers without an experiment, which share this since they forked."""
         self._map[:] = _next(self._map[:], page)
+
+    def _lines(self) -> list[bytes]:
+        return self._map[:].rstrip(b"\0").split(b"\n", 3)
 
 
 def _next(content: bytes, page: str, delaynet_ms: float = 0.0, *, early: bool = True) -> bytes:

@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -134,35 +135,25 @@ def format_request(request: ServerRequest) -> str:
             f"{request.answer}\t{request.early}\t{request.resumed:d}\n")
 
 
-def read_server_log(path: Path, problems: list[str] | None = None, *, since: int = 0) -> list[ServerRequest]:
+def read_server_log(path: Path, since: int = 0) -> list[ServerRequest]:
     """Read the log of one server, whose host is the file's name, from the byte `since` on (see `ends_of_logs`).
 
-    What is no request (a line cut short) is left out and reported in `problems` as ``file:line: problem``, with lines
-    counted from there. Raises UnreadableFileError.
+    What is no request (a line cut short) is left out: the rule "connections not logged" tells what the log lacks.
+    Raises UnreadableFileError.
     """
-    requests = []
     lines = read_untrusted(path, since=since).decode("utf-8", errors="replace").split("\n")
-    for number, line in enumerate(lines, start=1):
-        if not line or line.startswith("#"):
-            continue
-        try:
-            requests.append(_parse(path.name, line))
-        except ValueError as error:
-            if problems is not None:
-                problems.append(f"{path}:{number}: not a request ({error}): {line[:80]!r}")
-    return requests
+    return [request for line in lines if (request := _parse(path.name, line))]
 
 
-def read_server_logs(directory: Path, problems: list[str] | None = None, *,
-                     since: Mapping[Path, int] | None = None) -> list[ServerRequest]:
+def read_server_logs(directory: Path, since: Mapping[Path, int]) -> list[ServerRequest]:
     """Read the logs of all servers in `directory` (``serverlogs/<delaynet>-tfo-<0|1>``), in order of time.
 
-    A directory that does not exist has no requests. See `read_server_log` for `problems`. Of a log that is in `since`
-    (see `ends_of_logs`) what was there then is left out.
+    A directory that does not exist has no requests. Of a log that is in `since` (see `ends_of_logs`) what was there
+    then is left out.
     """
     requests = [request for path in sorted(ends_of_logs(directory))
-                for request in read_server_log(path, problems, since=(since or {}).get(path, 0))]
-    return sorted(requests, key=lambda request: request.time_s)
+                for request in read_server_log(path, since.get(path, 0))]
+    return sorted(requests, key=attrgetter("time_s"))
 
 
 def ends_of_logs(directory: Path) -> dict[Path, int]:
@@ -172,17 +163,16 @@ def ends_of_logs(directory: Path) -> dict[Path, int]:
     return {path: path.stat().st_size for path in directory.iterdir() if path.is_file()}
 
 
-def _parse(host: str, line: str) -> ServerRequest:
-    """Return a line of a log. Raises ValueError for one that cannot be right."""
-    fields = line.split("\t")
-    if len(fields) != len(COLUMNS):
-        raise ValueError(f"{len(fields)} columns instead of {len(COLUMNS)}")
-    named = dict(zip(COLUMNS, fields, strict=True))
-    found = msgspec.convert({"host": host, **named, "own_ms": None if named["own_ms"] == "-" else named["own_ms"]},
-                            ServerRequest, strict=False)
-    if found.found not in FOUND or (found.status and not 100 <= found.status <= 599):
-        raise ValueError(f"found {found.found!r}, status {found.status}")
-    return found
+def _parse(host: str, line: str) -> ServerRequest | None:
+    """Return a line of a log; None for one that cannot be right."""
+    try:
+        named = dict(zip(COLUMNS, line.split("\t"), strict=True))
+        named |= {"own_ms": "null"} if named["own_ms"] == "-" else {}
+        request = msgspec.convert({"host": host, **named}, ServerRequest, strict=False)
+    except ValueError:
+        return None
+    is_possible = request.found in FOUND and (not request.status or 100 <= request.status <= 599)
+    return request if is_possible else None
 
 
 def _column(text: str) -> str:

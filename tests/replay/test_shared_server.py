@@ -34,7 +34,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
 
 def log(shared: Secure) -> list[ServerRequest]:
     """Return what is in the logs of all hosts."""
-    return [request for tfo in (0, 1) for request in read_server_logs(shared.server.logdir / f"10-tfo-{tfo}")]
+    return [request for tfo in (0, 1) for request in read_server_logs(shared.server.logdir / f"10-tfo-{tfo}", {})]
 
 
 @pytest.mark.parametrize(("said", "host"), [

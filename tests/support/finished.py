@@ -43,7 +43,7 @@ class Finished:
     def requests(self, tfo: int) -> list[ServerRequest]:
         """Return what the servers were asked for, at the only RTT."""
         [directory] = (self.base / "serverlogs").glob(f"*-tfo-{tfo}")
-        return [request for request in read_server_logs(directory) if request.found != "silent"]
+        return [request for request in read_server_logs(directory, {}) if request.found != "silent"]
 
     @cached_property
     def results(self) -> Results:
