@@ -9,9 +9,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from harness.files.hosts import HOST
 from harness.files.load_parts import CookieMode, Count, Ms
-from harness.files.load_record import FORMAT, NewerFormatError, converted, read_json, write_json
+from harness.files.load_record import FORMAT, NewerFormatError, read_json, write_json
 from harness.system.untrusted import UnreadableFileError
 
 DELAY = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
@@ -118,6 +120,7 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
         raise ValueError("its name gives no delay")
     busy = settings.get("busy") or []
     told = {name: value for name, value in settings.items() if value is not None}
-    return converted({"rtt_ms": 2 * delaynet_ms, "transports": TFOS.get(str(settings.get("tfo")), ()), **told,
-                      "delaynet_ms": delaynet_ms, "settings": settings,
-                      "busy": "; ".join(map(str, busy)) if isinstance(busy, list) else busy}, ExperimentRecord)
+    return msgspec.convert({
+        "rtt_ms": 2 * delaynet_ms, "transports": TFOS.get(str(settings.get("tfo")), ()), **told,
+        "delaynet_ms": delaynet_ms, "settings": settings,
+        "busy": "; ".join(map(str, busy)) if isinstance(busy, list) else busy}, ExperimentRecord)

@@ -169,15 +169,6 @@ def handshake_ms(known: float | None, timings: Phases, time: float | None, proto
     return max(0.0, timings.connect - tls)
 
 
-def shortest_ms(times: Iterable[tuple[str, float | None]]) -> dict[str, float]:
-    """Return the shortest time of each host, of (host, ms) pairs; without the hosts of which none is known."""
-    shortest: dict[str, float] = {}
-    for host, found_ms in times:
-        if found_ms is not None:
-            shortest[host] = min(found_ms, shortest.get(host, found_ms))
-    return shortest
-
-
 def is_base64(*labels: str) -> bool:
     """Say whether one of these labels calls a text base64, however that is written."""
     return any(label.strip().lower() == "base64" for label in labels)

@@ -8,7 +8,6 @@ What a field is in the file: its own name, with the units in it; docs/results.md
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,11 +158,10 @@ class LoadRecord:
         return {"format": FORMAT, **msgspec.to_builtins(self), "valid": self.valid}
 
     @classmethod
-    def from_json(cls, found: object) -> "LoadRecord":
+    def from_json(cls, found: Mapping[str, Any]) -> "LoadRecord":
         """Return the record that a file of any format up to FORMAT holds. ValueError for what is none of them."""
-        known = of_this_tool(found)
-        reason = {} if known.get("valid") is True or known.get("why_not") else {"why_not": [NO_REASON]}
-        return converted({**known, **reason}, cls)
+        reason = {} if found.get("valid") is True or found.get("why_not") else {"why_not": [NO_REASON]}
+        return msgspec.convert({**found, **reason}, cls)
 
 
 T = TypeVar("T")
@@ -183,12 +181,10 @@ def write_load_record(path: Path, record: LoadRecord) -> Path:
     return write_json(path, record.to_json())
 
 
-def of_this_tool(found: object) -> dict[str, Any]:
-    """Return what is in a file of this tool: a JSON object with the version of its format. ValueError for any other."""
-    version = found.get("format") if isinstance(found, dict) else None
-    if not isinstance(found, dict) or not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ValueError("no format version; not a file of this tool")
-    return found
+class OfThisTool(msgspec.Struct):
+    """What all JSON files of this tool have: the version of their format."""
+
+    format: Annotated[int, msgspec.Meta(ge=1)]
 
 
 def read_json(path: Path, make: Callable[[dict[str, Any]], T]) -> T:
@@ -197,10 +193,10 @@ def read_json(path: Path, make: Callable[[dict[str, Any]], T]) -> T:
     Raises UnreadableFileError, NewerFormatError for a file that is too new.
     """
     try:
-        found = of_this_tool(read_untrusted_json(path))
-        if found["format"] > FORMAT:
-            raise NewerFormatError(path, f"format {found['format']} is newer than the {FORMAT} known here; "
-                                         "update TFO Lab")
+        found = read_untrusted_json(path)
+        version = msgspec.convert(found, OfThisTool).format
+        if version > FORMAT:
+            raise NewerFormatError(path, f"format {version} is newer than the {FORMAT} known here; update TFO Lab")
         return make(found)
     except ValueError as error:
         raise UnreadableFileError(path, str(error)) from None
@@ -212,14 +208,3 @@ def write_json(path: Path, content: dict[str, Any]) -> Path:
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_atomically(path, text.encode("utf-8", "backslashreplace"))
     return path
-
-
-def converted(found: object, kind: type[T]) -> T:
-    """Return JSON as one of a `kind`. ValueError says what is wrong, the place first: "run: expected int, got str"."""
-    try:
-        return msgspec.convert(found, kind)
-    except msgspec.ValidationError as error:
-        what, _, place = str(error).replace("`", "").partition(" - at ")
-        what = what.replace(" | ", " or ")
-        name = re.sub(r"^\$\.?", "", place)
-        raise ValueError(f"{name}: {what[:1].lower()}{what[1:]}" if name else what) from None

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.exchange import Body, Place, place_of
-from harness.files.har_entry import shortest_ms
 from harness.files.hosts import SCHEMES
 from harness.files.pages import PageFiles
 from harness.files.urls import document_url
@@ -179,9 +178,10 @@ def recording_of(pages: Sequence[PageExchanges], into: Recording | None = None) 
     reached = {item.origin for item in items if item.hangs or is_answered(item.exchange)}
     silent = [item for item in items if item.origin not in reached]
     recording.silent = _silent_of_pages(items, silent)
-    recording.rtts_ms = shortest_ms((item.place.host, item.exchange.handshake_ms) for item in items
-                                    if is_answered(item.exchange))
     for item in items:
+        rtt_ms = item.exchange.handshake_ms
+        if rtt_ms is not None and is_answered(item.exchange):
+            recording.rtts_ms[item.place.host] = min(rtt_ms, recording.rtts_ms.get(item.place.host, rtt_ms))
         with suppress(ValueError):
             address = str(ip_address(item.exchange.address.strip("[]")))
             recording.addresses.setdefault(item.place.host, set()).add(address)

@@ -11,7 +11,7 @@ If neither says it (all requests went over connections that were open already, s
 other servers' RTTs.
 """
 
-import math
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
@@ -27,6 +27,7 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 LARGEST_LIST = 2**20
 """Bytes of a .rtts file: ten thousand servers."""
+LINE = re.compile(r"(\S+)\s+([0-9]+(?:\.[0-9]+)?)")
 LONGEST_MS = 120_000.0
 """Twice the longest delay one way (harness.system.options.DELAY_MS)."""
 SHORTEST_MS = 1.0
@@ -74,18 +75,17 @@ def read_rtts(path: Path) -> dict[str, tuple[int, float]]:
     except UnreadableFileError as error:
         raise InputError(f"{error}; write lines: host rtt_ms") from None
     found: dict[str, tuple[int, float]] = {}
-    for number, line in enumerate(lines, start=1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        if not line or line.startswith("#"):
             continue
-        rtt_ms = _rtt_ms(words[1]) if len(words) == 2 else None
-        if rtt_ms is None:
+        told = LINE.fullmatch(line)
+        if told is None or float(told[2]) > LONGEST_MS:
             raise InputError(f"{path}:{number}: not an RTT: {line[:120]!r}; write: host rtt_ms, such as "
                              f"www.example.org 35, up to {LONGEST_MS:g} ms")
-        if words[0] in found:
-            raise InputError(f"{path}:{number}: {words[0]} stands in line {found[words[0]][0]} already; "
+        if told[1] in found:
+            raise InputError(f"{path}:{number}: {told[1]} stands in line {found[told[1]][0]} already; "
                              "take one of them out")
-        found[words[0]] = number, rtt_ms
+        found[told[1]] = number, float(told[2])
     return found
 
 
@@ -98,14 +98,6 @@ def write_rtts(path: Path, rtts_ms: Mapping[str, float], source: str) -> bool:
              *(f"{host} {rtt_ms:.1f}\n" for host, rtt_ms in sorted(rtts_ms.items()))]
     write_atomically(path, "".join(lines))
     return True
-
-
-def _rtt_ms(word: str) -> float | None:
-    try:
-        rtt_ms = float(word) if word.isascii() and "_" not in word else math.nan
-    except ValueError:
-        return None
-    return rtt_ms if 0 <= rtt_ms <= LONGEST_MS else None
 
 
 def scaled(rtts_ms: Mapping[str, float], factor: float) -> dict[str, float]:

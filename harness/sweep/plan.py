@@ -14,9 +14,11 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+import msgspec
+
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
-from harness.files.load_record import converted, of_this_tool
+from harness.files.load_record import OfThisTool
 from harness.measure.resume import program_digest
 from harness.measure.settings import OPTIONS, add_options, settings_of
 from harness.system.options import OptionParser
@@ -133,7 +135,8 @@ def of_unit(unit: Unit, status: Status, *why: str) -> UnitOutcome:
 
 def read_outcome(text: str | bytes) -> UnitOutcome:
     """Return what a site.json says. Raises ValueError for anything else."""
-    found = of_this_tool(parse_json(text.decode() if isinstance(text, bytes) else text))
-    if found["format"] > FILE_FORMAT:
-        raise ValueError(f"format {found['format']} is newer than the {FILE_FORMAT} known here; update TFO Lab")
-    return converted(found, UnitOutcome)
+    found = parse_json(text.decode() if isinstance(text, bytes) else text)
+    version = msgspec.convert(found, OfThisTool).format
+    if version > FILE_FORMAT:
+        raise ValueError(f"format {version} is newer than the {FILE_FORMAT} known here; update TFO Lab")
+    return msgspec.convert(found, UnitOutcome)

@@ -60,7 +60,7 @@ def refused_in(change: dict[str, Any]) -> str | None:
     try:
         LoadRecord.from_json(made_record().to_json() | change)
     except ValueError as error:
-        return str(error).partition(":")[0]
+        return str(error).rpartition("$.")[2].removesuffix("`")
     return None
 
 

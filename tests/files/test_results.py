@@ -81,13 +81,8 @@ def test_directory_names_read_back(delaynet_ms: float, run: int, tfo: int) -> No
     assert parse_cell_directory(cell_directory(delaynet_ms, run, tfo)) == (delaynet_ms, run, tfo)
 
 
-@pytest.mark.parametrize("old", [False, True])
-def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *,
-                                                        old: bool) -> None:
+def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed = make_client(tmp_path) / "10-1-tfo-0"
-    if old:
-        for record in tmp_path.rglob("*.json"):
-            record.unlink()
     listed = Path.iterdir
 
     def iterdir(path: Path) -> Iterator[Path]:      # root, as whom tests run, may read everything

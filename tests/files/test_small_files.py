@@ -3,19 +3,16 @@
 import re
 import string
 import time
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.files import moments
 from harness.files.hosts import (
     PORTS,
     Remap,
     is_host_name,
-    joined,
     read_hack_dns,
     resolver_rules,
     write_hack_dns,
@@ -55,15 +52,6 @@ def test_the_last_rule_always_stops_every_other_name(tmp_path_factory: pytest.Te
         "MAP * ~NOTFOUND"]
 
 
-@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3), max_size=8))
-def test_what_hangs_together_is_one(groups: list[list[str]]) -> None:
-    """Compared with merging any two that overlap until none do."""
-    sets = [set(group) for group in groups]
-    while pair := next(((a, b) for a in sets for b in sets if a is not b and a & b), None):
-        sets = [names for names in sets if names is not pair[0] and names is not pair[1]] + [pair[0] | pair[1]]
-    assert joined(groups) == {name: min(names) for names in sets for name in names}
-
-
 @given(st.lists(st.text() | st.floats() | st.integers(), max_size=3))
 def test_all_moments_can_be_compared(found: list[object]) -> None:
     sorted(moment for each in found if (moment := moment_of(each)))
@@ -101,18 +89,10 @@ def test_any_text_gives_pages_or_one_line(tmp_path_factory: pytest.TempPathFacto
     assert all(page.url.lower().startswith(("http://", "https://")) for page in pages)
 
 
-@pytest.fixture
-def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have this machine stand in another time zone."""
+def test_a_moment_without_a_zone_is_utc_s_wherever_the_machine_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
-    moments._of_text.cache_clear()
-    yield
+    found = moment_of("2024-07-05T10:00:00.000123")
     monkeypatch.undo()
     time.tzset()
-    moments._of_text.cache_clear()
-
-
-@pytest.mark.usefixtures("new_york")
-def test_a_moment_without_a_zone_is_utc_s_wherever_the_machine_stands() -> None:
-    assert moment_of("2024-07-05T10:00:00") == moment_of("2024-07-05T10:00:00Z")
+    assert found == moment_of("2024-07-05T10:00:00.000123Z")

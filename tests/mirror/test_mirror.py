@@ -85,13 +85,6 @@ def test_what_was_written_is_found_again(tmp_path_factory: pytest.TempPathFactor
         assert body == target or unquote(body) == unquote(target)
 
 
-def test_a_directory_of_the_name_gives_way_to_md5(tmp_path: Path) -> None:
-    assert write_file(tmp_path, "http://h/a/b", b"1").name == "b"
-    assert write_file(tmp_path, "http://h/a", b"2").name == md5_name("/a")
-    assert write_file(tmp_path, "http://h/c", b"3").name == "c"
-    assert write_file(tmp_path, "http://h/c/d", b"4") == tmp_path / "h" / md5_name("/c/d")
-
-
 @pytest.mark.parametrize("name", ["www.a.test 0.0.0.0 -\nb.test", "a b", "a\tb", "b\u00fccher.test", "a..b", "-a.test",
                                   "a" * 254, "a,b", "*", "http%3A"])
 def test_a_directory_that_is_no_host_ends_the_run(tmp_path: Path, name: str) -> None:

@@ -37,8 +37,7 @@ def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
 
 def test_what_a_page_of_2013_asked_for_after_its_load_event_is_marked(tmp_path: Path) -> None:
     """As ajc.com in GitHub duvernea/Computer_Networks: 112 of its 338 answers came up to 220 s after that event."""
-    recorded = text_recording(tmp_path, {"a.test/index.html": ""}, [response("http://a.test/"), response("http://a.test/ad")])
-    assert not any(answer.after_load for answer in recorded.transactions("page"))
+    text_recording(tmp_path, {"a.test/index.html": ""}, [response("http://a.test/"), response("http://a.test/ad")])
     log = tmp_path / "Web.fetchlog" / "page"
     log.write_text("<stats>\nt:tfo.page_load_timer:\t100\n</stats>\n<transactions>\n1 | 50 | 49 | http://a.test/\n"
                    "200 | 250 | 50 | http://a.test/ad\n</transactions>\n" + log.read_text())

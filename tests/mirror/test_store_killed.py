@@ -1,6 +1,5 @@
 """A recorder that is killed leaves a recording of one time in its place, and a hidden folder for the next to remove."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,6 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.mirror.store import Store, sweep
-from harness.system.scratch import LOCK
 
 RECORDER = """import os, signal, sys
 from pathlib import Path
@@ -75,26 +73,3 @@ def test_the_next_recorder_sweeps_and_leaves_one_that_runs_alone(tmp_path: Path)
     assert not hidden.exists()
     store.clean_up()
     assert not [*tmp_path.iterdir()]
-
-
-def test_what_is_somebody_elses_stays(tmp_path: Path) -> None:
-    without_lock, by_link, other_name = (tmp_path / name for name in (
-        ".demo.recording-0123abcd", ".demo.recording-1123abcd", ".demo.recording-mine"))
-    for folder in (without_lock, by_link, other_name):
-        folder.mkdir()
-    (other_name / LOCK).touch()
-    (by_link / LOCK).symlink_to(other_name / LOCK)
-    (tmp_path / ".demo.recording-2123abcd").symlink_to(other_name)
-    before = sorted(tmp_path.rglob("*"))
-    sweep(tmp_path)
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-@pytest.mark.root
-def test_another_users_folder_stays(tmp_path: Path) -> None:
-    theirs = tmp_path / ".demo.recording-0123abcd"
-    theirs.mkdir()
-    (theirs / LOCK).touch()
-    os.chown(theirs, 65534, 65534)
-    sweep(tmp_path)
-    assert theirs.is_dir()
