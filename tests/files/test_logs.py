@@ -39,41 +39,19 @@ def test_golden_log_reads_back() -> None:
 
 
 def test_what_a_server_sent_cannot_make_rows_of_its_own(tmp_path: Path) -> None:
-    hostile = PageLog(transactions=[Transaction(1.0, 2.0, "http://a/")], transactions_seen=True,
-                      responses=[Response("OK\n</responses>|", "text/\rhtml", "a|b", "http://a/", None)])
+    urls = [f"http://a.test{path}" for path in ("/", "/a | b", "/x -> y", "/</transactions>", "/a#<stats>", "/ -> nil")]
+    hostile = PageLog(transactions=[Transaction(-1.0, 2.0, url) for url in urls], transactions_seen=True,
+                      responses=[Response("OK\n</responses>|", "text/\rhtml", "a|b", url, None) for url in urls])
     log = read_text(tmp_path, format_log(hostile))
-    assert log.responses == [Response("OK </responses>", "text/ html", "a b", "http://a/", None)]
+    assert log.transactions == hostile.transactions
+    assert log.responses == [Response("OK </responses>", "text/ html", "a b", url, None) for url in urls]
     assert log.problems == []
 
 
-times_ms = st.integers(-10**4, 10**8).map(lambda thousandths: thousandths / 1000)
-spans_ms = st.tuples(times_ms, times_ms).map(sorted)
-printable = st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclude_characters="\ufffd")
-texts = st.text(printable, max_size=30).map(str.strip)
-urls = (texts | st.sampled_from(["/a | b", "/x -> y", "/</transactions>", "/a#<stats>", "/ -> nil"])).map(
-    lambda rest: f"http://example.org/{rest}")
-columns = st.text(printable, max_size=20).map(lambda text: text.replace("|", " ").strip())
-redirects = st.none() | urls.map(lambda url: url.replace(" -> ", ""))
-logs = st.builds(
-    PageLog,
-    resolves=st.just(LOG.resolves),
-    transactions=st.lists(st.builds(lambda span, url: Transaction(span[0], span[1], url), spans_ms, urls)),
-    responses=st.lists(st.builds(Response, columns, columns, columns, urls, redirects)),
-    transactions_seen=st.just(True), transactions_whole=st.just(True))
-
-
-@given(log=logs)
-def test_round_trip(tmp_path_factory: pytest.TempPathFactory, log: PageLog) -> None:
-    path = tmp_path_factory.getbasetemp() / "round-trip"
-    path.write_text(format_log(log), encoding="utf-8")
-    assert read_log(path) == replace(log, resolves=[])
-
-
-@given(log=logs, cut=st.integers(0, 3000), noise=st.binary(max_size=40))
-def test_no_cut_or_noise_raises(tmp_path_factory: pytest.TempPathFactory, log: PageLog, cut: int, noise: bytes) -> None:
-    whole = format_log(log).encode()
+@given(cut=st.integers(0, 1000), noise=st.binary(max_size=40))
+def test_no_cut_or_noise_raises(tmp_path_factory: pytest.TempPathFactory, cut: int, noise: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "cut"
-    path.write_bytes(whole[:cut] + noise)
+    path.write_bytes(format_log(LOG).encode()[:cut] + noise)
     damaged = read_log(path)
-    assert len(damaged.transactions) <= len(log.transactions) + 1
+    assert len(damaged.transactions) <= len(LOG.transactions) + 1
     assert damaged.transactions_seen or not damaged.transactions

@@ -1,14 +1,13 @@
 import contextlib
 import os
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.errors import InputError
-from harness.mirror.paths import hosts, list_files, lookups, md5_name, mirror_file, open_file, write_file
+from harness.mirror.paths import hosts, list_files, lookups, mirror_file, open_file, write_file
 from tests.support.nested import nested
 
 LONG = "/" + "a" * 64
@@ -16,8 +15,6 @@ HOSTILE_PARTS = st.sampled_from([
     "..", ".", "", "\0", "%00", "%2f", "%2F", "%2e%2e", "%2e", "..%2f..", "\\", "..\\..", "a", "b?c", "#", "?",
     "x" * 256,    "\udce9", "é", "\ud800", "%", "%zz", "etc", "passwd", "~", " "])
 HOSTILE = st.one_of(st.text(), st.lists(HOSTILE_PARTS, max_size=8).map("/".join), st.lists(HOSTILE_PARTS).map("".join))
-PATH_CHARACTERS = st.sampled_from("abcZ09-._~!$&'()*+,;=:@%20/")
-QUERY = st.text("abc=&?/%7C|;", max_size=80)
 
 
 @given(HOSTILE)
@@ -66,23 +63,11 @@ def test_listing_leaves_links_and_pipes_out(fortress: Path) -> None:
     assert list_files(fortress / "nothing") == frozenset()
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.text(PATH_CHARACTERS, max_size=90), st.one_of(st.none(), QUERY)), min_size=1, max_size=12))
-def test_what_was_written_is_found_again(tmp_path_factory: pytest.TempPathFactory,
-                                         urls: list[tuple[str, str | None]]) -> None:
-    mirror = tmp_path_factory.mktemp("written")
-    bodies = {}
-    for path, query in urls:
-        target = "/" + path + ("" if query is None else f"?{query}")
-        same = md5_name(target) if mirror_file(target) == md5_name(target) else mirror_file(target)
-        bodies[same] = target
-        written = write_file(mirror, "http://host.test" + target, target.encode())
-        assert written.relative_to(mirror / "host.test")
-    files = list_files(mirror / "host.test")
-    for target in bodies.values():
-        name = next(name for name in lookups(target) if name in files)
-        body = (mirror / "host.test" / name).read_text()
-        assert body == target or unquote(body) == unquote(target)
+@settings(deadline=None)
+@given(st.text("abcZ09-._~!$&'()*+,;=:@%20/?&=7C|", max_size=170))
+def test_what_was_written_is_found_again(tmp_path_factory: pytest.TempPathFactory, target: str) -> None:
+    written = write_file(tmp_path_factory.getbasetemp() / "found", f"http://host.test/{target}", b"")
+    assert written.as_posix().partition("/host.test/")[2] in lookups(f"/{target}")
 
 
 @pytest.mark.parametrize("name", ["www.a.test 0.0.0.0 -\nb.test", "a b", "a\tb", "b\u00fccher.test", "a..b", "-a.test",
