@@ -99,7 +99,8 @@ def test_what_a_report_says_is_taken_over_or_all_of_it_is_an_error_of_the_load()
     found = _reported({"fcp_ms": 12.5, "lcp_ms": 40.0, "plt_ms": 100.0}, KNOWN)
     assert (found.fcp_ms, found.lcp_ms, found.plt_ms, found.errors) == (12.5, 40.0, 100.0, ())
     found = _reported({"fcp_ms": 12.5, "plt_ms": "fast", "errors": []}, KNOWN)
-    assert found.errors == ("the report of load_page.py is not one: plt_ms: expected float or null, got str",)
+    assert found.errors == ("the report of load_page.py is not one: Expected `float | null`, "
+                            "got `str` - at `$.plt_ms`",)
     assert (found.fcp_ms, found.plt_ms) == (None, None)
     assert found.environment is not None
     assert (found.environment.kernel, found.environment.argv) == ("6.18", None)

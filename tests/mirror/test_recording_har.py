@@ -112,7 +112,7 @@ def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
 
 
 RANGE = [{"name": "Content-Range", "value": "bytes 5-4/3"}, {"name": "a\nb", "value": "*"}]
-STRANGE = [None, True, 0.5, 99, 204, 206, 304, 600, "/", "//[", "https://b.test:443/", "javascript:1", RANGE, {}]
+STRANGE: list[Any] = [None, True, 0.5, 204, 206, 304, 600, "/", "//[", "https://b.test:443/", "javascript:1", RANGE, {}]
 ODD = st.sampled_from(STRANGE) | st.integers(-10**17, 10**17) | st.text(max_size=20) | st.lists(st.text(), max_size=2)
 FIELDS = ("method", "url", "headers", "postData", "status", "redirectURL", "content", "_earlyHints", "httpVersion",
           "_file", "_partial", "startedDateTime", "timings")
