@@ -60,22 +60,16 @@ def serve(listener: socket.socket, connections: int) -> None:
               f"first byte after {first_byte_ms:.3f} ms", flush=True)
 
 
-def whole_number(text: str) -> int:
-    """Return what was typed as a number; end with one line, and exit status 2, when it is none from 0 to 65535."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 5 and str(int(text)) == text and int(text) <= 65535):
-        print(f"not a whole number from 0 to 65535: {text[:40]!a}", file=sys.stderr)
-        sys.exit(2)
-    return int(text)
-
-
 def main() -> int:
     """Listen and serve until Ctrl-C, or until all connections are served; exit status 2 when the port cannot be had."""
     parser = argparse.ArgumentParser(description="The smallest TCP Fast Open server.")
     parser.add_argument("--address", default="127.0.0.1", help="IPv4 address to listen on (default %(default)s)")
-    parser.add_argument("--port", type=whole_number, default=8000, help="TCP port to listen on (default %(default)s)")
-    parser.add_argument("--connections", type=whole_number, default=0, metavar="N",
+    parser.add_argument("--port", type=int, default=8000, help="TCP port to listen on (default %(default)s)")
+    parser.add_argument("--connections", type=int, default=0, metavar="N",
                         help="end after so many connections (default: never)")
     arguments = parser.parse_args()
+    if arguments.connections < 0:
+        parser.error("--connections is 0 or more")
     try:
         listener = listen((arguments.address, arguments.port))
     except (OSError, OverflowError) as error:               # OverflowError: no such port number

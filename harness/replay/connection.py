@@ -94,19 +94,16 @@ class Connection:
         self.requests += 1
         return self.requests
 
-    def note(self, site: Site, time_s: float, request: int, method: str, path: str, *, status: int = 0, sent: int = 0,
-             found: str, begun_s: float | None = None, answer: str = "-", early: str = Early.NO) -> None:
-        """Write a request of `site` into its log, see harness.files.server_log. `begun_s` is when its answer began,
-        `answer` the identity of what was answered.
-        """
-        own_ms = None if begun_s is None else (begun_s - time_s) * 1000
+    def note(self, site: Site, **what: Any) -> None:
+        """Write a request of `site` into its log: `what` are the fields of ServerRequest that the connection lacks."""
         self.logs[site.host].write(ServerRequest(
-            site.host, time_s, self.number, request, method, path, status, sent, found, self.syn_data, site.scheme,
-            self.protocol, own_ms, answer, early, self.resumed))
+            site.host, connection=self.number, syn_data=self.syn_data, scheme=site.scheme, protocol=self.protocol,
+            resumed=self.resumed, **what))
 
     def note_silent(self) -> None:
         """Write into the log of the server's first site that this connection brought no request, for whichever."""
-        self.note(self.service.sites.first, self.accepted_s, 0, "-", "-", found=FoundAs.SILENT)
+        self.note(self.service.sites.first, time_s=self.accepted_s, request=0, method="-", path="-", status=0, bytes=0,
+                  found=FoundAs.SILENT)
 
 
 @dataclass(kw_only=True)
@@ -159,6 +156,5 @@ class Accepted(Connection):
         """Say goodbye as TLS wants it (RFC 8446, section 6.1), without waiting for the other side's, and close."""
         with suppress(OSError, ValueError):
             if say_goodbye := getattr(self.socket, "unwrap", None):
-                self.socket.settimeout(0)
                 say_goodbye()
         self.socket.close()

@@ -15,8 +15,8 @@ import select
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from cryptography.hazmat.bindings.openssl.binding import Binding
@@ -65,8 +65,21 @@ class EarlyContext:
         return EarlySocket(plain, self.context)
 
 
+@contextmanager
+def errors_of_ssl() -> Iterator[None]:
+    """Raise what Python's ssl would for what pyOpenSSL raises."""
+    try:
+        yield
+    except SSL.WantReadError:
+        raise ssl.SSLWantReadError from None
+    except SSL.WantWriteError:
+        raise ssl.SSLWantWriteError from None
+    except SSL.Error as error:
+        raise OSError(f"TLS: {error}") from None
+
+
 class EarlySocket:
-    """What the replay servers use of an ssl.SSLSocket.
+    """What the replay servers use of an ssl.SSLSocket that does not wait.
 
     It is `early` until the client's Finished may come: what is read until then is early data, and what is written goes
     out at once. `resumed` says whether the client had a ticket, `in_first_packets` whether early data had come together
@@ -78,34 +91,30 @@ class EarlySocket:
 
         Raises OSError, TimeoutError among them, as ssl.SSLContext.wrap_socket does.
         """
-        self._plain, self._timeout_s = plain, plain.gettimeout()
-        self._tls = SSL.Connection(context, plain)
+        self._plain, self._tls = plain, SSL.Connection(context, plain)
         self._tls.set_accept_state()
         self._write_waits = False
         self.early, self.in_first_packets = True, True
+        limit_s = plain.gettimeout()
         plain.setblocking(False)
-        self._first = self._repeat(self._read_early)
+        self._first = self._wait_for(self._read_early, limit_s)
         self.resumed = bool(OPENSSL.SSL_session_reused(self._tls._ssl))
         if not self._first:
             self.in_first_packets = False
-            self._repeat(self._tls.do_handshake)
+            self._wait_for(self._tls.do_handshake, limit_s)
 
     def recv(self, size: int) -> bytes:
         """As ssl.SSLSocket.recv."""
         if self._first:
             data, self._first = self._first[:size], self._first[size:]
             return data
-        return self._repeat(lambda: self._read(size))
+        with errors_of_ssl():
+            return self._read(size)
 
     def send(self, data: Data) -> int:
         """As ssl.SSLSocket.send."""
-        return self._repeat(lambda: self._write(bytes(data)))
-
-    def sendall(self, data: Data) -> None:
-        """As ssl.SSLSocket.sendall."""
-        left = memoryview(data)
-        while left:
-            left = left[self.send(left):]
+        with errors_of_ssl():
+            return self._write(bytes(data))
 
     def selected_alpn_protocol(self) -> str | None:
         """As ssl.SSLSocket's."""
@@ -115,13 +124,9 @@ class EarlySocket:
         """As socket's."""
         return self._plain.fileno()
 
-    def settimeout(self, seconds: float | None) -> None:
-        """As socket's: 0 does not wait, None does for ever."""
-        self._timeout_s = seconds
-
     def setblocking(self, blocking: bool) -> None:
-        """As socket's."""
-        self._timeout_s = None if blocking else 0.0
+        """As socket's: it does not wait any more."""
+        assert not blocking
 
     def unwrap(self) -> None:
         """Say goodbye, without waiting for the other side's."""
@@ -133,29 +138,21 @@ class EarlySocket:
         self._tls.set_shutdown(BOTH_CLOSED)
         self._plain.close()
 
-    def _repeat(self, action: Callable[[], Done]) -> Done:
-        """Do what may have to wait for the other side, until the time is over.
-
-        Where the socket does not wait it raises ssl.SSLWantReadError or SSLWantWriteError at once.
-        """
-        deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
-        waits: type[OSError]
+    def _wait_for(self, action: Callable[[], Done], limit_s: float | None) -> Done:
+        """Do what may have to wait for the other side, for so long at most. Raises OSError, TimeoutError among them."""
+        deadline = None if limit_s is None else time.monotonic() + limit_s
         while True:
             try:
-                return action()
-            except SSL.WantReadError:
-                events, waits = select.POLLIN, ssl.SSLWantReadError
-            except SSL.WantWriteError:
-                events, waits = select.POLLOUT, ssl.SSLWantWriteError
-            except SSL.Error as error:
-                raise OSError(f"TLS: {error}") from None
-            if self._timeout_s == 0:
-                raise waits
+                with errors_of_ssl():
+                    return action()
+            except ssl.SSLWantReadError:
+                events = select.POLLIN
+            except ssl.SSLWantWriteError:
+                events = select.POLLOUT
             self.in_first_packets = False
             poll = select.poll()
             poll.register(self._plain, events)
-            left_ms = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
-            if not poll.poll(left_ms):
+            if not poll.poll(None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000):
                 raise TimeoutError("timed out")
 
     def _read(self, size: int) -> bytes:

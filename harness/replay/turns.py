@@ -177,11 +177,12 @@ class Turns:
 
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]
+        own_ms = None if answer.begun_s is None else (answer.begun_s - answer.received_s) * 1000
         with suppress(OSError):     # a full disk costs no answer: what the log lacks speaks against the load
             self._connection.note(
-                answer.site, answer.received_s, answer.number, answer.request.method, answer.request.target,
-                status=answer.reply.status, sent=answer.sent, found=answer.reply.found, begun_s=answer.begun_s,
-                answer=answer.reply.answer, early=answer.early)
+                answer.site, time_s=answer.received_s, request=answer.number, method=answer.request.method,
+                path=answer.request.target, status=answer.reply.status, bytes=answer.sent, found=answer.reply.found,
+                own_ms=own_ms, answer=answer.reply.answer, early=answer.early)
 
     def _finish_all(self) -> None:
         """Note the connection's end."""

@@ -2,19 +2,10 @@
 
 import pytest
 from hpack import Decoder, Encoder, HPACKError
-from hyperframe.frame import ContinuationFrame, Frame, HeadersFrame
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.replay.heads import (
-    FRAME_LIMIT,
-    STATIC,
-    TABLE_BYTES,
-    Field,
-    HeadDecoder,
-    HeadEncoder,
-    head_frames,
-)
+from harness.replay.heads import STATIC, TABLE_BYTES, Field, HeadDecoder, HeadEncoder
 
 FEW = st.sampled_from(["x", "cache-control", "date", "a" * 130, "\xff\x00", "", "x" * 4100, "z" * 1000])
 LATIN = st.characters(max_codepoint=255)
@@ -78,25 +69,3 @@ def test_nginx_writes_every_head_in_full() -> None:
         fields[-1] = "server", server
         first, again = encoder.encode(fields), encoder.encode(fields)
         assert (len(again) > 60, len(again) == len(first)) == (larger, larger)
-
-
-@pytest.mark.parametrize("size", [0, FRAME_LIMIT - 1, FRAME_LIMIT, FRAME_LIMIT + 1, 2 * FRAME_LIMIT, 40_000])
-def test_a_head_of_any_size_is_whole_in_its_frames(size: int) -> None:
-    block = bytes(range(256)) * (size // 256) + bytes(size % 256)
-    frames = _frames(head_frames(5, block, ends=True))
-    assert b"".join(frame.data for frame in frames) == block
-    assert [("END_STREAM" in frame.flags, "END_HEADERS" in frame.flags) for frame in frames] == [
-        (place == 0, place == len(frames) - 1) for place in range(len(frames))]
-
-
-def _frames(data: bytes) -> list[HeadersFrame | ContinuationFrame]:
-    """Return the frames as hyperframe reads them."""
-    found = []
-    while data:
-        frame, length = Frame.parse_frame_header(memoryview(data[:9]))
-        assert isinstance(frame, (HeadersFrame, ContinuationFrame))
-        assert (frame.stream_id, length <= FRAME_LIMIT) == (5, True)
-        frame.parse_body(memoryview(data[9:9 + length]))
-        found.append(frame)
-        data = data[9 + length:]
-    return found

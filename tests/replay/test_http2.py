@@ -2,11 +2,10 @@
 
 import os
 import signal
-from pathlib import Path
 
 from harness.system.processes import stat_of
-from tests.support.replay_process import HOST, free_port
-from tests.support.secure_replay import BIG, Client, Secure, last, serving
+from tests.support.replay_process import HOST
+from tests.support.secure_replay import BIG, LONG, Client, Secure, last
 from tests.support.waiting import wait_until
 
 
@@ -117,19 +116,19 @@ def test_requests_that_are_taken_back_at_once_disturb_no_other(client: Client, s
     assert {line.path: line.bytes for line in last(secure.server, 53)}["/big"] == len(BIG)
 
 
-def test_a_client_that_says_goodbye_is_left(tls_recording: Path) -> None:
-    """Its answers are noted as far as they came, and the server has nothing to complain about."""
-    port = free_port()
-    with serving(tls_recording, tls_port=port) as server:
-        with Secure(server, port, tls_recording).connect("h2") as connection:
-            client = Client(connection)
-            stream = client.ask("/big")
-            while not client.answers[stream].body:
-                client.turn()
-            client.ask("/gone")
-            client.h2.close_connection()
-            connection.sendall(client.h2.data_to_send())
-            wait_until(lambda: "/big" in {line.path for line in server.log()})
-        assert [0 < line.bytes < len(BIG) for line in server.log() if line.path == "/big"] == [True]
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.communicate()[1] == ""
+def test_a_client_that_says_goodbye_is_left(secure: Secure) -> None:
+    """Its answers are noted as far as they came, and the server has nothing to complain about (conftest.py)."""
+    with secure.connect("h2") as connection:
+        client = Client(connection)
+        stream = client.ask("/big")
+        while not client.answers[stream].body:
+            client.turn()
+        client.ask("/gone")
+        client.h2.close_connection()
+        connection.sendall(client.h2.data_to_send())
+        wait_until(lambda: {line.path for line in last(secure.server, 2)} == {"/big", "/gone"})
+    assert 0 < {line.path: line.bytes for line in last(secure.server, 2)}["/big"] < len(BIG)
+
+
+def test_a_head_is_whole_that_takes_several_frames(client: Client) -> None:
+    assert client.get("/long-head")[0][b"x-long"] == LONG.encode()

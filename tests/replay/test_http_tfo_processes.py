@@ -17,16 +17,7 @@ from harness.system.namespaces import inside
 from harness.system.processes import is_running
 from tests.support.namespaces import own_namespace
 from tests.support.ran import ran
-from tests.support.replay_process import (
-    HOST,
-    Running,
-    free_port,
-    make_recording,
-    read_all,
-    refusal,
-    running,
-    start,
-)
+from tests.support.replay_process import HOST, Running, free_port, make_recording, read_all, refusal, running, start
 from tests.support.waiting import wait_until
 
 NOBODY = 65534
@@ -68,6 +59,12 @@ def fetch_with_data_in_syn(address: tuple[str, int]) -> bytes:
         return read_all(connection)
 
 
+def ask(address: str, port: int) -> bytes:
+    with socket.create_connection((address, port)) as connection:
+        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        return read_all(connection)
+
+
 @pytest.mark.root
 def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespace: int) -> None:
     hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net")
@@ -75,13 +72,9 @@ def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespac
         address = ("127.0.0.1", server.port)
         for _ in range(3):    # the first asks for the cookie
             assert fetch_with_data_in_syn(address).endswith(b"p{}")
-        with socket.create_connection(address) as plain:
-            plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            read_all(plain)
+        ask(*address)
         SYSCTL.write_text("0")
-        with socket.create_connection(address) as plain:
-            plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            read_all(plain)
+        ask(*address)
         SYSCTL.write_text("3")
         fetch_with_data_in_syn(address)
         assert [line.syn_data for line in server.log(1)] == [False, True, True, False, True]
@@ -90,47 +83,36 @@ def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespac
 
 
 @pytest.mark.root
-def test_servers_live_in_their_namespace_and_not_as_root(recording: Path, namespace: int) -> None:
-    recording.chmod(0o700)    # as /root is: the servers' user cannot get here
+@pytest.mark.parametrize("user", [(), ("--user", f"{NOBODY}:{NOBODY}"), ("--user", "0:0")])
+def test_servers_live_in_their_namespace_and_never_as_root(recording: Path, namespace: int,
+                                                           user: tuple[str, ...]) -> None:
+    if user == ("--user", f"{NOBODY}:{NOBODY}"):
+        recording.chmod(0o700)    # as /root is: the servers' user cannot get here
     hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net", "b.test 127.0.0.2 -")
-    with running(recording, "--hosts", hosts, "--user", f"{NOBODY}:{NOBODY}") as server:
+    with running(recording, "--hosts", hosts, *user) as server:
         pids = server.children()
-        assert len(pids) == 2
-        spaces = {Path(f"/proc/{pid}/ns/net").readlink() for pid in pids}
-        assert spaces == {Path(f"/proc/{who}/ns/net").readlink() for who in (namespace, "self")}
+        spaces = [Path(f"/proc/{pid}/ns/net").readlink() for pid in pids]
+        assert sorted(spaces) == sorted(Path(f"/proc/{who}/ns/net").readlink() for who in (namespace, "self"))
         for pid in pids:
             status = Path(f"/proc/{pid}/status").read_text()
             assert f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}" in status
             assert "CapEff:\t0000000000000000" in status
         with inside(namespace):
             assert fetch_with_data_in_syn(("127.0.0.1", server.port)).endswith(b"p{}")
-        with socket.create_connection(("127.0.0.2", server.port)) as connection:
-            connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
-            assert read_all(connection).endswith(b"\r\n\r\nb")
+        assert ask("127.0.0.2", server.port).endswith(b"\r\n\r\nb")
         logs = list(server.logdir.rglob("*.test"))
         assert {log.name for log in logs} == {HOST, "b.test"}
-        for log in logs:
-            assert (log.stat().st_uid, log.parent.stat().st_uid) == (NOBODY, NOBODY)
+        owner = NOBODY if "0:0" not in user and user else 0
+        assert {path.stat().st_uid for log in logs for path in (log, log.parent)} == {owner}
 
 
-@pytest.mark.root
-@pytest.mark.parametrize("options", [(), ("--user", "0:0")])
-def test_no_server_is_root(recording: Path, options: tuple[str, ...]) -> None:
-    with running(recording, *options) as server:
-        pids = server.children()
-        assert pids
-        for pid in pids:
-            assert f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}" in Path(f"/proc/{pid}/status").read_text()
-        assert server.get("/x.css")[1] == b"p{}"
-
-
-def ready(recording: Path, *options: str | Path, count: int = 10, port: int | None = None) -> Running:
-    """Start servers, and wait until they listen."""
-    server = start(recording, *(options or ("--hosts", many(recording))), port=port)
-    assert server.process.stdout is not None
-    assert server.process.stdout.readline() == f"ready {count}\n"
-    assert len(server.children()) == count
-    return server
+@pytest.fixture
+def ten(recording: Path) -> Iterator[Running]:
+    """Give ten servers that listen; whoever ends them or not, they are ended."""
+    user = ("--user", f"{NOBODY}:{NOBODY}") if os.geteuid() == 0 else ()    # changing the user resets PR_SET_PDEATHSIG
+    with running(recording, "--hosts", many(recording), *user) as server:
+        assert len(server.children()) == 10
+        yield server
 
 
 def many(recording: Path) -> Path:
@@ -138,19 +120,18 @@ def many(recording: Path) -> Path:
 
 
 @pytest.mark.parametrize(("number", "status", "also_children"), [
-    (signal.SIGTERM, 0, False), (signal.SIGHUP, 0, False), (signal.SIGINT, 130, False), (signal.SIGINT, 130, True)])
-def test_a_signal_ends_all(recording: Path, number: signal.Signals, status: int, also_children: bool) -> None:
+    (signal.SIGTERM, 0, False), (signal.SIGHUP, 0, False), (signal.SIGINT, 130, True)])
+def test_a_signal_ends_all(ten: Running, number: signal.Signals, status: int, also_children: bool) -> None:
     """Ctrl-C reaches the whole group."""
-    server = ready(recording)
-    pids = server.children()
-    with server.connect():    # also while a connection is open
+    pids = ten.children()
+    with ten.connect():    # also while a connection is open
         begin = time.monotonic()
         for pid in pids if also_children else ():
             os.kill(pid, number)
-        server.process.send_signal(number)
-        _, complaint = server.process.communicate()
+        ten.process.send_signal(number)
+        _, complaint = ten.process.communicate()
     assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
-    assert (server.process.returncode, complaint) == (status, "")
+    assert (ten.process.returncode, complaint) == (status, "")
     assert not any(map(is_running, pids))
 
 
@@ -164,25 +145,22 @@ def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
     wait_until(lambda: not any(map(is_running, pids)))
 
 
-def test_no_server_outlives_a_killed_parent(recording: Path) -> None:
-    user = ("--user", f"{NOBODY}:{NOBODY}") if os.geteuid() == 0 else ()    # changing the user resets PR_SET_PDEATHSIG
-    server = ready(recording, "--hosts", many(recording), *user)
-    pids = server.children()
-    server.process.kill()
-    server.process.communicate()
+def test_no_server_outlives_a_killed_parent(ten: Running) -> None:
+    pids = ten.children()
+    ten.process.kill()
+    ten.process.communicate()
     wait_until(lambda: not any(map(is_running, pids)))
 
 
-def test_a_server_that_dies_ends_the_others_and_is_named(recording: Path) -> None:
-    server = ready(recording)
-    pids = server.children()
+def test_a_server_that_dies_ends_the_others_and_is_named(ten: Running) -> None:
+    pids = ten.children()
     for _ in range(20):
-        server.get("/x.css")
+        ten.get("/x.css")
     os.kill(pids[3], signal.SIGKILL)
-    _, complaint = server.process.communicate()
-    assert (server.process.returncode, complaint) == (1, f"{HOST}: its server ended (status -9)\n")
+    _, complaint = ten.process.communicate()
+    assert (ten.process.returncode, complaint) == (1, f"{HOST}: its server ended (status -9)\n")
     assert not any(map(is_running, pids))
-    assert [line.connection for line in server.log()] == list(range(1, 21)), "its log is whole"
+    assert [line.connection for line in ten.log()] == list(range(1, 21)), "its log is whole"
 
 
 def test_port_in_use(recording: Path) -> None:
@@ -200,25 +178,13 @@ def is_listening(address: str, port: int) -> bool:
 
 def test_a_restart_is_not_kept_off_by_connections_just_closed(recording: Path) -> None:
     port = free_port()
-    for _ in range(2):
-        server = ready(recording, "--host", HOST, count=1, port=port)
-        assert server.get("/x.css")[1] == b"p{}"
-        server.process.terminate()
-        server.process.communicate()
+    for options, backlog in (((), 1024), (("--server", "2013"), 5)):
+        with running(recording, *options, port=port) as server:
+            assert server.get("/x.css")[1] == b"p{}"
+            listening = ran("ss", "-Hltn", f"sport = :{port}", status=0).stdout.split()
+            assert int(listening[2]) == min(backlog, int(Path("/proc/sys/net/core/somaxconn").read_text()))
     assert [line.connection for line in server.log()] == [1, 1]
     assert [path.read_text().count("#") for path in server.log_files()] == [1, 1]
-
-
-def test_queues_are_long_and_2013_is_short(recording: Path) -> None:
-    for options, backlog in (((), 1024), (("--server", "2013"), 5)):
-        with running(recording, *options) as server:
-            shown = listening_backlog(server)
-        assert shown == min(backlog, int(Path("/proc/sys/net/core/somaxconn").read_text()))
-
-
-def listening_backlog(server: Running) -> int:
-    line = ran("ss", "-Hltn", f"sport = :{server.port}", status=0).stdout
-    return int(line.split()[2])
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=json.dumps)

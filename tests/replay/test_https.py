@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness.replay.authority import open_authority
+from harness.replay.http2 import PREFACE
 from harness.replay.server import ReplayServer
 from tests.support.replay_process import HOST, free_port, read_all
 from tests.support.secure_replay import Client, Secure, serving
@@ -35,29 +36,22 @@ def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path)
                == before + 2)
 
 
-@pytest.mark.parametrize(("host", "http", "offered", "spoken"), [
-    (HOST, "1.0", ("h2", "http/1.1"), "h2"), (HOST, "recorded", ("h2", "http/1.1"), "h2"),
-    (HOST, "1.0", ("http/1.1",), "http/1.1"), (HOST, "1.1", ("h2", "http/1.1"), "http/1.1"),
-    ("old.test", "1.0", ("h2", "http/1.1"), "http/1.1"), ("old.test", "recorded", ("h2", "http/1.1"), "http/1.1"),
-    ("old.test", "h2", ("h2", "http/1.1"), "h2")])
-def test_which_protocol_is_spoken(tls_recording: Path, host: str, http: str, offered: tuple[str, ...],
-                                  spoken: str) -> None:
-    port = free_port()
-    hosts = tls_recording / "hosts"
-    hosts.write_text(f"{host} 127.0.0.1 -\n")
-    with serving(tls_recording, "--hosts", str(hosts), "--http", http, tls_port=port) as server:
-        context = Secure(server, port, tls_recording).context(*offered)
-        with socket.create_connection(("127.0.0.1", port)) as plain, \
-                context.wrap_socket(plain, server_hostname=host) as connection:
-            assert connection.selected_alpn_protocol() == spoken
-
-
-def test_in_2013_one_at_a_time_and_http_1_0(tls_recording: Path) -> None:
-    port = free_port()
-    with serving(tls_recording, "--server", "2013", tls_port=port) as server:
-        with Secure(server, port, tls_recording).connect("h2", "http/1.1") as connection:
-            connection.sendall(b"GET /gone HTTP/1.1\r\n\r\n")
-            assert read_all(connection).startswith(b"HTTP/1.0 410 Gone\r\n")
+@pytest.mark.parametrize(("options", "spoken"), [
+    (("--http", "recorded"), ("h2", "http/1.1", "http/1.1")), (("--http", "1.1"), ("http/1.1", "http/1.1", "http/1.1")),
+    (("--http", "h2"), ("h2", "h2", "http/1.1")), (("--server", "2013"), ("http/1.1", "http/1.1", "http/1.1"))])
+def test_which_protocol_is_spoken(tls_recording: Path, options: tuple[str, ...], spoken: tuple[str, ...]) -> None:
+    """By a host that was recorded over HTTP/2, by one that was not, and to a client that knows no HTTP/2."""
+    port, hosts = free_port(), tls_recording / "hosts"
+    hosts.write_text(f"{HOST} 127.0.0.1 -\nold.test 127.0.0.1 -\n")
+    with serving(tls_recording, "--hosts", str(hosts), *options, tls_port=port) as server:
+        secure, found = Secure(server, port, tls_recording), []
+        for host, offered in ((HOST, ("h2", "http/1.1")), ("old.test", ("h2", "http/1.1")), (HOST, ("http/1.1",))):
+            with secure.connect(*offered, name=host) as connection:
+                found.append(connection.selected_alpn_protocol())
+                if "2013" in options:       # one at a time
+                    connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                    assert read_all(connection).startswith(b"HTTP/1.0 200 OK\r\n")
+    assert tuple(found) == spoken
 
 
 def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Secure) -> None:
@@ -76,17 +70,16 @@ def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Secure)
 @example(b"GET / HTTP/1.1\r\n\r\n", "h2", False)
 @given(st.binary(max_size=300), st.sampled_from(["plain", "h2", "http/1.1"]), st.booleans())
 def test_garbage_never_ends_the_server(secure: Secure, garbage: bytes, where: str, preface: bool) -> None:
-    begin = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" if preface else b""
+    sent = PREFACE * preface + garbage
     with socket.create_connection(("127.0.0.1", secure.port)) as plain:
         if where == "plain":
             with contextlib.suppress(OSError):    # the server may have closed already
-                plain.sendall(garbage)
+                plain.sendall(sent)
                 plain.shutdown(socket.SHUT_WR)
-            with contextlib.suppress(ConnectionError):
                 read_all(plain)
         else:
             with secure.context(where).wrap_socket(plain, server_hostname=HOST) as connection:
-                connection.sendall(begin + garbage)
+                connection.sendall(sent)
     assert secure.server.process.poll() is None
 
 

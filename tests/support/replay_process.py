@@ -120,9 +120,9 @@ def logdir(directory: Path, port: int) -> Path:
 
 
 @contextmanager
-def running(directory: Path, *options: str | Path) -> Iterator[Running]:
+def running(directory: Path, *options: str | Path, port: int | None = None) -> Iterator[Running]:
     """Run http_tfo.py until the block ends; by default it serves a.test on 127.0.0.1."""
-    server = start(directory, *(options if "--hosts" in options else ("--host", HOST, *options)))
+    server = start(directory, *(options if "--hosts" in options else ("--host", HOST, *options)), port=port)
     assert server.process.stdout is not None
     try:
         line = server.process.stdout.readline()

@@ -20,6 +20,8 @@ from tests.support.replay_process import HOST, Running, running
 BIG = bytes(range(256)) * 20_000
 """5 MB."""
 MANY = 100
+LONG = "abc " * 12_000 + "end"
+"""Of a header that fills three frames of HTTP/2, also by the Huffman code."""
 TEXT = (("Content-Type", "text/plain"),)
 
 
@@ -32,6 +34,7 @@ def record(directory: Path) -> None:
         ("Transfer-Encoding", "chunked"), ("Content-Length", "7"), ("Content-Security-Policy", "script-src 'none'"),
         ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")))
     recorded.add(f"https://{HOST}/big", BIG, TEXT)
+    recorded.add(f"https://{HOST}/long-head", b"it", (*TEXT, ("X-Long", LONG)))
     recorded.add(f"https://{HOST}/middle", BIG[:100_000], TEXT)
     for number in range(MANY):
         recorded.add(f"https://{HOST}/many/{number}", b"%d " % number * 1000, TEXT)
