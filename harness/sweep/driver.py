@@ -118,6 +118,8 @@ class Driver:
         try:
             error = future.exception(timeout=RESULT_S)
             result = None if error else future.result(timeout=RESULT_S)
+            if result and result[0].status == "unfit":      # who has the result has made it
+                self._dismiss(self._client.who_has([future])[future.key], result[0])
         except (*LOST, OSError):
             error = None
         future.release()        # else Dask would answer the next try with what came of this one
@@ -129,14 +131,13 @@ class Driver:
             self._finished(*result)
             return
         self._waiting.appendleft(job)
-        if result and result[0].worker not in self._unfit:
-            self._dismiss(result[0])
 
-    def _dismiss(self, outcome: UnitOutcome) -> None:
-        """Send a worker away whose machine cannot measure, and say so."""
-        self._unfit.add(outcome.worker)
-        self._progress.say(f"{outcome.machine} ({outcome.worker}) is dismissed: {outcome.why[0]}")
-        self._client.retire_workers([outcome.worker], close_workers=True)
+    def _dismiss(self, workers: Iterable[str], outcome: UnitOutcome) -> None:
+        """Send workers away whose machine cannot measure, and say so."""
+        for worker in {*workers} - self._unfit:
+            self._unfit.add(worker)
+            self._progress.say(f"{outcome.machine} ({worker}) is dismissed: {outcome.why[0]}")
+            self._client.retire_workers([worker], close_workers=True)
 
     def _finished(self, outcome: UnitOutcome, files: Contents) -> None:
         self._folder.store(outcome, files)

@@ -80,7 +80,7 @@ def measure(unit: Unit, recording: Contents, patience: Patience) -> tuple[UnitOu
             except (ExperimentError, OSError) as error:
                 outcome = of_unit(unit, "failed", f"the machine: {error}")
             files = read_files(work_dir, RESULTS) | read_files(scratch, (CONSOLE,))
-    result = replace(outcome, machine=socket.gethostname(), worker=_own_address()), files
+    result = replace(outcome, machine=socket.gethostname()), files
     if outcome.status == "failed" and status != ExitStatus.WRONG_INPUT:
         raise NotMeasuredError(result)
     return result
@@ -184,13 +184,3 @@ def write_files(folder: Path, contents: Contents) -> None:
             raise ValueError(f"{name[:80]!r} does not belong there")
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-
-
-def _own_address() -> str:
-    """Return the address of the worker that runs this task, "" outside of one."""
-    from distributed import get_worker
-
-    try:
-        return str(get_worker().address)
-    except ValueError:
-        return ""

@@ -112,7 +112,7 @@ class UnitOutcome:
 
     `status` is "measured" when every load counts, "partly" when some loads count and give an improvement, "failed" when
     no improvement is known; "unfit" (the machine can measure no page) and "not measured yet" are kept nowhere.
-    `machine` is its host name, and `worker` its address in Dask.
+    `machine` is its host name.
     """
 
     key: str
@@ -121,7 +121,6 @@ class UnitOutcome:
     why: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     machine: str = ""
-    worker: str = ""
 
     def to_json(self) -> str:
         """Return it as it stands in its file."""

@@ -27,7 +27,7 @@ from harness.sweep import driver
 from harness.sweep.cluster import SETTINGS
 from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import Contents, NotMeasuredError, Patience, _own_address
+from harness.sweep.measuring import Contents, NotMeasuredError, Patience
 from harness.sweep.plan import Unit, UnitOutcome, of_unit
 from harness.sweep.recordings import Job, SiteRecording
 from harness.system.progress import Steps
@@ -79,7 +79,7 @@ def is_wrong(of: Unit, *_: object) -> Measured:
 
 
 def full_disk(of: Unit, *_: object) -> Measured:
-    return replace(of_unit(of, "unfit", "no room"), worker=_own_address()), {}
+    return of_unit(of, "unfit", "no room"), {}
 
 
 def one_has_a_full_disk(of: Unit, recording: Contents, _: Patience) -> Measured:
