@@ -10,7 +10,7 @@ import time
 import pytest
 
 import connie.aio
-from connie import Address, cached_dns_connect, connie_connect
+from connie import Address, ConnectError, cached_dns_connect, connie_connect
 from connie.attempt import Attempt, Setup, begin
 from tests.support.connie_hosts import (
     WAIT_S,
@@ -116,7 +116,7 @@ def test_an_interrupt_leaves_no_socket(names: Names, connect: Connect) -> None:
 
 @both
 def test_a_changed_answer_is_found_when_the_old_addresses_are_dead(names: Names, connect: Connect) -> None:
-    with listening() as old, listening() as new:
+    with listening() as old, listening() as new, refusing() as last:
         names.hosts["moving.test"] = [old.getsockname()]
         connect("moving.test", 80).close()
         names.hosts["moving.test"] = [new.getsockname()]
@@ -125,6 +125,12 @@ def test_a_changed_answer_is_found_when_the_old_addresses_are_dead(names: Names,
         old.shutdown(socket.SHUT_RDWR)                          # refuses from now on, and nobody else gets its port
         with connect("moving.test", 80) as sock:
             assert sock.getpeername() == new.getsockname()
+        names.hosts["moving.test"] = [last]
+        new.shutdown(socket.SHUT_RDWR)
+        with pytest.raises(ConnectionRefusedError) as caught:
+            connect("moving.test", 80)
+        assert isinstance(caught.value, ConnectError)
+        assert [attempt.address.sockaddr for attempt in caught.value.attempts] == [new.getsockname(), last]
 
 
 def test_cached_dns_connect_draws_an_address(names: Names) -> None:

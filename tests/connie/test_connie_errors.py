@@ -16,7 +16,6 @@ from tests.support.connie_hosts import (
     Names,
     connect_in_a_loop,
     listening,
-    look_up,
     names,
     refusing,
     same_descriptors,
@@ -39,18 +38,6 @@ def test_the_error_has_every_address(names: Names) -> None:
         assert f"{address[0]} port {address[1]}: Connection refused" in str(error)
     twin = pickle.loads(pickle.dumps(error))
     assert (type(twin), twin.args, twin.message, str(twin)) == (type(error), error.args, error.message, str(error))
-
-
-@pytest.mark.parametrize("connect", [connie_connect, connect_in_a_loop])
-def test_the_error_of_a_name_that_moved_has_old_and_new_addresses(names: Names, connect: Connect) -> None:
-    with refusing("127.0.0.2") as old, refusing("127.0.0.3") as new:
-        names.hosts["moved.test"] = [old]
-        look_up("moved.test")
-        names.hosts["moved.test"] = [new]
-        with pytest.raises(ConnectionRefusedError) as caught:
-            connect("moved.test", 80)
-    assert isinstance(caught.value, ConnectError)
-    assert [attempt.address.sockaddr for attempt in caught.value.attempts] == [old, new]
 
 
 connects = pytest.mark.parametrize("connect", [connie_connect, cached_dns_connect, connect_in_a_loop])
