@@ -48,8 +48,6 @@ PLOT = ROOT / "plot.py"
 MAKE_PAGES = ROOT / "scripts" / "make_pages.py"
 RESULTS = "localhost"
 """The folder of the results: loads of two kinds of network never stand in one table."""
-SIGNALLED = 128
-"""A shell's exit status for a signal, less the signal's number."""
 
 
 def main() -> int:
@@ -117,9 +115,8 @@ def make_folder(results_dir: Path) -> None:
 
 
 def run_program(program: Path, *options: object) -> int:
-    """Run one of the project's programs that give root up by themselves; return its exit status, as a shell's."""
-    status = subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode
-    return status if status >= 0 else SIGNALLED - status
+    """Run one of the project's programs that give root up by themselves; return its exit status, or its signal."""
+    return abs(subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode)
 
 
 def parse_arguments() -> tuple[Settings, argparse.Namespace]:

@@ -61,17 +61,13 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     servers = {server.pid for server in lab.star.servers.values()}
     listening = open_sockets(servers)
     directory = cell_of(lab, load)
-    before = _before(lab, load)
-
-    def begin_anew() -> None:
-        nonlocal before
-        before = _before(lab, load)
+    begun = [_before(lab, load)]
 
     cookies = cookies_for_a_load(lab.settings.cookies, lab.star, lab.delay.held_ms, lab.web.servers) if load.tfo \
         else nullcontext()
     with lab.noting_arrivals() as arrivals, ticking() as ticks, cookies:
-        report = run_chrome(lab, load, directory, begin_anew)
-    after = lab.counts()
+        report = run_chrome(lab, load, directory, lambda: begun.append(_before(lab, load)))
+    before, after = begun[-1], lab.counts()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
         conditions=lab.conditions, load=load, recorded=lab.recorded[load.page], report=report,
@@ -205,9 +201,8 @@ def end_of(file: IO[bytes]) -> bytes:
 def run_chrome(lab: Laboratory, load: Load, directory: Path, begin: Callable[[], None]) -> dict[str, Any]:
     """Load a page with a folder of its own; keep the logs in `directory` and return the report.
 
-    Where the load follows an untimed visit (Settings.warm_pairs) `begin` is called between the two.
-
-    When there is no report, return {"errors": [why]}.
+    Where the load follows an untimed visit (Settings.warm_pairs) `begin` is called between the two. When there is no
+    report, return {"errors": [why]}.
     """
     scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
     os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)

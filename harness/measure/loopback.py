@@ -27,7 +27,7 @@ from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.loads import record_of
 from harness.measure.preflight import PageSet, document_bytes
-from harness.measure.rtts import RttsMs, measured_in_words, proven_rtts_ms
+from harness.measure.rtts import RttsMs, proven_rtts_ms
 from harness.measure.rule import Blame, Verdict, texts, worth_another_try
 from harness.measure.rules import BESIDE_OTHERS, judge
 from harness.measure.settings import Settings
@@ -113,11 +113,8 @@ def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: 
     ports = (web.settings.port, web.settings.https_port)
     secure = {name: "http" not in web.page_set.recording.schemes(name) for name in star.servers}
     places = {name: (host.address, ports[secure[name]], secure[name]) for name, host in star.servers.items()}
-
-    def in_words(rtts_ms: RttsMs) -> str:
-        return f"RTT of {measured_in_words(rtts_ms)}, {wanted_ms:g} ms wanted (first answers are held for two)"
-
-    return proven_rtts_ms(lambda: measure_held_rtts(places), wanted_ms, in_words, patience_s)
+    return proven_rtts_ms(lambda: measure_held_rtts(places), dict.fromkeys(places, wanted_ms),
+                          "first answers are held for two", patience_s)
 
 
 @dataclass(frozen=True)

@@ -102,9 +102,12 @@ def check_pages(files: PageFiles) -> PageSet:
     recording = read_recording(files.mirror, files.fetchlog)
     if damaged := damage(recording.bodies, files.mirror):
         raise InputError(f"{damaged}; record it again: {how_to_make(files)}")
-    _require_documents(files, [page for page in pages if recording.document(page.url) is None], "not in")
     sizes = document_bytes(files, recording, pages)
-    _require_documents(files, [page for page in pages if not any(sizes[page])], "empty in")
+    # An empty document is none, and would load in no time: 2013's scraper wrote one of a site that redirected to https.
+    if lacking := [page for page in pages if not any(sizes[page])]:
+        raise InputError(f"{files.pages}:{lacking[0].line}: not in the mirror {files.mirror.name}/, or empty: the "
+                         f"documents of {', '.join(page.url for page in lacking)}; run: {how_to_make(files)}, or take "
+                         "these lines out")
     say_imported(files)
     if without := recording.without_body():
         print(printable(f"{files.mirror.name}/ lacks the bodies of {many(len(without), 'answer')} in its logs; these "
@@ -120,17 +123,6 @@ def say_imported(files: PageFiles) -> None:
         done = f"{files.fetchlog}: is of 2013's format, and stays so ({error.strerror}): it is read anew each time"
     if done:
         print(printable(done))
-
-
-def _require_documents(files: PageFiles, without: Sequence[Page], how: str) -> None:
-    """Raise InputError when there are pages `without` a document; one line names all of them.
-
-    An empty document is none, and would load in no time. The scraper of 2013 wrote one when a site redirected to https.
-    """
-    if not without:
-        return
-    raise InputError(f"{files.pages}:{without[0].line}: {how} the mirror {files.mirror.name}/: the documents of "
-                     f"{', '.join(page.url for page in without)}; run: {how_to_make(files)}, or take these lines out")
 
 
 def check_authority(page_set: PageSet, directory: Path = AUTHORITY) -> None:

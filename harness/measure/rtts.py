@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from harness.errors import InputError
-from harness.files.hosts import EACH_ITS_OWN, Layout
+from harness.files.hosts import Layout
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
-from harness.mirror.servers import recorded_rtts, scaled
-from harness.network.rtt import PACE_S, SYN_BITS, Nominal, RttError, check_rtts, measure_rtts
+from harness.mirror.servers import RecordedRtts, recorded_rtts, scaled
+from harness.network.rtt import PACE_S, SYN_BITS, RttError, check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.system.environment import wait_for_quiet
 from harness.system.tcp import SYN_AGAIN_MS
@@ -26,7 +26,7 @@ RttsMs = dict[str, float]
 """The RTT in ms to each server, by its name."""
 
 
-def links(settings: Settings, page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> list[LinkSpeeds]:
+def links(settings: Settings, page_set: PageSet, layout: Layout) -> list[LinkSpeeds]:
     """Return the star's links at each RTT of the experiment, in turn.
 
     They are the same to every server or, with --rtt, each with the delay that was recorded.
@@ -39,19 +39,22 @@ def links(settings: Settings, page_set: PageSet, layout: Layout = EACH_ITS_OWN) 
     if settings.rtt is None:
         return [replace(speeds, delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
     factor = float(settings.rtt.partition("*")[2] or 1)
-    return [with_recorded_rtts(speeds, factor, delay_ms, page_set, layout)
+    found = recorded_rtts(page_set.files, page_set.recording)
+    if found.assumed:
+        print(f"RTT as recorded: not known of {len(found.assumed)} of {len(found.rtts_ms)} servers, which get the "
+              f"median of the others: {', '.join(found.assumed)}", flush=True)
+    return [with_recorded_rtts(speeds, found, layout, factor, delay_ms)
             for delay_ms in (*settings.delays_ms,) or (None,)]
 
 
-def with_recorded_rtts(speeds: LinkSpeeds, factor: float, delaynet_ms: float | None,
-                       page_set: PageSet, layout: Layout = EACH_ITS_OWN) -> LinkSpeeds:
-    """Return `speeds` with a delay of its own for the link to each server of `page_set`: `factor` times the recorded.
+def with_recorded_rtts(speeds: LinkSpeeds, found: RecordedRtts, layout: Layout, factor: float,
+                       delaynet_ms: float | None = None) -> LinkSpeeds:
+    """Return `speeds` with a delay of its own for the link to each server: half of `factor` times the RTT `found`.
 
     A server that several hosts share gets the RTT of the nearest of them. With a `delaynet_ms` the RTTs are scaled so
     that their median is twice that. `delay_net_ms` of the result is half of the median; the results' folders are named
     after it. It is the median of the hosts' RTTs, so that it is the same in each layout. Raises InputError.
     """
-    found = recorded_rtts(page_set.files, page_set.recording)
     if delaynet_ms is not None:
         if not found.median_ms:
             raise InputError("--rtt recorded: the median of the recorded RTTs is 0 ms, which cannot be scaled; leave "
@@ -63,17 +66,13 @@ def with_recorded_rtts(speeds: LinkSpeeds, factor: float, delaynet_ms: float | N
     if rtts_ms[farthest] >= SYN_AGAIN_MS:
         raise InputError(f"--rtt recorded: an RTT of {rtts_ms[farthest]:g} ms, to {farthest}, is {SYN_AGAIN_MS:g} ms "
                          "or more: every SYN would be sent again, and no load count; scale by less, or write a shorter "
-                         f"one into {page_set.files.rtts}")
-    if found.assumed:
-        print(f"RTT as recorded: not known of {len(found.assumed)} of {len(rtts_ms)} servers, which get the median of "
-              f"the others: {', '.join(found.assumed)}", flush=True)
+                         "one into NAME.rtts")
     median_ms = round(statistics.median(rtts_ms.values()), 1) if delaynet_ms is None else 2 * delaynet_ms
     return replace(speeds, delay_net_ms=median_ms / 2,
                    own_delays_ms={server: rtts_ms[host] / 2 for server, host in nearest.items()})
 
 
-def own_rtts(settings: Settings, speeds: LinkSpeeds, page_set: PageSet,
-             layout: Layout = EACH_ITS_OWN) -> Mapping[str, Any]:
+def own_rtts(settings: Settings, speeds: LinkSpeeds, page_set: PageSet, layout: Layout) -> Mapping[str, Any]:
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
     if settings.rtt is None:
         return {"server_rtts_ms": None, "rtts_assumed": None}
@@ -97,17 +96,19 @@ def thinking_rtts(page_set: PageSet) -> Mapping[str, float]:
     return rtts_ms
 
 
-def proven_rtts_ms(measure: Callable[[], RttsMs], wanted_ms: Nominal, in_words: Callable[[RttsMs], str],
+def proven_rtts_ms(measure: Callable[[], RttsMs], wanted_ms: Mapping[str, float], by: str,
                    patience_s: float) -> RttsMs:
-    """Return what `measure` returns; print each time what `in_words` makes of it.
+    """Return what `measure` returns; print each time how short and long RTTs are, and what they are made `by`.
 
     When an RTT is not the one that is wanted, `measure` is called again, until `patience_s` are over. Raises
     RttError when one is still wrong then.
     """
+    wanted = " to ".join(f"{rtt_ms:g}" for rtt_ms in sorted({min(wanted_ms.values()), max(wanted_ms.values())}))
     deadline_s = time.monotonic() + patience_s
     while True:
         rtts_ms = measure()
-        print(in_words(rtts_ms), flush=True)
+        print(f"RTT to {len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured, "
+              f"{wanted} ms wanted ({by})", flush=True)
         try:
             check_rtts(rtts_ms, wanted_ms)
             return rtts_ms
@@ -117,18 +118,8 @@ def proven_rtts_ms(measure: Callable[[], RttsMs], wanted_ms: Nominal, in_words: 
         wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))
 
 
-def measured_in_words(rtts_ms: RttsMs) -> str:
-    """Return how many servers were measured, and the shortest and the longest RTT."""
-    return f"{len(rtts_ms)} servers: {min(rtts_ms.values()):.1f} to {max(rtts_ms.values()):.1f} ms measured"
-
-
 def proven_rtts_of_star_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool, patience_s: float = 0) -> RttsMs:
     """Measure the RTT to each server of the star, as `proven_rtts_ms` does: how long a TCP connect takes."""
-    wanted_ms = speeds.rtts_ms(star.servers)
     pace_s = max(PACE_S, 2 * SYN_BITS / (min(speeds.bw_home_mbit, speeds.up_mbit) * 1e6))
-
-    def in_words(rtts_ms: RttsMs) -> str:
-        wanted = " to ".join(f"{rtt_ms:g}" for rtt_ms in sorted({min(wanted_ms.values()), max(wanted_ms.values())}))
-        return f"RTT to {measured_in_words(rtts_ms)}, {wanted} ms wanted ({'netem' if netem else 'delay line'})"
-
-    return proven_rtts_ms(lambda: measure_rtts(star, port, pace_s=pace_s), wanted_ms, in_words, patience_s)
+    return proven_rtts_ms(lambda: measure_rtts(star, port, pace_s=pace_s), speeds.rtts_ms(star.servers),
+                          "netem" if netem else "delay line", patience_s)

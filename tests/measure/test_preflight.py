@@ -78,7 +78,7 @@ def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_p
 
 @pytest.mark.parametrize(("spoil", "complaint"), [
     (lambda files: files.pages.write_text(f"\n  http://three.test/  \n{FIRST}"),
-     r"{pages}:2: .* small/: the documents of http://three\.test/; run: \./fetch\.py --name small, or "),
+     r"{pages}:2: .* small/, or empty: the documents of http://three\.test/; run: \./fetch\.py --name small, or "),
     (lambda files: files.pages.write_text(f"http://three.test/\n{FIRST}\nhttp://four.test/\n"),
      r"{pages}:1: .* of http://three\.test/, http://four\.test/; run: "),
     # as in a student's recording of www.cs.ucla.edu, which counted as a page of 0.2 s that TFO improves by 46%
