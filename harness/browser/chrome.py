@@ -20,7 +20,7 @@ from harness.bootstrap import ROOT
 from harness.browser.binary import ConnectionLimit
 from harness.browser.devtools import LOG, PROBLEMS, WorkerInjector
 from harness.browser.page import first_line, wait_until
-from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, version_of
+from harness.browser.program import CLOCK_SHIFT_DAYS, DRIVER_OUTPUT, NET_LOG, Browser, major_of
 from harness.files.transport import Transport
 from harness.system.processes import bound_to_us, die_with_parent, is_running
 
@@ -237,19 +237,15 @@ def _options(binary: str, settings: ChromeSettings) -> Options:
         options.set_capability("goog:loggingPrefs", {LOG: "ALL"})
     if settings.unattended:
         options.page_load_strategy = "none"
-    options.add_experimental_option("prefs", _preferences(settings))
+    options.add_experimental_option("prefs", {
+        **START_PREFERENCES,
+        **({} if settings.predict else {"net.network_prediction_options": NETWORK_PREDICTION_NEVER}),
+        **(UNATTENDED_PREFERENCES if settings.unattended else {})})
     if settings.over is not None:
         options.add_experimental_option("localState", NO_ECH)
     for argument in _arguments(settings):
         options.add_argument(argument)
     return options
-
-
-def _preferences(settings: ChromeSettings) -> dict[str, object]:
-    preferences: dict[str, object] = {**START_PREFERENCES}
-    if not settings.predict:
-        preferences["net.network_prediction_options"] = NETWORK_PREDICTION_NEVER
-    return preferences | (UNATTENDED_PREFERENCES if settings.unattended else {})
 
 
 def _arguments(settings: ChromeSettings) -> list[str]:
@@ -280,10 +276,10 @@ def visitors_user_agent(browser: Browser) -> str:
     On Linux only the major version in it differs from Chrome to Chrome (https://www.chromium.org/updates/ua-reduction).
     Raises WebDriverException when Chrome does not say its version.
     """
-    version = re.search(r"\b(\d+)\.\d+\.\d+\.\d+\b", version_of(browser))
-    if version is None:
+    version = major_of(browser.binary)
+    if not version:
         raise WebDriverException(f"{browser.binary} --version: no version in what it says")
-    chrome = f"Chrome/{version[1]}.0.0.0"
+    chrome = f"Chrome/{version}.0.0.0"
     return f"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) {chrome} Safari/537.36"
 
 

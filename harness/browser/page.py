@@ -152,15 +152,14 @@ class Idle:
     that every SYN and all data are acknowledged, and every request is answered, nothing can have been lost.
     """
 
-    def __init__(self, interface: str, quiet_s: float, under_way: Callable[[], bool] = tcp.under_way) -> None:
+    def __init__(self, interface: str, quiet_s: float) -> None:
         self._silent = network_silent(interface, quiet_s)
         self._still = network_silent(interface, min(IDLE_S, quiet_s))
-        self._under_way = under_way
 
     def __call__(self) -> bool:
         """Look once; tell whether the rule holds."""
         silent, still = self._silent(), self._still()
-        return silent or (still and not self._under_way())
+        return silent or (still and not tcp.under_way())
 
 
 def network_silent(interface: str, quiet_s: float) -> Unchanged:
@@ -175,9 +174,6 @@ def net_log_silent(net_log: Path, quiet_s: float) -> Unchanged:
 
 def packets(interface: str) -> int:
     """Return how many packets have arrived on and left an interface of this thread's network (proc(5), net/dev)."""
-    for line in Path("/proc/thread-self/net/dev").read_text().splitlines():
-        name, _, fields = line.partition(":")
-        if name.strip() == interface:
-            counts = fields.split()
-            return int(counts[1]) + int(counts[9])
-    raise ValueError(f"no interface {interface}")
+    lines = (line.partition(":") for line in Path("/proc/thread-self/net/dev").read_text().splitlines())
+    counts = next(fields.split() for name, _, fields in lines if name.strip() == interface)
+    return int(counts[1]) + int(counts[9])

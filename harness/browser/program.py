@@ -89,18 +89,14 @@ def find_browser() -> Browser:
     return Browser(binary, _find_driver(binary))
 
 
-def version_of(browser: Browser, program: str = "") -> str:
-    """Return what Chrome, or `program` of it, says of its version, "" when it does not say."""
-    return _version_of(program or browser.binary)
-
-
-def _version_of(program: str) -> str:
+def version_of(program: str) -> str:
+    """Return what Chrome or its driver says of its version, "" when it does not say."""
     return " ".join(_said([program, "--version"], VERSION_TIMEOUT_S).split())
 
 
-def _major_of(program: str) -> str:
+def major_of(program: str) -> str:
     """Return the major version of Chrome or its driver, "" when it does not say."""
-    found = MAJOR.search(_version_of(program))
+    found = MAJOR.search(version_of(program))
     return found[1] if found else ""
 
 
@@ -124,9 +120,9 @@ def _said(command: Sequence[str], timeout_s: float) -> str:
 
 def _find_driver(binary: str) -> str:
     """Return the first driver that is of the major version of `binary`, or that one of the two does not say."""
-    chromes, others = _major_of(binary), []
+    chromes, others = major_of(binary), []
     for driver in _drivers(binary):
-        drivers = _major_of(driver)
+        drivers = major_of(driver)
         if drivers == chromes or not (drivers and chromes):
             return driver
         others.append(f"{driver} is of version {drivers}")

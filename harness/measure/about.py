@@ -23,7 +23,7 @@ def _browser() -> str:
         browser = find_browser()
     except InputError:
         return "no Chrome with a driver of its version"
-    return f"{version_of(browser) or browser.binary}; {version_of(browser, browser.driver) or browser.driver}"
+    return f"{version_of(browser.binary) or browser.binary}; {version_of(browser.driver) or browser.driver}"
 
 
 def _delay_by() -> str:

@@ -93,7 +93,7 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
         "post_quantum": hello, "layout": web.layout.in_words(page_set.hosts),
         "shared_servers": {server: hosts for server, hosts in web.servers.items() if len(hosts) > 1},
         "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms, **rtts_ms,
-        "delay_by": delay_by(netem=netem), "browser": version_of(browser),
+        "delay_by": delay_by(netem=netem), "browser": version_of(browser.binary),
         **{key: machine[key] for key in ("kernel", "machine", "cpus")}, "tfo_lab": program_digest(),
     }
 

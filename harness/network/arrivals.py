@@ -123,12 +123,8 @@ def _drain(packets: socket.socket, arrivals: Arrivals) -> None:
 
 def stamps_s(extra: Sequence[tuple[int, int, bytes]]) -> list[float]:
     """Return when a packet arrived, in s since the epoch, of what recvmsg() gave with it; nothing without a stamp."""
-    return [_stamp_s(data) for _, kind, data in extra if kind == SO_TIMESTAMPNS]
-
-
-def _stamp_s(data: bytes) -> float:
-    seconds, nanoseconds = struct.unpack("qq", data[:STAMP_BYTES])
-    return float(seconds + nanoseconds / NS_PER_S)
+    stamps = [struct.unpack("qq", data[:STAMP_BYTES]) for _, kind, data in extra if kind == SO_TIMESTAMPNS]
+    return [seconds + nanoseconds / NS_PER_S for seconds, nanoseconds in stamps]
 
 
 def read_packet(headers: bytes) -> tuple[str, Said]:

@@ -20,7 +20,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from ctypes import addressof, create_string_buffer
 from functools import partial
 from struct import pack
@@ -62,20 +62,22 @@ def cookies_for_a_load(mode: CookieMode, star: Star, held_ms: Mapping[str, float
     """
     if mode != WARM:
         forget_cookies(star.user)
-    if mode != DOMAIN:
-        yield
-        return
-    with _sharing(star, held_ms, names):
+    with _sharing(star, held_ms, sites_of_servers(names)) if mode == DOMAIN else nullcontext():
         yield
 
 
 @contextmanager
-def _sharing(star: Star, held_ms: Mapping[str, float], names: Mapping[str, Sequence[str]]) -> Iterator[None]:
+def _sharing(star: Star, held_ms: Mapping[str, float], site_of: Mapping[str, str]) -> Iterator[None]:
     """Share each site's first cookie among its servers while this lasts; afterwards all is as before."""
     shared: list[Host] = []
-    with _syns_at(star.user) as packets:
+    program = create_string_buffer(b"".join(pack("HBBI", *instruction) for instruction in SYNS_ONLY))
+    with inside(star.user.pid):
+        packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
+    with packets:
+        packets.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, pack("HP", len(SYNS_ONLY), addressof(program)))
+        packets.bind((star.user.interface, ETH_P_IP))
         try:
-            with beside(partial(_share, packets, star, sites_of_servers(names), held_ms, shared), "cookies"):
+            with beside(partial(_share, packets, star, site_of, held_ms, shared), "cookies"):
                 yield
         finally:
             fastopen.set_fastopen([server.pid for server in shared], fastopen.ON)
@@ -120,16 +122,3 @@ def sites_of_servers(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Return the site that each server is of, by the names that it answers for; sites that share one are one."""
     one_of = joined([sorted(set(map(site_of, hosts))) for hosts in names.values()])
     return {server: one_of[site_of(hosts[0])] for server, hosts in names.items()}
-
-
-@contextmanager
-def _syns_at(user: Host) -> Iterator[socket.socket]:
-    """Give a socket that receives the headers of the SYN-ACKs that reach `user`."""
-    program = create_string_buffer(b"".join(pack("HBBI", *instruction) for instruction in SYNS_ONLY))
-    with inside(user.pid):
-        packets = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM)
-    with packets:
-        packets.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, pack("HP", len(SYNS_ONLY), addressof(program)))
-        packets.bind((user.interface, ETH_P_IP))
-        yield packets
-

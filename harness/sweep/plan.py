@@ -103,7 +103,7 @@ def grid(table: Mapping[str, Any], source: str) -> list[tuple[str, ...]]:
 @lru_cache(maxsize=1)
 def own_versions() -> Versions:
     """Return the versions of this program and of the Chrome on this machine."""
-    return Versions(program_digest(), version_of(find_browser()))
+    return Versions(program_digest(), version_of(find_browser().binary))
 
 
 @dataclass(frozen=True)

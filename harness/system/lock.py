@@ -120,10 +120,9 @@ def _note(lock: Lock, text: str) -> str:
         if os.geteuid() != 0:
             return ""
         descriptor = os.open(lock.notes, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        try:
-            before = os.pread(descriptor, LONGEST, 0).decode(errors="replace")
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, text.encode(errors="replace"), 0)
-        finally:
-            os.close(descriptor)
+        with os.fdopen(descriptor, "r+", encoding="utf-8", errors="replace") as notes:
+            before = notes.read(LONGEST)
+            notes.seek(0)
+            notes.truncate()
+            notes.write(text)
     return before

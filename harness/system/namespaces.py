@@ -4,14 +4,12 @@ The kernel ends all processes of a PID namespace when the first of them has ende
 """
 
 import ctypes
-import inspect
 import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import CodeType
 
 from harness.errors import ExperimentError
 from harness.system.libc import call
@@ -29,23 +27,16 @@ def inside(pid: int) -> Iterator[None]:
     the thread is in already is not entered, which would need root.
     Raises OSError when the process is gone or the caller is not root.
     """
-    with as_root():
-        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    with as_root(), Path("/proc/thread-self/ns/net").open("rb", buffering=0) as home:
+        with Path(f"/proc/{pid}/ns/net").open("rb", buffering=0) as target:
+            elsewhere = not os.path.sameopenfile(home.fileno(), target.fileno())
+            if elsewhere:
+                call("setns", target.fileno(), CLONE_NEWNET)
         try:
-            target = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
-            try:
-                elsewhere = not os.path.sameopenfile(home, target)
-                if elsewhere:
-                    call("setns", target, CLONE_NEWNET)
-            finally:
-                os.close(target)
-            try:
-                yield
-            finally:
-                if elsewhere:
-                    call("setns", home, CLONE_NEWNET)
+            yield
         finally:
-            os.close(home)
+            if elsewhere:
+                call("setns", home.fileno(), CLONE_NEWNET)
 
 
 def run_batch(pid: int, program: str, commands: Sequence[str], what: str) -> None:
@@ -63,15 +54,8 @@ def run_batch(pid: int, program: str, commands: Sequence[str], what: str) -> Non
 
 def enter(namespace: Path) -> None:
     """Put the calling thread into the network namespace whose file is `namespace`, for good. Raises OSError."""
-    descriptor = os.open(namespace, os.O_RDONLY)
-    try:
-        call("setns", descriptor, CLONE_NEWNET)
-    finally:
-        os.close(descriptor)
-
-
-WAY_THERE_AND_BACK: frozenset[CodeType] = frozenset((inspect.unwrap(inside).__code__, call.__code__))
-"""What no signal may interrupt (harness.system.signals): the thread would stay in the other namespace."""
+    with namespace.open("rb", buffering=0) as file:
+        call("setns", file.fileno(), CLONE_NEWNET)
 
 
 CLONE_NEWNS, CLONE_NEWPID = 0x00020000, 0x20000000
@@ -84,15 +68,12 @@ def fork_into_namespace() -> int:
 
     The child should call `see_own_processes` before it reads /proc. Raises OSError where we may not: root may.
     """
-    ours = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        call("setns", ours, CLONE_NEWPID)        # who may not come back, as in a user namespace, stays
+    with Path("/proc/self/ns/pid").open("rb", buffering=0) as ours:
+        call("setns", ours.fileno(), CLONE_NEWPID)        # who may not come back, as in a user namespace, stays
         call("unshare", CLONE_NEWPID)
         pid = os.fork()
         if pid:
-            call("setns", ours, CLONE_NEWPID)    # what else is forked belongs to us again
-    finally:
-        os.close(ours)
+            call("setns", ours.fileno(), CLONE_NEWPID)    # what else is forked belongs to us again
     return pid
 
 

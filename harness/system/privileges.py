@@ -5,7 +5,6 @@ there: root's rights are taken for a few statements (`as_root`). What it starts 
 """
 
 import argparse
-import inspect
 import os
 import pwd
 import stat
@@ -14,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import CodeType
 
 from harness.errors import InputError
 from harness.system.libc import call
@@ -106,7 +104,7 @@ def act_as(user: User) -> None:
     if os.geteuid() != 0 or user.uid == 0:
         return
     os.setgroups(_groups(user))
-    _set_ids((user.uid, user.uid, 0), (user.gid, user.gid, 0))
+    set_ids((user.uid, user.uid, 0), (user.gid, user.gid, 0))
     _go_home(user)
 
 
@@ -121,13 +119,13 @@ def as_root() -> Iterator[None]:
         yield
         return
     try:
-        _set_ids((0, 0, 0), (0, 0, 0))
+        set_ids((0, 0, 0), (0, 0, 0))
         yield
     finally:
-        _set_ids(uids, gids)
+        set_ids(uids, gids)
 
 
-def _set_ids(uids: tuple[int, int, int], gids: tuple[int, int, int]) -> None:
+def set_ids(uids: tuple[int, int, int], gids: tuple[int, int, int]) -> None:
     """Change the real, effective and saved ids of this thread: first to root, who may change the others."""
     if OF_THIS_THREAD is None:
         os.setresuid(0, 0, 0)
@@ -137,10 +135,6 @@ def _set_ids(uids: tuple[int, int, int], gids: tuple[int, int, int]) -> None:
     set_uids, set_gids = OF_THIS_THREAD
     for number, ids in ((set_uids, (0, 0, 0)), (set_gids, gids), (set_uids, uids)):
         call("syscall", number, *ids)
-
-
-TO_ROOT_AND_BACK: frozenset[CodeType] = frozenset((inspect.unwrap(as_root).__code__, _set_ids.__code__))
-"""What no signal may interrupt (harness.system.signals): the program would stay root, or clean up without it."""
 
 
 def _go_home(user: User) -> None:

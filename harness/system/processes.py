@@ -72,15 +72,10 @@ def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: f
 def stat_of(pid: int | str, proc: Path = PROC) -> list[bytes]:
     """Return what /proc/PID/stat says behind the name, which may hold anything (proc(5)); [] of one that has ended."""
     try:        # without pathlib, which takes three times as long: this is done several times in each load
-        file = os.open(f"{proc}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        with open(f"{proc}/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
+            return file.read(STAT_BYTES).rpartition(b")")[2].split()
     except OSError:
         return []
-    try:
-        return os.read(file, STAT_BYTES).rpartition(b")")[2].split()
-    except OSError:
-        return []
-    finally:
-        os.close(file)
 
 
 def is_running(pid: int) -> bool:

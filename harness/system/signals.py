@@ -1,6 +1,7 @@
 """Ctrl-C, SIGTERM and their like end an experiment as an exception that unwinds it, then as the signal they were."""
 
 import contextlib
+import inspect
 import os
 import signal
 import sys
@@ -8,12 +9,14 @@ from collections.abc import Callable
 from types import FrameType
 
 from harness.errors import run_main
-from harness.system.namespaces import WAY_THERE_AND_BACK, fork_into_namespace
-from harness.system.privileges import TO_ROOT_AND_BACK
+from harness.system.libc import call
+from harness.system.namespaces import fork_into_namespace, inside
+from harness.system.privileges import as_root, set_ids
 
 ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-NOT_HERE = WAY_THERE_AND_BACK | TO_ROOT_AND_BACK | {fork_into_namespace.__code__}
-"""Functions that must not be broken off half way: between what they do and that it will be undone. And contextlib's."""
+NOT_HERE = {inspect.unwrap(function).__code__ for function in (inside, call, as_root, set_ids, fork_into_namespace)}
+"""Functions that must not be broken off half way, between what they do and that it will be undone: the program would
+stay in another namespace, or root, or clean up without being root. And contextlib's."""
 AGAIN_S = 0.001
 """How much later it is looked whether we end, and else tried again; then twice that: a handler may last as long."""
 

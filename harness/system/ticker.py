@@ -8,13 +8,13 @@ just like a slow page otherwise. Where it may, it runs with real-time priority: 
 import os
 import threading
 import time
-from bisect import bisect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from operator import itemgetter
 from pathlib import Path
+
+import numpy as np
 
 from harness.system.background import beside
 from harness.system.environment import MS_PER_TICK, read_pressure
@@ -62,8 +62,12 @@ class Ticks:
 
     def grown_ms(self, what: str, start_s: float, end_s: float) -> dict[int, float]:
         """Return by how much a count of each process grew between two moments: evenly between two readings."""
-        return {pid: _count_at(counts, end_s) - _count_at(counts, start_s)
-                for pid, counts in self.counts.get(what, {}).items()}
+        grown_ms = {}
+        for pid, counts in self.counts.get(what, {}).items():
+            at_s, so_far_ms = zip(*counts, strict=True)
+            before_ms, after_ms = np.interp((start_s, end_s), at_s, so_far_ms)
+            grown_ms[pid] = float(after_ms - before_ms)
+        return grown_ms
 
     def largest_gap_ms(self, start_s: float, end_s: float) -> float:
         """Return by how much it was late at most, between two moments."""
@@ -77,14 +81,6 @@ class Ticks:
         """
         stopped = sorted((ms, self.names[pid]) for pid, ms in self.grown_ms("stopped", start_s, end_s).items())
         return {name: ms for ms, name in stopped if ms > 0}
-
-
-def _count_at(counts: Sequence[tuple[float, float]], at_s: float) -> float:
-    place = bisect(counts, at_s, key=itemgetter(0))
-    if place in (0, len(counts)):
-        return counts[max(place - 1, 0)][1]
-    (before_s, before), (after_s, after) = counts[place - 1], counts[place]
-    return before + (after - before) * (at_s - before_s) / (after_s - before_s)
 
 
 class _Watched:

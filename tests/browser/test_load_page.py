@@ -43,26 +43,25 @@ class Load:
     process: "subprocess.Popen[str]"
     all_pids: set[int] = field(default_factory=set)
 
-    def chromedriver(self) -> int:
-        """Wait until the page is half loaded; return chromedriver's pid."""
+    def processes(self) -> dict[str, int]:
+        """Wait until the page is half loaded; return its processes by what they are."""
         assert self.asked.wait(), self.process.communicate()
         self.all_pids = descendants(self.process.pid)
         driver, = children_by_parent()[self.process.pid]
-        return driver
+        chrome, = children_by_parent()[driver]
+        network, = (pid for pid in self.all_pids if "network.mojom.NetworkService" in " ".join(command_of(pid)))
+        return {"chromedriver": driver, "chrome": chrome, "network": network}
 
     def report(self) -> dict[str, Any]:
+        """Wait for the end of the load; return what it says of itself."""
+        _, said = self.process.communicate()
+        assert "Traceback" not in said
         found: dict[str, Any] = json.loads((self.work_dir / "load.json").read_text())
         return found
 
     def wait_for_the_end(self) -> None:
         """Wait until none of the load's processes runs any more."""
         wait_until(lambda: not any(map(is_running, self.all_pids)))
-
-
-def network_process(load: Load) -> int:
-    """Return the pid of Chrome's network process."""
-    return next(pid for pid in descendants(load.process.pid)
-                if "network.mojom.NetworkService" in " ".join(command_of(pid)))
 
 
 @pytest.fixture
@@ -105,41 +104,27 @@ def start() -> Iterator[Callable[..., Load]]:
             over.set()
 
 
-def test_the_end_of_chromedriver_loses_neither_log_nor_har(start: Callable[..., Load]) -> None:
+@pytest.mark.parametrize(("killed", "error"), [
+    ("chromedriver", "Chrome: chromedriver ended, or does not answer"),
+    ("chrome", "Chrome ended in the middle of the load"),
+    ("network", "Chrome: its network process ended, and it started another")])
+def test_the_end_of_a_process_is_said_and_loses_neither_log_nor_har(start: Callable[..., Load], killed: str,
+                                                                    error: str) -> None:
+    """Chrome starts another network process, whose log begins in the middle of the load."""
     load = start()
-    os.kill(load.chromedriver(), signal.SIGKILL)
-    _, said = load.process.communicate()
-    assert "Traceback" not in said
+    os.kill(load.processes()[killed], signal.SIGKILL)
+    report = load.report()
     assert load.process.returncode == 1
-    errors = load.report()["errors"]
-    assert errors[0] == "Chrome: chromedriver ended, or does not answer", errors
+    assert error in report["errors"]
     log = read_log(load.work_dir / PAGE)
-    assert [response.url for response in log.responses][:1] == [URL]
-    entries = json.loads((load.work_dir / f"{PAGE}.har").read_text())["log"]["entries"]
-    assert entries[0]["request"]["url"] == URL
-    assert load.report()["document"]["status"] == 200
+    har = json.loads((load.work_dir / f"{PAGE}.har").read_text())
+    if killed != "network":
+        assert report["errors"][0] == error
+        assert [response.url for response in log.responses][:1] == [URL]
+        assert har["log"]["entries"][0]["request"]["url"] == URL
+        assert report["document"]["status"] == 200
     assert "ChromeDriver was started successfully" in (load.work_dir / "chromedriver.log").read_text(errors="replace")
     load.wait_for_the_end()     # Chrome is killed with its driver
-
-
-def test_the_end_of_chrome_is_said(start: Callable[..., Load]) -> None:
-    load = start()
-    driver = load.chromedriver()
-    chrome, = (pid for pid in children_by_parent()[driver])
-    os.kill(chrome, signal.SIGKILL)
-    load.process.communicate()
-    assert load.report()["errors"] == ["Chrome ended in the middle of the load"]
-    assert (load.work_dir / PAGE).exists()
-    load.wait_for_the_end()
-
-
-def test_another_network_process_is_said(start: Callable[..., Load]) -> None:
-    """Chrome starts one in its place, whose log begins in the middle of the load: what the old one did is in none."""
-    load = start()
-    load.chromedriver()
-    os.kill(network_process(load), signal.SIGKILL)
-    load.process.communicate()
-    assert "Chrome: its network process ended, and it started another" in load.report()["errors"]
 
 
 ICON = "<!doctype html><link rel=icon href=data:,>"
@@ -147,14 +132,12 @@ ICON = "<!doctype html><link rel=icon href=data:,>"
 
 def test_a_page_that_a_script_leaves_is_another_page(start: Callable[..., Load]) -> None:
     load = start(index=ICON + "<script>location.replace('/next')</script>", next=ICON + "<p>next")
-    load.process.communicate()
     assert load.report()["moved_on_to"] == "http://www.a.test/next"
 
 
 def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(start: Callable[..., Load]) -> None:
     load = start(index=ICON + "<script>if (!sessionStorage.again) { sessionStorage.again = 1; location.reload(); }"
                               "else history.pushState({}, '', '/shown');</script><p>some text")
-    load.process.communicate()
     report = load.report()
     assert (report["errors"], report["document_uri"]) == ([], "http://www.a.test/shown")
     assert 0 < report["fcp_ms"] <= report["lcp_ms"] < report["now_ms"]
@@ -162,7 +145,6 @@ def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(
     assert report["time_origin_ms"] > 1_600_000_000_000, "the real one, for placing the load in the net-log"
 
 
-@pytest.mark.chrome
 @pytest.mark.parametrize(("chrome", "words"), [
     ("echo '[7:7:0306/01.2:FATAL:content/zygote_host.cc:1] No usable sandbox! Update your kernel' >&2; exit 1",
      "No usable sandbox! Update your kernel"),

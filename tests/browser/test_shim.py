@@ -1,7 +1,6 @@
 """Chrome's shim: TFO on connections to other hosts, nothing else changed, and a wall clock some days ahead."""
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -33,20 +32,12 @@ def ipv4(address, port):
 """
 
 
-def gcc(source: Path, library: Path, *options: str) -> str:
-    """Compile as scripts/setup.sh does; return the compiler's complaints."""
-    return ran("gcc", "-O2", "-Wall", "-Wextra", *options, "-shared", "-fPIC", "-o", library, source, "-ldl").stderr
-
-
-def compiled(source: Path, library: Path) -> Path:
-    complaints = gcc(source, library)
-    assert library.exists(), complaints
-    return library
-
-
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(SOURCE, tmp_path_factory.mktemp("shim") / "shim.so")
+    """Compile it as scripts/setup.sh does."""
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    ran("gcc", "-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-o", library, SOURCE, "-ldl", status=0)
+    return library
 
 
 def preloaded(*libraries: Path, days: str | None = None) -> dict[str, str]:
@@ -54,14 +45,6 @@ def preloaded(*libraries: Path, days: str | None = None) -> dict[str, str]:
     others = {name: value for name, value in os.environ.items() if name != "TFO_LAB_CLOCK_DAYS"}
     return {**others, "LD_PRELOAD": " ".join(map(str, libraries)), "PYTHONPATH": str(ROOT),
             **({} if days is None else {"TFO_LAB_CLOCK_DAYS": days})}
-
-
-def printed(code: str, environment: dict[str, str], *arguments: str, prefix: tuple[str, ...] = ()) -> str:
-    """Return what a Python program prints, its complaints included."""
-    done = subprocess.run([*prefix, sys.executable, "-c", code, *arguments], env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
 
 
 @pytest.mark.parametrize(("days", "shift_days"), [
@@ -90,7 +73,8 @@ except OSError as error:
 
 
 def test_every_way_to_ask_for_the_wall_clock_is_shifted_and_no_other_clock(shim: Path) -> None:
-    wall, others, error = printed(CLOCKS, preloaded(shim, days="100")).splitlines()
+    said = ran(sys.executable, "-c", CLOCKS, status=0, env=preloaded(shim, days="100")).stdout
+    wall, others, error = said.splitlines()
     assert [float(seconds) - time.time() for seconds in wall.split()] == [pytest.approx(100 * DAY_S, abs=5)] * 5
     real = [time.monotonic(), time.clock_gettime(time.CLOCK_MONOTONIC_RAW), time.clock_gettime(time.CLOCK_BOOTTIME)]
     assert [float(seconds) for seconds in others.split()] == [pytest.approx(seconds, abs=5) for seconds in real]
@@ -139,7 +123,8 @@ class TwoHosts:
 
     def run(self, code: str, environment: dict[str, str], *arguments: str) -> str:
         """Run a Python program on the near host."""
-        return printed(code, environment, *arguments, prefix=("nsenter", f"--net=/proc/{self.near}/ns/net"))
+        return ran("nsenter", f"--net=/proc/{self.near}/ns/net", sys.executable, "-c", code, *arguments, status=0,
+                   env=environment).stdout
 
     def tfo_connections(self, code: str, environment: dict[str, str], *arguments: str) -> tuple[str, int]:
         """Run a program; return what it printed, and how many of its connections carried data in the SYN."""

@@ -147,7 +147,7 @@ import os, random, signal, sys, threading
 from harness.system import namespaces, signals
 from harness.system.libc import call
 from harness.system.namespaces import inside
-from harness.system.privileges import User, _set_ids, act_as, as_root
+from harness.system.privileges import User, act_as, as_root, set_ids
 
 def state():
     lines = open("/proc/thread-self/status").read().splitlines()
@@ -174,7 +174,7 @@ for _ in range({times}):
         if state() != at_home:
             lost += 1
             call("setns", back, namespaces.CLONE_NEWNET)
-            _set_ids(*home_ids)
+            set_ids(*home_ids)
 print(lost)
 """
 

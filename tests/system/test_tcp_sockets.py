@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -61,17 +60,12 @@ def test_the_kernel_tells_of_requests_without_an_answer_and_of_lost_syns() -> No
     assert done.stdout == "[False, False, True, False, True]\n", done.stderr
 
 
-@pytest.fixture
-def connection() -> Iterator[socket.socket]:
-    with socket.create_server(("127.0.0.1", 0)) as listener, \
-            socket.create_connection(listener.getsockname()) as client, listener.accept()[0]:
-        yield client
-
-
-def test_open_connections_are_counted(connection: socket.socket) -> None:
+def test_open_connections_are_counted() -> None:
     """A listener and both ends of its connection, whatever else there is on this machine."""
-    assert open_sockets([os.getpid()]) >= 3
-    assert open_sockets([os.getpid()] * 2) >= 6
+    with socket.create_server(("127.0.0.1", 0)) as listener, \
+            socket.create_connection(listener.getsockname()), listener.accept()[0]:
+        assert open_sockets([os.getpid()]) >= 3
+        assert open_sockets([os.getpid()] * 2) >= 6
     assert open_sockets([]) == 0
 
 
