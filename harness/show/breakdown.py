@@ -100,7 +100,7 @@ def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
         if kind == "queue" and not any(widths):
             continue
         drawn = axes.barh(ys, widths, left=lefts, height=BAR_HEIGHT, color=style.face, hatch=style.hatch,
-                          edgecolor="#222222", linewidth=0.4, label=style.label, zorder=2)
+                          edgecolor="#222222", linewidth=0.4, label=style.label, zorder=2, clip_on=False)
         for row, patch in enumerate(drawn):
             patch.set_gid(f"{BAR}0-{row}")
         lefts = [left + width for left, width in zip(lefts, widths, strict=True)]

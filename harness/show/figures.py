@@ -51,13 +51,8 @@ NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 DROPPED = re.compile(r"<(metadata|style)\b.*?</\1>|(?<=>)\s+(?=<)", re.DOTALL)
 """Elements that the page does not need, and the space between elements."""
 ROOT = re.compile(r'.*?<svg [^>]*(viewBox="[^"]*")[^>]*', re.DOTALL)
-TAG = re.compile(r"<[^>]*>")
-"""Matplotlib escapes both characters in texts and attributes."""
-PLACES = re.compile(r'(?<= )d="[^"]*"')
-FRACTION = re.compile(r"(\.\d\d)\d+")
-REFERENCE = re.compile(r'( id="|href="#|url\(#)')
-"""What stands before a name."""
-CLIPPED_BAR = re.compile(r'(<g data-bar="[^>]*>(?:(?!</g>).)*?) clip-path="[^"]*"')
+GROUP = re.compile(rf'<g id="(?:{BAR}([^"]*)|[^"]*)"')
+"""Matplotlib names all groups, in each figure alike. In texts and attributes it escapes "<"."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +124,8 @@ def _draw_curve(axes: Axes, name: str, points: Sequence[Point], place: int) -> N
     draw_intervals(axes, points, ecolor=color, capsize=4)
     for point in points:
         if point.bar:
-            axes.scatter([point.x], [point.y], s=81, alpha=0, edgecolors="none", gid=f"{BAR}{point.bar}")
+            axes.scatter([point.x], [point.y], s=81, alpha=0, edgecolors="none", clip_on=False,
+                         gid=f"{BAR}{point.bar}")
 
 
 def draw_intervals(axes: Axes, points: Sequence[Point], *, ecolor: str, capsize: float) -> None:
@@ -164,18 +160,14 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def inline_svg(figure: Figure, key: str, label: str) -> str:
-    """Return the figure as an ``svg`` element. `key` begins all names in it, `label` is read to who cannot see it.
+    """Return the figure as an ``svg`` element. `label` is read to who cannot see it.
 
-    Each name gets `key` before it, since a page has several figures. Places are written to 1/100 point.
+    Of groups only bars keep their names; what else has one (markers, hatches) is named after `key` and what it looks
+    like, since a page has several figures.
     """
     drawn = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": key}):
         figure.savefig(drawn, format="svg", metadata={"Date": None})
     svg = DROPPED.sub("", NOT_XML.sub("\N{REPLACEMENT CHARACTER}", drawn.getvalue()))
-
-    def shorter(tag: re.Match[str]) -> str:
-        named = REFERENCE.sub(rf"\1{key}-", tag[0].replace(f' id="{BAR}', ' data-bar="'))
-        return PLACES.sub(lambda path: FRACTION.sub(r"\1", " ".join(path[0].split())), named)
-
-    svg = CLIPPED_BAR.sub(r"\1", TAG.sub(shorter, svg))
+    svg = GROUP.sub(lambda group: f'<g data-bar="{group[1]}"' if group[1] else "<g", svg)
     return ROOT.sub(lambda root: f'<svg {root[1]} role="img" aria-label={quoteattr(label)}', svg, count=1)

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -34,7 +34,6 @@ class Table:
     groups: Sequence[tuple[str | None, Sequence[Sequence[str]]]] = ()
     fold: str = ""
     style: str = ""
-    form: str = field(default="table", init=False)
 
     @property
     def empty(self) -> bool:
@@ -48,7 +47,6 @@ class Chart:
 
     svg: Markup
     table: Table
-    form: str = field(default="chart", init=False)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,6 @@ class Section:
     words: Sequence[str] = ()
     parts: Sequence["Table | Chart | Section"] = ()
     view: bool = False
-    form: str = field(default="section", init=False)
 
 
 def columns(first: str, *numeric: str, words: Sequence[str] = ()) -> tuple[Column, ...]:

@@ -117,7 +117,8 @@ def _draw_load(axes: Axes, shown: ShownLoad, tfo: int, bars: Sequence[tuple[int,
     path = {step.entry for step in (shown.explanation.steps if shown.explanation else ()) if step.entry >= 0}
     drawn = axes.barh([place for place, _ in bars], [request.end_ms - request.start_ms for _, request in bars],
                       left=[request.start_ms for _, request in bars], height=BAR_HEIGHT * (1, 0.75)[tfo],
-                      color=FACES[tfo], edgecolor=EDGES[tfo], linewidth=0.4, zorder=2 + tfo, label=TFO_NAMES[tfo])
+                      color=FACES[tfo], edgecolor=EDGES[tfo], linewidth=0.4, zorder=2 + tfo, label=TFO_NAMES[tfo],
+                      clip_on=False)
     for bar, (place, request) in zip(drawn, bars, strict=True):
         bar.set_gid(f"{BAR}{place - 1}")
         if request.entry in path:
