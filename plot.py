@@ -75,7 +75,7 @@ def report_on(selection: Selection, *, detail: bool) -> str:
     """Return what is printed of a folder: the table, and with `detail` the sections of the report that explain it."""
     text = format_console(selection)
     if detail:
-        text += paragraph(section_lines(improvement_section(selection, chart=False)))
+        text += paragraph(section_lines(improvement_section(selection)))
     prediction = prediction_section(selection)
     if is_simulated(selection.results):
         text += paragraph([prediction.title, *section_lines(prediction)])

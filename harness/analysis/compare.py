@@ -119,16 +119,18 @@ def client_folder(folder: Path) -> Path:
 
 
 def _differences(row_a: Row, row_b: Row) -> Iterator[Difference]:
-    for what, *cells in ((NO_TFO, row_a.off, row_b.off), (TFO, row_a.on, row_b.on)):
-        yield _difference(row_a, what, [cell.plts_ms for cell in cells], [cell.median_ms for cell in cells])
-    rows = (row_a, row_b)
-    yield _difference(row_a, IMPROVEMENT, [[*map(improvement_percent, *row.pairs)] if row.percent is not None else []
-                                           for row in rows], [row.percent for row in rows])
+    for what in (NO_TFO, TFO, IMPROVEMENT):
+        (runs_a, a), (runs_b, b) = _runs_of(row_a, what), _runs_of(row_b, what)
+        p, half_width = welch(runs_a, runs_b) or (None, None)
+        yield Difference(row_a, what, len(runs_a), len(runs_b), a, b, half_width, p)
 
 
-def _difference(row: Row, what: str, runs: Sequence[Sequence[float]], values: Sequence[float | None]) -> Difference:
-    p, half_width = welch(*runs) or (None, None)
-    return Difference(row, what, len(runs[0]), len(runs[1]), values[0], values[1], half_width, p)
+def _runs_of(row: Row, what: str) -> tuple[Sequence[float], float | None]:
+    """Return the values of single runs, or pairs of runs, and the one that the table prints."""
+    if what == IMPROVEMENT:
+        return [*map(improvement_percent, *row.pairs)] if row.percent is not None else (), row.percent
+    cell = row.off if what == NO_TFO else row.on
+    return cell.plts_ms, cell.median_ms
 
 
 def differing_settings(a: Results, b: Results) -> Iterator[str]:

@@ -47,11 +47,6 @@ def waited_ms(load: LoadResult) -> float:
     return (kept.page_waited_for_others_ms if kept else None) or 0.0
 
 
-def loads_that_waited(loads: Sequence[LoadResult]) -> list[LoadResult]:
-    """Return the loads whose page waited for more than WAITED_RATIO of its load time."""
-    return [load for load in loads if load.plt_ms and waited_ms(load) > WAITED_RATIO * load.plt_ms]
-
-
 def waits_may_explain(off: Sequence[LoadResult], on: Sequence[LoadResult], interval: Interval | None,
                       off_ms: float) -> bool:
     """Say whether a row's improvement, or slow-down, may come of waits for a processor alone.

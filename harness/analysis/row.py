@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.analysis.doubts import awaited_answers, doubtful_urls, loads_that_waited, waits_may_explain
+from harness.analysis.doubts import WAITED_RATIO, awaited_answers, doubtful_urls, waited_ms, waits_may_explain
 from harness.analysis.explanation import Explanation, Prediction, explain, predict
 from harness.analysis.stats import Interval, improvement_interval, improvement_percent, median_if_any
 from harness.files.load_parts import EarlyCounts
@@ -176,8 +176,8 @@ class Row:
 
     @cached_property
     def waited(self) -> list[LoadResult]:
-        """Loads whose page waited for a processor for long."""
-        return loads_that_waited(self.loads)
+        """Loads whose page waited for a processor for more than WAITED_RATIO of its load time."""
+        return [load for load in self.loads if load.plt_ms and waited_ms(load) > WAITED_RATIO * load.plt_ms]
 
     @cached_property
     def explained_by_waits(self) -> bool:

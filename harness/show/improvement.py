@@ -37,11 +37,11 @@ UNPREDICTED = "No prediction: it needs loads without TFO, their HAR files, which
               "--cookies warm."
 
 
-def improvement_section(selection: Selection, *, chart: bool = True) -> Section:
-    """Return the section, with the figure or (for the console, which has none) without."""
+def improvement_section(selection: Selection) -> Section:
+    """Return the section, with the figure where an improvement is known."""
     table = table_of("Improvement of PLT by TFO, with its 95% confidence interval", selection.rows, COLUMNS)
     known = [row for row in selection.rows if row.percent is not None]
-    if not chart or not known:
+    if not known:
         return Section("Improvement against RTT", [*_words(selection)], [table])
     label = "Improvement of page load time in percent against RTT in ms. " + " ".join(
         f"{row.url}: {percent(row.percent)} at {row.rtt_name} ms." for row in known)

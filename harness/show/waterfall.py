@@ -1,9 +1,10 @@
 """When each request of a page at one RTT started and ended, without TFO and with it: a figure, and its numbers."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -67,8 +68,8 @@ def draw_requests(row: Row) -> Figure | None:
     compared = compare_loads(row)
     if compared is None:
         return None
-    count = len(compared.pairs)
-    figure, [axes] = framed((11, min(2.6 + 0.11 * count, 14) if count > 12 else 3.9),
+    bars = len(compared.pairs)
+    figure, [axes] = framed((11, min(2.6 + 0.11 * bars, 14) if bars > 12 else 3.9),
                             f"TFO Timing Breakdown: {row.url} at {row.rtt_name} ms RTT",
                             "\n".join([*_words(compared), OF_BOTH if all(compared.loads) else OF_ONE])
                             + synthetic_words(row.results, [row.rtt_ms]))
@@ -76,7 +77,7 @@ def draw_requests(row: Row) -> Figure | None:
         if shown:
             _draw_load(axes, shown, tfo, compared.requests(tfo))
     _draw_answers(axes, compared)
-    axes.set_ylim(count + 0.6, 0.4)         # request 1 on top, time to the right: a waterfall
+    axes.set_ylim(bars + 0.6, 0.4)         # request 1 on top, time to the right: a waterfall
     axes.set_xlim(left=0)
     axes.set_ylabel("Request index")
     axes.set_xlabel("Time since the start of the load (ms)")
@@ -92,21 +93,16 @@ def pair_requests(off: Sequence[ShownRequest], on: Sequence[ShownRequest]) -> li
     The order is the one in which the load without TFO started its requests, so that its bars step down and to the right
     as in a browser's own waterfall. Two requests are a pair if they are for the same URL: the second for a URL pairs
     with the second. Their order does not count, since the browser may send two requests the other way round. Those that
-    only the load with TFO made come last, in order of their start.
+    only the load with TFO made come last. Both are in order of their start.
     """
     first, second = map(_numbered, (off, on))
-    pairs: list[Pair] = [(request, second.get(key)) for key, request in first.items()]
-    return pairs + [(None, request) for key, request in second.items() if key not in first]
+    return [(first.get(key), second.get(key)) for key in {**first, **second}]
 
 
 def _numbered(requests: Sequence[ShownRequest]) -> dict[tuple[str, int], ShownRequest]:
-    """Return requests in order of their start, by URL and how many there were for it before."""
-    before: Counter[str] = Counter()
-    found = {}
-    for request in sorted(requests, key=lambda request: (request.start_ms, request.end_ms)):
-        found[request.url, before[request.url]] = request
-        before[request.url] += 1
-    return found
+    """Return requests by URL and how many there were for it before."""
+    before: defaultdict[str, Iterator[int]] = defaultdict(count)
+    return {(request.url, next(before[request.url])): request for request in requests}
 
 
 def _draw_load(axes: Axes, shown: ShownLoad, tfo: int, bars: Sequence[tuple[int, ShownRequest]]) -> None:

@@ -39,7 +39,7 @@ def rows(client: Path, metric: str = "load") -> list[str]:
 
 
 def detail(client: Path) -> list[str]:
-    return list(section_lines(improvement_section(selected(client), chart=False)))
+    return list(section_lines(improvement_section(selected(client))))
 
 
 def test_rows_are_in_pages_order_then_by_rtt_by_the_metric_asked_for(tmp_path: Path) -> None:

