@@ -36,7 +36,6 @@ use_project_python()
 from harness.errors import InputError, printable, run_main
 from harness.files.hosts import SCHEMES
 from harness.files.load_mark import LoadMark
-from harness.files.server_log import directory_name
 from harness.measure.settings import Settings, add_options, read_settings, settings_of
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.servers import read_rtts
@@ -72,8 +71,8 @@ def main() -> int:
     mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
     return run_servers(
         [*_hosts(places, recording, settings, options, mark)],
-        ServingOptions(options.mirror, settings.server == "2013", _log_dirs(options), options.user, mark,
-                       settings.balancer))
+        ServingOptions(options.mirror, settings.server == "2013", options.logdir, options.delaynet,
+                       options.user, mark, settings.balancer))
 
 
 def _hosts(places: Places, recording: Recording, settings: Settings, options: argparse.Namespace,
@@ -163,13 +162,6 @@ def _user(text: str) -> User:
     if not uid.isdecimal() or not gid.isdecimal():
         raise argparse.ArgumentTypeError(f"not UID:GID: {text!r}; give two numbers")
     return User("", int(uid), int(gid))
-
-
-def _log_dirs(options: argparse.Namespace) -> dict[float, tuple[Path, Path]]:
-    if options.logdir is None:
-        return {}
-    return {delay_ms: (options.logdir / directory_name(delay_ms, 0), options.logdir / directory_name(delay_ms, 1))
-            for delay_ms in options.delaynet}
 
 
 def _read_hosts(path: Path) -> Places:

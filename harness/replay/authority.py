@@ -36,6 +36,7 @@ AUTHORITY = ROOT / ".authority"
 CERTIFICATE = "ca.pem"
 KEY = "ca-key.pem"
 NAME = "TFO Lab"
+ADVICE = "remove the folder to have a new authority made"
 LARGEST_PEM = 2**16
 """Bytes of its certificate, and of its key."""
 HTTP_1: tuple[str, ...] = ("http/1.1",)
@@ -132,12 +133,8 @@ def open_authority(directory: Path = AUTHORITY) -> Authority:
         finally:
             os.close(lock)
         return _read(directory)
-    except UnreadableFileError as error:
-        raise InputError(f"{error}; {_advice(directory)}") from None
-    except OSError as error:
-        raise InputError(f"{error.filename or directory}: {error.strerror}; {_advice(directory)}") from None
-    except ValueError as error:
-        raise InputError(f"{directory}: not a certificate and its key ({error}); {_advice(directory)}") from None
+    except (UnreadableFileError, OSError, ValueError) as error:
+        raise InputError(f"{directory}: no certificate and its key ({error}); {ADVICE}") from None
 
 
 def _make(directory: Path) -> None:
@@ -152,17 +149,13 @@ def _make(directory: Path) -> None:
 def _read(directory: Path) -> Authority:
     with open_untrusted(directory / KEY, limit=LARGEST_PEM) as file:
         if os.fstat(file.fileno()).st_mode & 0o077:
-            raise InputError(f"{directory / KEY}: others may read this key; {_advice(directory)}")
+            raise InputError(f"{directory / KEY}: others may read this key; {ADVICE}")
         key = file.read(LARGEST_PEM)
     ca = trustme.CA.from_pem(read_untrusted(directory / CERTIFICATE, limit=LARGEST_PEM), key)
     certified = x509.load_pem_x509_certificate(ca.cert_pem.bytes()).public_key()
     if certified != load_pem_private_key(key, None).public_key():
         raise ValueError("they do not belong together")
     return Authority(ca)
-
-
-def _advice(directory: Path) -> str:
-    return f"remove {directory} to have a new authority made"
 
 
 @contextmanager

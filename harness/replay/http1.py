@@ -21,7 +21,7 @@ from harness.replay.websocket import Conversation, NonsenseError
 
 END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 CHUNK = 64 * 1024
-"""Bytes of a body held in memory at a time; the first chunk is sent together with the head."""
+"""Bytes of a body that are written at a time; the first chunk is sent together with the head."""
 HEARD_BYTES = 16 * 1024
 """Of a WebSocket that are read at a time: compressed, so many become 16 MB at most."""
 HTTP_1_1 = "HTTP/1.1"
@@ -53,9 +53,10 @@ class Http1Connection(Answering):
 
     def _left(self) -> bool:
         self._reads, self._closes = False, True
-        return bool(self._unsent) or any(       # it may have shut down its side alone
-            answer.begun_s and not (answer.reply.arrivals or answer.reply.stays_open)
-            for answer in self._answers.values())
+        for answer in [*self._answers.values()]:
+            if not answer.begun_s or answer.reply.arrivals or answer.reply.stays_open:
+                self._finish(answer)
+        return bool(self._unsent or self._answers)      # it may have shut down its side alone
 
     def _received(self, data: bytes) -> bool:
         if self._conversation is not None:
@@ -138,7 +139,8 @@ class Http1Connection(Answering):
         self._closes = self._closes or not self._keeps or reply.closes or reply.stays_open
         if reply.live is not None:
             self._conversation, self.read_bytes = Conversation(reply.live), HEARD_BYTES
-            reply.stays_open = self._converse(answer, partial(self._conversation.accept, answer.request))
+            if not self._converse(answer, partial(self._conversation.accept, answer.request)):
+                reply.stays_open, self._conversation = False, None
             return
         lines = [f"{self._connection.protocol} {reply.status} {client.responses.get(reply.status, '')}",
                  *(f"{_title(name)}: {value}" for name, value in reply.headers),

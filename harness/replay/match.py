@@ -12,7 +12,7 @@ is found by 2 or 3 is a stand-in.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -48,11 +48,11 @@ OF_PURPOSE = ("sec-fetch-dest", "sec-fetch-mode", "origin", *OF_PREFLIGHTS)
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it decides its answer: method, path and query as received, headers and body."""
+    """A request as it decides its answer: method, path and query (as received, or a URL), headers and body."""
 
     method: str
     target: str
-    asked: Asked
+    asked: Asked = field(default_factory=Asked)
 
     @property
     def path_and_query(self) -> str:

@@ -12,18 +12,19 @@ import select
 import signal
 import socket
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from errno import EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
 
 from harness.errors import ExperimentError, InputError
 from harness.files.load_mark import LoadMark
-from harness.files.server_log import RequestLog
+from harness.files.server_log import RequestLog, directory_name
 from harness.replay.body import Bodies
 from harness.replay.connection import Endpoint, Service
 from harness.replay.server import MOST_THREADS, QUEUE_2013, Logs, ReplayServer
+from harness.system.fastopen import FastOpenSwitch
 from harness.system.namespaces import enter
 from harness.system.privileges import User, as_root, become, unprivileged
 from harness.system.processes import HIGHEST_PRIORITY, die_with_parent
@@ -54,8 +55,8 @@ class ServerHost:
 
 @dataclass(frozen=True)
 class ServingOptions:
-    """How all servers serve. `log_dirs` are the directories for TFO off and on by the one-way delay in ms, which
-    `mark` tells; empty for no logs.
+    """How all servers serve. Below `logdir` (None: no logs) each of these one-way delays in ms, without and with TFO,
+    has logs of its own; `mark` tells which delay it is now, and another one counts as the first.
 
     `balancer`: so many sockets share each port, each with a cookie key of its own, as the servers behind a load
     balancer may have.
@@ -63,7 +64,8 @@ class ServingOptions:
 
     mirror_dir: Path
     single_threaded: bool
-    log_dirs: Mapping[float, tuple[Path, Path]]
+    logdir: Path | None
+    delays_ms: Sequence[float]
     user: User | None
     mark: LoadMark
     balancer: int = 1
@@ -149,7 +151,7 @@ def _make_server(host: ServerHost, options: ServingOptions) -> ReplayServer:
     sites = [site for service in host.services for site in service.sites]
     logs = _open_logs({site.host for site in sites}, options)
     directories = _open_directories({lender for site in sites for lender in site.lenders}, options)
-    server = ReplayServer(endpoints, Bodies(directories), logs, options.mark,
+    server = ReplayServer(endpoints, Bodies(directories), logs, options.mark.early,
                           most_threads=1 if options.single_threaded else MOST_THREADS)
     become(unprivileged(options.user))
     return server
@@ -168,22 +170,33 @@ def _listen(host: ServerHost, port: int, options: ServingOptions, cookie_key: by
         raise InputError(f"{host.address}:{port}: {problem}; {advice}") from None
 
 
-def _open_logs(names: Iterable[str], options: ServingOptions) -> dict[float, tuple[Logs, Logs]]:
-    """Open each server's logs by the one-way delay (ms) and TFO off and on."""
-    if not options.log_dirs:
+def _open_logs(names: Iterable[str], options: ServingOptions) -> Callable[[], Logs]:
+    """Return what says where requests are logged now: loads at several delays, without and with TFO, take turns."""
+    if options.logdir is None:
         nowhere = dict.fromkeys(names, RequestLog(Path(os.devnull)))
-        return {0.0: (nowhere, nowhere)}
-    try:
-        return {delaynet_ms: ({name: RequestLog(off / name) for name in names},
-                              {name: RequestLog(on / name) for name in names})
-                for delaynet_ms, (off, on) in options.log_dirs.items()}
-    except OSError as error:
-        raise InputError(f"{error.filename}: {error.strerror}; give a --logdir that can be written") from None
+        return lambda: nowhere
+    with _opened("give a --logdir that can be written"):
+        logs = {(delay_ms, tfo): {name: RequestLog(options.logdir / directory_name(delay_ms, tfo) / name)
+                                  for name in names} for delay_ms in options.delays_ms for tfo in (False, True)}
+    switch = FastOpenSwitch()
+
+    def logs_of_now() -> Logs:
+        delay_ms, tfo = options.mark.delaynet_ms(), switch.server_enabled()
+        return logs[delay_ms if delay_ms in options.delays_ms else options.delays_ms[0], tfo]
+
+    return logs_of_now
 
 
 def _open_directories(names: Iterable[str], options: ServingOptions) -> dict[str, int]:
-    try:
+    with _opened("is this a directory of the mirror?"):
         return {name: os.open(options.mirror_dir / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
                 for name in names}
+
+
+@contextmanager
+def _opened(advice: str) -> Iterator[None]:
+    """Raise InputError with this advice for what cannot be opened."""
+    try:
+        yield
     except OSError as error:
-        raise InputError(f"{error.filename}: {error.strerror}; is this a directory of the mirror?") from None
+        raise InputError(f"{error.filename}: {error.strerror}; {advice}") from None

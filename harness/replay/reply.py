@@ -54,8 +54,8 @@ def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
     """Return the reply to a request of `site`; `bodies` has the files."""
     asked = request.asked.headers
     if asked.get("upgrade", "").lower() == "websocket":
-        return _websocket(site.live_connection(request.target) if request.method == "GET" else None)
-    answer = site.answer(request.target, request.method, request.asked)
+        return _websocket(site.live_connection(request) if request.method == "GET" else None)
+    answer = site.answer(request)
     if answer.hangs:
         return Reply(0, answer.found, think_ms=inf, answer=answer.identity)
     known = is_known(answer, request)

@@ -6,18 +6,16 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from functools import partial
 
 from harness.files.exchange import H2
-from harness.files.load_mark import LoadMark
 from harness.files.server_log import RequestLog
 from harness.replay.body import Bodies
 from harness.replay.connection import IDLE_LIMIT_S, Accepted, Connection, Endpoint
 from harness.replay.http1 import Http1Connection
 from harness.replay.http2 import Http2Connection
-from harness.system.fastopen import FastOpenSwitch
 
 Logs = Mapping[str, RequestLog]
 """A server's logs, by host."""
@@ -35,11 +33,12 @@ class ReplayServer:
 
     idle_limit_s = IDLE_LIMIT_S
 
-    def __init__(self, endpoints: list[Endpoint], bodies: Bodies,
-                 logs: Mapping[float, tuple[Logs, Logs]], mark: LoadMark, *, most_threads: int = MOST_THREADS) -> None:
+    def __init__(self, endpoints: list[Endpoint], bodies: Bodies, logs: Callable[[], Logs],
+                 early: Callable[[], bool], *, most_threads: int = MOST_THREADS) -> None:
         """Serve the sites behind `endpoints`, all of one address.
 
-        `logs` are those of connections made while TFO was off and on, by the one-way delay (ms) that `mark` tells.
+        `logs` says where the requests of a connection are logged that is made now, `early` whether a session of QUIC
+        that is made now may be taken up with early data.
         With `most_threads` 1 it serves one connection after the other, each to its end: a silent one (a preconnect)
         keeps all others waiting. This is how the server of 2013 worked, and where the outliers of its results came
         from. It waited for ever; longer than any page load is enough to show what that does, and has an end.
@@ -47,9 +46,7 @@ class ReplayServer:
         self._most_threads = most_threads
         self._endpoints = endpoints
         self._bodies = bodies
-        self._logs, self._mark = logs, mark
-        self._first_logs = next(iter(logs.values()))
-        self._switch = FastOpenSwitch()
+        self._logs, self._early = logs, early
         self._connections = itertools.count(1)
         self._lock = threading.Lock()
         self._waiting: Counter[Endpoint] = Counter()
@@ -62,7 +59,7 @@ class ReplayServer:
             if endpoint.datagrams is not None and endpoint.service.quic is not None:
                 from harness.replay.http3 import serve_datagrams
                 serve_datagrams(endpoint.datagrams, endpoint.service.quic, partial(self._connection, endpoint),
-                                early=self._mark.early)
+                                early=self._early)
         for endpoint in others:
             self._start_thread(endpoint)
         self._take_turns(first)
@@ -87,14 +84,9 @@ class ReplayServer:
                 raise SystemExit                    # of this thread
             time.sleep(0.01)    # no readiness: descriptors come back when connections end
 
-    def _logs_of_now(self) -> Logs:
-        """Return where requests are logged now: loads at several delays, without and with TFO, take turns."""
-        both = self._logs.get(self._mark.delaynet_ms(), self._first_logs)
-        return both[self._switch.server_enabled()]
-
     def _connection(self, endpoint: Endpoint) -> Connection:
         """Return what is noted of a connection over QUIC that begins now."""
-        return Connection(service=endpoint.service, bodies=self._bodies, logs=self._logs_of_now(),
+        return Connection(service=endpoint.service, bodies=self._bodies, logs=self._logs(),
                           number=next(self._connections))
 
     def _start_thread(self, endpoint: Endpoint) -> None:
@@ -107,7 +99,7 @@ class ReplayServer:
         with connection:
             try:
                 accepted = Accepted(socket=connection, idle_limit_s=self.idle_limit_s, service=endpoint.service,
-                                    bodies=self._bodies, logs=self._logs_of_now(), number=next(self._connections))
+                                    bodies=self._bodies, logs=self._logs(), number=next(self._connections))
                 with closing(accepted):
                     if accepted.agree():
                         (Http2Connection if accepted.protocol == H2 else Http1Connection)(accepted).serve()

@@ -12,7 +12,7 @@ from harness.files.exchange import Answer, Exchange, Place
 from harness.files.load_mark import LoadMark
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
-from harness.mirror.alike import alike_path, mask_target, path_and_query
+from harness.mirror.alike import alike_path, mask_target
 from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.live import LiveConnection
@@ -63,12 +63,8 @@ class Site:
         self._confirmed: Counter[str] = Counter()
         """How many times it was said in the present load of each of these that it still holds."""
 
-    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
-        """Return the answer to a request's target: path and query, as received or as an absolute URL.
-
-        A poll gets each long poll's answer once, and hangs where it was asked for once more than recorded.
-        """
-        request = Request(method, target, asked or Asked())
+    def answer(self, request: Request) -> Recorded:
+        """Return the answer to a request. A poll gets each long poll's answer once, and then hangs."""
         with self._lock:
             page, turn = self._present_load(request), partial(self._turn, request)
             slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
@@ -103,15 +99,15 @@ class Site:
             return answer.slow_ms
         return max(0.0, answer.wait_ms - self._rtt_ms)
 
-    def live_connection(self, target: str) -> LiveConnection | None:
+    def live_connection(self, request: Request) -> LiveConnection | None:
         """Return the WebSocket that was opened with this URL, or with the most alike one that has its path."""
-        wanted = path_and_query(target)
+        wanted = request.path_and_query
         alike = [number for number, live in enumerate(self._live)
                  if alike_path(live.place.target) == alike_path(wanted)]
         if not alike:
             return None
         with self._lock:
-            page = self._present_load(Request("GET", target, Asked()))
+            page = self._present_load(request)
 
             def score(number: int) -> tuple[Any, ...]:
                 live, fresh = self._live[number], f"live {number}" not in self._given
@@ -141,7 +137,7 @@ class Site:
         """
         load, page = self._mark.read()
         if self._mark.own and request.asked.navigation:
-            wanted = sanitise(f"{self.scheme}://{self.host}{path_and_query(request.target)}")
+            wanted = sanitise(f"{self.scheme}://{self.host}{request.path_and_query}")
             if wanted in self._pages and wanted != page:
                 self._mark.begin(wanted)
                 load, page = self._mark.read()

@@ -16,6 +16,7 @@ from harness.mirror.answers import Recorded, as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.transactions import recorded_of, sequences
+from harness.replay.match import Request as Asking
 from harness.replay.site import Site
 from tests.support.growth import LINEAR, growth
 from tests.support.https_recording import HttpsRecording
@@ -133,8 +134,8 @@ def test_whatever_a_har_says_it_is_read_and_answers_are_final(tmp_path: Path, fo
         for scheme in recording.schemes(host):
             site = Site(recording, host, scheme)
             for _ in range(3):
-                assert 200 <= site.answer("/").status <= 599
-                assert 200 <= site.answer("/x?z", "POST").status <= 599
+                assert 200 <= site.answer(Asking("GET", "/")).status <= 599
+                assert 200 <= site.answer(Asking("POST", "/x?z")).status <= 599
 
 
 @pytest.mark.parametrize(("failed", "known"), [(1, {("https", "gone.test")}), (2, None), (90, None)])

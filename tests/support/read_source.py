@@ -14,6 +14,7 @@ from harness.mirror.live import LiveConnection
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.reader import read_into
 from harness.record.sources.served import ServedSource
+from harness.replay.match import Request
 
 NAVIGATES = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "upgrade-insecure-requests": "1"}
 FETCHES = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
@@ -55,7 +56,7 @@ class ReadSource:
         parts = urlsplit(url)
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
         site = self._served.sites[parts.scheme].named(parts.hostname or "")
-        found = site.answer(target, method, Asked(FETCHES if headers is None else headers, hash_body(sent)))
+        found = site.answer(Request(method, target, Asked(FETCHES if headers is None else headers, hash_body(sent))))
         number = dict(found.headers or ()).get(NUMBER.lower())
         return self.brought.exchanges[int(number) - 1] if number else None
 

@@ -11,6 +11,7 @@ from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked
 from harness.mirror.paths import write_file
 from harness.mirror.recording import Recording, read_recording
+from harness.replay.match import Request
 from harness.replay.site import Site
 
 HOST = "a.test"
@@ -77,7 +78,7 @@ def body(written: Written, answer: Recorded) -> str | None:
 
 def get(path: str, site: Site, **headers: str) -> Recorded:
     """Ask for `path` with these headers."""
-    return site.answer(path, "GET", Asked({name.replace("_", "-"): value for name, value in headers.items()}))
+    return site.answer(Request("GET", path, Asked({name.replace("_", "-"): value for name, value in headers.items()})))
 
 
 def lookup(recording: Recording, host: str, path_and_query: str, scheme: str = "http", method: str = "GET"

@@ -25,9 +25,7 @@ from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.pages import read_pages
 from harness.files.server_log import FoundAs, RequestLog
 from harness.files.urls import document_url
-from harness.mirror.alike import path_and_query
 from harness.mirror.answers import Recorded
-from harness.mirror.asked import Asked
 from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording
 from harness.mirror.transactions import recorded_of
@@ -37,6 +35,7 @@ from harness.record.sources.wayback import ANSWER_S, UnansweredError, WebArchive
 from harness.replay.authority import HTTP_1, Authority
 from harness.replay.body import Bodies
 from harness.replay.connection import Endpoint, Service
+from harness.replay.match import Request
 from harness.replay.server import Logs, ReplayServer
 from harness.replay.site import MISSING, Site, Sites
 from harness.system.scratch import temporary_directory
@@ -121,7 +120,7 @@ class ServedSource:
         ports = [Endpoint(Service(self.sites["http"], http, "HTTP/1.1"), listeners[0]),
                  Endpoint(Service(self.sites["https"], https, "HTTP/1.1", tls), listeners[1])]
         bodies = os.open(self._directory / BODIES, os.O_PATH | os.O_DIRECTORY)
-        server = ReplayServer(ports, Bodies({BODIES: bodies}), {0.0: (_no_logs(), _no_logs())}, self._mark)
+        server = ReplayServer(ports, Bodies({BODIES: bodies}), _no_logs, self._mark.early)
         others = set(threading.enumerate())
         try:
             yield (f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND",
@@ -175,14 +174,14 @@ class ServedSite(Site):
         super().__init__(recording, host, scheme, mark)
         self._source = source
 
-    def answer(self, target: str, method: str = "GET", asked: Asked | None = None) -> Recorded:
-        """Return the answer to a request's target.
+    def answer(self, request: Request) -> Recorded:
+        """Return the answer to a request.
 
         What one query got is no answer to another, which a recording would keep; a beacon's, which has no body, is.
         """
-        found = super().answer(target, method, asked)
-        of_another = method not in ("GET", "HEAD") and found.found == FoundAs.BEST_MATCH and found.file is not None
+        found = super().answer(request)
+        of_another = request.method not in ("GET", "HEAD") and found.file and found.found == FoundAs.BEST_MATCH
         if header_in(found.headers or (), NUMBER) and not of_another:
             return found
-        host = (asked or Asked()).headers.get("host", self.host)
-        return self._source.ask_archive(method, f"{self.scheme}://{host}{path_and_query(target)}")
+        host = request.asked.headers.get("host", self.host)
+        return self._source.ask_archive(request.method, f"{self.scheme}://{host}{request.path_and_query}")
