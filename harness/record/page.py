@@ -1,5 +1,6 @@
 """One visit turned into a recording: each request with its answer and body, as HAR and as text log."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -137,7 +138,7 @@ class PageRecording:
         return [seen for seen in answers if seen.status not in WITHOUT_BODY] or answers
 
     def write(self, store: Store, name: str) -> None:
-        """Put the bodies and the text log into `store`; `name` is the page's file name.
+        """Put the bodies, the text log and the HAR into `store`; `name` is the page's file name.
 
         Raises OSError when the disk is full or broken; a body whose URL makes no file is only noted.
         """
@@ -157,16 +158,16 @@ class PageRecording:
         # Where the times are unknown, so is all that a text log has.
         log = PageLog() if self.brought else page_log(self.netlog, self.start_tick)
         (store.fetchlog / name).write_text(format_log(log), encoding="utf-8")
+        (store.fetchlog / f"{name}.har").write_text(json.dumps(self._har()), encoding="utf-8")
 
-    def har(self) -> dict[str, Any]:
-        """Return the HAR; after `write` it says where bodies are. Of a page that others recorded times are unknown."""
+    def _har(self) -> dict[str, Any]:
+        """Return the HAR, which says where bodies are. Of a page that others recorded times are unknown."""
         shift_ms = self.origin_tick - self.start_tick if self.origin_tick else 0.0
         content_load_ms, load_ms = (
             shift_ms + after_ms if (after_ms := self.visit.timing.get(name)) and not self.brought else UNKNOWN
             for name in ("domContentLoadedEventEnd", "loadEventEnd"))
-        exchanges = [replace(seen.exchange, answer=replace(seen.exchange.answer, content=None))
-                     for seen in self.requests]
-        return har_log(self.url, [*map(to_har, (*exchanges, *self.websockets))],
+        kept = [replace(seen.exchange, answer=replace(seen.exchange.answer, content=None)) for seen in self.requests]
+        return har_log(self.url, [*map(to_har, (*kept, *self.websockets))],
                        PageTimes(self.began, content_load_ms, load_ms), browser=self.netlog.browser_version)
 
     def moment(self, tick: float) -> datetime:

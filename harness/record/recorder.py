@@ -1,6 +1,5 @@
 """Record pages: visit each in Chrome, keep what came, and put the recording in place when it is complete."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -124,7 +123,6 @@ def _record_page(settings: VisitSettings, page: Page, store: Store, source: Serv
 
 def _keep(recording: PageRecording, page: Page, verdict: Verdict, store: Store) -> None:
     recording.write(store, page.name)
-    (store.fetchlog / f"{page.name}.har").write_text(json.dumps(recording.har()), encoding="utf-8")
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     visit = recording.visit
     store.pages = [kept for kept in store.pages if kept["url"] != page.url]

@@ -47,35 +47,36 @@ class Verdict:
         """Whether the experiment can use the page."""
         return not self.reasons
 
+    @property
+    def figures(self) -> str:
+        """How much was asked for, of whom, how much crossed the network, and what failed."""
+        return (f"{many(self.requests, 'request')}, {many(self.hosts, 'host')}, {size(self.bytes)}, "
+                f"{self.failures} failed")
+
     def line(self, url: str, seconds: float) -> str:
         """Return the one line of progress, of a page that took so many seconds."""
-        figures = (f"{url}: {many(self.requests, 'request')}, {many(self.hosts, 'host')}, {size(self.bytes)}, "
-                   f"{self.failures} failed, {seconds:.1f} s")
-        return figures if self.fit else f"{figures}: NOT FIT: {self.reasons[0]}"
+        return f"{url}: {self.figures}, {seconds:.1f} s{'' if self.fit else f': NOT FIT: {self.reasons[0]}'}"
 
     def lines(self, url: str) -> list[str]:
         """Return the verdict in full."""
-        head = f"{url}: {'fit for the experiment' if self.fit else 'NOT fit for the experiment'}"
-        body = [f"because {reason}" for reason in self.reasons]
-        body.append(f"{many(self.requests, 'request')}, answered by {many(self.hosts, 'host')}, "
-                    f"{size(self.bytes)} over the network")
+        body = [*(f"because {reason}" for reason in self.reasons), self.figures]
         if self.not_recordable:
-            total = sum(self.not_recordable.values())
-            body.append(f"{total} not recordable: " + counted(self.not_recordable))
-        return [head, *(f"    {line}" for line in body + self.remarks)]
+            body.append(f"{sum(self.not_recordable.values())} not recordable: {counted(self.not_recordable)}")
+        return [f"{url}: {'fit' if self.fit else 'NOT fit'} for the experiment",
+                *(f"    {line}" for line in body + self.remarks)]
 
 
 def judge(recording: PageRecording) -> Verdict:
     """Judge one page."""
-    requests = recording.requests
+    requests, (lost, replayed) = recording.requests, live_connections(recording)
     answered = {seen.url for seen in requests if seen.status}
     # One whose URL answered another time did not fail.
     failed = [seen for seen in requests if seen.over and not seen.status and seen.url not in answered]
     verdict = Verdict(
         requests=sum(not seen.exchange.from_cache for seen in requests),
         hosts=len({urlsplit(url).hostname for url in answered}), bytes=sum(map(_network_bytes, requests)),
-        failures=len(failed), not_recordable=_not_recordable(recording), reasons=_no_page(recording),
-        remarks=[*_remarks(recording, failed)])
+        failures=len(failed), not_recordable=dict(lost + _not_recordable(recording)), reasons=_no_page(recording),
+        remarks=[*_remarks(recording, failed, lost, replayed)])
     if not verdict.reasons and recording.origin_tick:
         # The URL of the page that is shown when scripts led there from the asked one.
         other = moved_on_to(recording.netlog, recording.url, recording.origin_tick)
@@ -113,18 +114,17 @@ def _no_page(recording: PageRecording) -> list[str]:
     return reasons
 
 
-def _not_recordable(recording: PageRecording) -> dict[str, int]:
-    """Count by what stood in the way what no replay has."""
-    lost, _ = live_connections(recording)
-    found = lost + Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
+def _not_recordable(recording: PageRecording) -> Counter[str]:
+    """Count by what stood in the way what no replay has, but for live connections."""
+    found = Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
     for seen in recording.requests:
         if not (seen.stays_open or seen.endless) and not (seen.over and (seen.whole or not seen.status)):
             found[seen.exchange.note or UNFINISHED] += 1
-    return dict(found)
+    return found
 
 
-def _remarks(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]:
-    visit, (lost, replayed) = recording.visit, live_connections(recording)
+def _remarks(recording: PageRecording, failed: Sequence[Seen], lost: Counter[str], replayed: Counter[str]
+             ) -> Iterator[str]:
     if failed:
         yield f"{len(failed)} failed: {counted(Counter(seen.exchange.error for seen in failed))}"
     if lost:
@@ -138,7 +138,7 @@ def _remarks(recording: PageRecording, failed: Sequence[Seen]) -> Iterator[str]:
                "from there, and some connections stand by then")
     if recording.brought:
         yield from _of_source(recording, recording.brought)
-    if visit.loaded and not visit.quiet:
+    if recording.visit.loaded and not recording.visit.quiet:
         yield "it never stopped loading things; what came until the limit is recorded"
 
 

@@ -1,7 +1,6 @@
 """What fetch.py refuses in a line: sources that were made to fill memory, to never end, or to confuse their reader."""
 
 import gzip
-import logging
 import os
 import sys
 import zlib
@@ -104,17 +103,6 @@ def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "link.har").symlink_to(tmp_path / "y.har")
     for name in (*NONSENSE, "empty", "missing.har", "link.har", "two.zip", "none.zip", "bad.zip"):
         refusal(tmp_path / name)
-
-
-def test_what_warcio_says_of_broken_records_is_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                                                            monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.root, "handlers", [])       # pytest's
-    (tmp_path / "space.warc").write_bytes(record(length=len(HTTP) + 2) + record(url="http://a.test/a b"))
-    broken = gzip.compress(record(b"z" * 999))[:60] + bytes(99)
-    (tmp_path / "broken.warc.gz").write_bytes(gzip.compress(record()) + broken)
-    assert entries(tmp_path / "space.warc") == [], "it ends where a record is longer than it says"
-    assert entries(tmp_path / "broken.warc.gz") == ["http://a.test/"]
-    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(("name", "encode"), [
