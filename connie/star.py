@@ -30,7 +30,7 @@ from dataclasses import asdict, replace
 
 import msgspec
 
-from connie.lab.network import DNS_ADDRESS, running_network
+from connie.lab.network import DNS_ADDRESS, program, running_network
 from connie.lab.report import COST_HEADER, STYLES, TIME_HEADER, cost_rows, draw, finding_lines, time_rows
 from connie.lab.task import FAULTS, PROFILES, Results, Task
 from harness.bootstrap import ROOT
@@ -96,7 +96,7 @@ def measure(task: Task) -> Results:
         for file, text in zip(files, RESOLVER, strict=True):
             file.write_text(text, encoding="utf-8")
         command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh", *map(str, files),
-                   sys.executable, str(HERE / "lab" / "client.py"), msgspec.json.encode(task).decode()]
+                   *program("client"), msgspec.json.encode(task).decode()]
         with inside(star.user.pid):
             # Its temporary files are ours to remove: it may be killed.
             client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,

@@ -1,24 +1,17 @@
-#!/usr/bin/env python3
 """The star's client: measures all strategies with all faults, and prints what came of it as JSON.
 
 Runs in the client's network namespace (star.py starts it). Argument: JSON of a Task.
 """
 
-import sys
-from pathlib import Path
-
-sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
-from harness.bootstrap import use_project_python
-
-use_project_python()
-
 import os
 import random
 import resource
+import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
+from pathlib import Path
 
 import msgspec
 

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from connie.lab.task import CLIENT_6, SERVER_NETWORK_4, SERVER_NETWORK_6, Profile, Scenario
+from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.nodes import running_star
 from harness.network.star import Host, LinkSpeeds, Star
@@ -23,10 +24,14 @@ from harness.system.fastopen import ON, set_fastopen
 from harness.system.namespaces import inside
 from harness.system.processes import run
 
-HERE = Path(__file__).resolve().parent
 SITE_MBIT = 1000
 DNS_ADDRESS = "198.18.255.53"
 IPV6_SWITCH = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+
+
+def program(name: str) -> list[str]:
+    """Return the command that runs a module of this package as a program."""
+    return ["env", f"--chdir={ROOT}", sys.executable, "-m", f"connie.lab.{name}"]
 
 
 @contextmanager
@@ -47,11 +52,11 @@ def running_network(profile: Profile, scenarios: Sequence[Scenario], seed: int) 
                    "names": {scenario.name: [point.address for point in scenario.endpoints] for scenario in scenarios},
                    "sites": [(star.servers[f"site{point.site}"].pid, point.address, point.late_s)
                              for point in points if point.is_alive]}
-        for script, settings, host in (
-                ("paths.py", {"seed": seed, "interface": star.user.interface, "paths": paths}, star.user),
-                ("servers.py", servers, star.servers["dns"])):
-            command = [sys.executable, str(HERE / script), json.dumps(settings)]
-            stack.enter_context(running(command, "ready", f"connie/lab/{script}", host.pid))
+        for name, settings, host in (
+                ("paths", {"seed": seed, "interface": star.user.interface, "paths": paths}, star.user),
+                ("servers", servers, star.servers["dns"])):
+            command = [*program(name), json.dumps(settings)]
+            stack.enter_context(running(command, "ready", f"connie/lab/{name}.py", host.pid))
         yield star
 
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Give every address its own delay, jitter and loss, for the client whose network namespace this runs in.
 
     ip(6)tables (mangle) --NFQUEUE--> this process: hold each packet for its delay, or drop it --accept--> on its way
@@ -8,17 +7,10 @@ The queue is that of the harness's delay line (harness/system/delay_queue.py). P
 of one address and direction keep their order. Only TCP and DNS pass through it.
 """
 
-import sys
-from pathlib import Path
-
-sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
-from harness.bootstrap import use_project_python
-
-use_project_python()
-
 import ipaddress
 import json
 import random
+import sys
 from collections import defaultdict
 
 from harness.errors import run_main

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The star's web servers and its name server, in one process: a socket belongs to the namespace it was made in.
 
 Argument: JSON of {"seed", "dns": address, "names": {name: [address]}, "sites": [[pid, address, late_s]]}: a process in
@@ -6,17 +5,10 @@ the namespace, the address to listen on, and how many seconds late requests to i
 name server's namespace. Prints `ready` when all listen.
 """
 
-import sys
-from pathlib import Path
-
-sys.path[0] = str(Path(__file__).resolve().parent.parent.parent)
-from harness.bootstrap import use_project_python
-
-use_project_python()
-
 import asyncio
 import json
 import random
+import sys
 from contextlib import suppress
 from functools import partial
 from typing import Any
