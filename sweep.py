@@ -81,7 +81,7 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
     # Recordings: what the list's own recording has is cut into sites, what is missing comes from the Internet.
     if options.again:
         print(f"{folder.forget_failures()} failures are tried again", flush=True)
-    sites = record_missing(folder, asked.pages, lambda line: print(line, flush=True))
+    sites = record_missing(folder, asked.pages)
 
     # Measurement: units go to workers, results come back into the folder; failures are rows, too.
     jobs = planned(sites, asked.combinations, asked.versions)

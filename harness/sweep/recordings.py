@@ -8,12 +8,12 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bootstrap import ROOT
-from harness.errors import ExitStatus, InputError
+from harness.errors import ExitStatus, InputError, printable
 from harness.files.pages import Page, PageFiles, read_pages
 from harness.measure.resume import recording_digest
 from harness.mirror.importing import complete
@@ -146,8 +146,8 @@ def fetch(folder: Path) -> str:
     return f"cannot be recorded: {reasons[0] if reasons else last_line(log_path)}"
 
 
-def record_missing(sweep: SweepFolder, listed: Path, say: Callable[[str], None]) -> list[SiteRecording]:
-    """Return the recording of every page of a list, or why it has none; record those that were not tried yet.
+def record_missing(sweep: SweepFolder, listed: Path) -> list[SiteRecording]:
+    """Return the recording of every page of a list, or why it has none; record those not tried yet, and say so.
 
     Pages that stand in the list's own recording, ``NAME/`` beside ``NAME.pages``, are cut out of it.
     """
@@ -159,7 +159,7 @@ def record_missing(sweep: SweepFolder, listed: Path, say: Callable[[str], None])
             source = own if page.name in logs else None
             done = record_site(sweep, page, source)
             how = done.why_not or (f"cut out of {source.name}" if source else "recorded")
-            say(f"[{number:3}/{len(pages)}] {page.url}: {how}")
+            print(printable(f"[{number:3}/{len(pages)}] {page.url}: {how}"), flush=True)
         found.append(done)
     return found
 

@@ -36,11 +36,11 @@ def sweep(tmp_path: Path) -> SweepFolder:
     return made
 
 
-def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp_path: Path) -> None:
+def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp_path: Path,
+                                                         capsys: pytest.CaptureFixture[str]) -> None:
     both = PageFiles(tmp_path, "both")
-    said: list[str] = []
-    first, second = record_missing(sweep, both.pages, said.append)
-    assert said == [f"[  1/2] {ONE}: cut out of both", f"[  2/2] {TWO}: cut out of both"]
+    first, second = record_missing(sweep, both.pages)
+    assert capsys.readouterr().out == f"[  1/2] {ONE}: cut out of both\n[  2/2] {TWO}: cut out of both\n"
     assert sorted(path.name for path in (first.folder / SITE).iterdir()) == ["img.one.test", "in-no-log.test",
                                                                                  "one.test"]
     assert sorted(path.name for path in (second.folder / SITE).iterdir()) == ["in-no-log.test", "two.test"]
@@ -50,8 +50,8 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp
     assert recorded_rtts(PageFiles(first.folder, SITE), alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5,
                                                                            "in-no-log.test": 5}
     assert alone.exact_url("http://img.one.test/a.png") == whole.exact_url("http://img.one.test/a.png") != ()
-    assert record_missing(sweep, both.pages, said.append) == [first, second], "and are not cut again"
-    assert len(said) == 2
+    assert record_missing(sweep, both.pages) == [first, second], "and are not cut again"
+    assert capsys.readouterr().out == ""
 
 
 def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: SweepFolder, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
     (both.mirror / "two.test" / "of_no_log.js").write_text("1")
     complete(both.fetchlog, both.mirror, "recorded", {"pages": []})
     (both.mirror / "two.test" / "index.html").write_text("another page")
-    first, second = record_missing(sweep, both.pages, print)
+    first, second = record_missing(sweep, both.pages)
     bodies = read_recording(first.folder / SITE, first.folder / f"{SITE}.fetchlog").bodies
     assert {name.partition("/")[0] for name in bodies} == {"one.test", "img.one.test", "in-no-log.test"}
     assert (first.why_not, damage(bodies, first.folder / SITE)) == ("", "")
@@ -68,7 +68,7 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
 
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
-    first, _ = record_missing(sweep, both.pages, print)
+    first, _ = record_missing(sweep, both.pages)
     [(made, site), _] = planned([first, first], [()], VERSIONS)
     elsewhere = tmp_path / "elsewhere"
     write_files(elsewhere, site.files())
@@ -79,7 +79,7 @@ def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: 
 def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     os.mkfifo(tmp_path / "both" / "img.one.test" / "fifo")
-    first, second = record_missing(sweep, both.pages, print)
+    first, second = record_missing(sweep, both.pages)
     assert "both: cannot be copied (" in first.why_not
     assert "img.one.test/fifo" in first.why_not
     assert second.why_not == ""
@@ -119,7 +119,7 @@ def test_a_page_of_the_same_file_name_gets_no_other_pages_recording(tmp_path: Pa
     for url in listed:
         pages.write_text(f"{url}\n")
         for _ in range(2):
-            [found] = record_missing(sweep, pages, print)
+            [found] = record_missing(sweep, pages)
             assert found.page.url == url
             assert bool(found.why_not) == url.endswith("gone")
     assert fetched == listed
