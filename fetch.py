@@ -30,9 +30,11 @@ from harness.course.page_rules import rule_breaches
 from harness.errors import InputError, first_few, printable
 from harness.files.hosts import read_hack_dns, resolver_rules
 from harness.files.pages import Page, PageFiles, read_pages
-from harness.measure.loopback import Trial, just_recorded, try_pages
+from harness.measure.loopback import Trial, try_pages
+from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
 from harness.mirror.importing import import_recording
+from harness.mirror.recording import read_whole
 from harness.record.export.write import ENDINGS, export
 from harness.record.recorder import (
     RecordingOutcome,
@@ -147,7 +149,8 @@ def try_recording(outcome: RecordingOutcome, options: argparse.Namespace) -> lis
     recorded = [page for page, verdict in outcome.verdicts if verdict.fit]
     if not outcome.published or not options.trial:
         return []
-    page_set = just_recorded(PageFiles(options.dir, options.name), recorded)
+    files = PageFiles(options.dir, options.name)
+    page_set = PageSet(files, recorded, read_whole(files))
     tried = try_pages(page_set, Settings(http="recorded", timeout_s=options.timeout or Settings.timeout_s))
     for page, verdict in outcome.verdicts:
         trial = tried.get(page, Trial())

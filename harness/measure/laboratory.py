@@ -23,7 +23,7 @@ from harness.files.server_log import directory_name
 from harness.files.transport import read_middlebox
 from harness.measure.coverage import RecordedPage, recorded_page
 from harness.measure.evidence import Conditions
-from harness.measure.preflight import PageSet, check_connection_limit
+from harness.measure.preflight import PageSet, check_connection_limit, document_bytes
 from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
@@ -206,14 +206,14 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
         trusted_key=secure.fingerprint if secure else None, quic_origins=origins(remaps, "https"),
         key_shares=key_shares,
         connection_limit=check_connection_limit(browser, settings.connections_per_host), initiators=initiators)
-    recording, mirror = web.page_set.recording, web.page_set.files.mirror
-    with running_servers(star, mirror, web.page_set.files.fetchlog, msgspec.to_builtins(settings),
+    recording, files = web.page_set.recording, web.page_set.files
+    with running_servers(star, files.mirror, files.fetchlog, msgspec.to_builtins(settings),
                          work_dir, logdir=server_log_dir, delays_ms=delays_ms, user=user, names=web.servers,
                          held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
         yield {"web": web, "star": star, "browser": browser, "browsing_user": browsing_user(), "work_dir": work_dir,
                "chrome": chrome, "client_dir": results_dir / CLIENT, "server_log_dir": server_log_dir,
-               "recorded": {page: recorded_page(recording, mirror, page.name, [*web.page_set.document_bytes[page]])
-                            for page in web.page_set.pages},
+               "recorded": {page: recorded_page(recording, files.mirror, page.name,
+                                                document_bytes(files, recording, page)) for page in web.page_set.pages},
                "servers": servers}
 
 

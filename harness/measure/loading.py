@@ -133,6 +133,8 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
         try:
             report["versions"] = page.versions(driver)
             report["argv"] = page.argv(driver)
+            driver.set_page_load_timeout(wanted.settings.timeout_s)
+            page.limit_commands(driver, wanted.settings.timeout_s + COMMAND_S)
             if not wanted.settings.warm_pairs or _first_visit(driver, wanted, report):
                 _visit(driver, wanted, report, reading.begin)
         except page.ERRORS as error:
@@ -154,8 +156,6 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
 def _first_visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any]) -> bool:
     """Visit the page without timing it, for the servers' tickets; say whether the visit that is timed can begin."""
     settings = wanted.settings
-    driver.set_page_load_timeout(settings.timeout_s)
-    page.limit_commands(driver, settings.timeout_s + COMMAND_S)
     try:
         page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
         page.wait_until(Idle(wanted.interface, settings.quiet_s), time.monotonic() + settings.quiet_limit_s, LOOK_S)
@@ -173,8 +173,6 @@ def _first_visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, A
 def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any], loaded: Callable[[], object]) -> None:
     """Go to the page, call `loaded` after its load event, wait for silence on the network, and read its timing."""
     settings = wanted.settings
-    driver.set_page_load_timeout(settings.timeout_s)
-    page.limit_commands(driver, settings.timeout_s + COMMAND_S)
     late = False
     try:
         has_loaded = page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)

@@ -21,17 +21,16 @@ from harness.errors import ExperimentError, printable
 from harness.files.experiment import new_experiment_id
 from harness.files.load_parts import Counters, Coverage, NetworkKind
 from harness.files.load_record import LoadRecord
-from harness.files.pages import Page, PageFiles
+from harness.files.pages import Page
 from harness.measure.content_rules import CONTENT
 from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory, ReplayedWeb, served
 from harness.measure.loads import record_of
-from harness.measure.preflight import PageSet, document_bytes
+from harness.measure.preflight import PageSet
 from harness.measure.rtts import RttsMs, proven_rtts_ms
 from harness.measure.rule import Blame, Verdict, texts, worth_another_try
 from harness.measure.rules import BESIDE_OTHERS, judge
 from harness.measure.settings import Settings
-from harness.mirror.recording import read_whole
 from harness.network.arrivals import Arrivals
 from harness.network.links import Delay
 from harness.network.rtt import measure_held_rtts
@@ -127,15 +126,6 @@ class Trial:
     unfit: tuple[str, ...] = ()
     failed: str = ""
     coverage: Coverage | None = None
-
-
-def just_recorded(files: PageFiles, pages: Sequence[Page]) -> PageSet:
-    """Return `pages` with their recording, whether or not all of it can be replayed.
-
-    Raises InputError when the recording's bodies are not all there: a disk may say that it has written what it has not.
-    """
-    recording = read_whole(files)
-    return PageSet(files, pages, recording, document_bytes(files, recording, pages))
 
 
 def try_pages(page_set: PageSet, settings: Settings) -> dict[Page, Trial]:

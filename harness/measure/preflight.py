@@ -6,7 +6,7 @@ Each problem is told in one line that says how to mend it.
 import os
 import shutil
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,15 +28,11 @@ and selenium takes a minute to say so."""
 
 @dataclass(frozen=True)
 class PageSet:
-    """The pages of ``--name NAME`` and their recording, ready to be replayed.
-
-    `document_bytes` are the sizes that each page's document may have as Chrome shows it.
-    """
+    """The pages of ``--name NAME`` and their recording, ready to be replayed."""
 
     files: PageFiles
     pages: Sequence[Page]
     recording: Recording
-    document_bytes: Mapping[Page, Collection[int]]
 
     @property
     def hosts(self) -> list[str]:
@@ -102,9 +98,8 @@ def check_pages(files: PageFiles) -> PageSet:
     recording = read_recording(files.mirror, files.fetchlog)
     if damaged := damage(recording.bodies, files.mirror):
         raise InputError(f"{damaged}; record it again: {how_to_make(files)}")
-    sizes = document_bytes(files, recording, pages)
     # An empty document is none, and would load in no time: 2013's scraper wrote one of a site that redirected to https.
-    if lacking := [page for page in pages if not any(sizes[page])]:
+    if lacking := [page for page in pages if not any(document_bytes(files, recording, page))]:
         raise InputError(f"{files.pages}:{lacking[0].line}: not in the mirror {files.mirror.name}/, or empty: the "
                          f"documents of {', '.join(page.url for page in lacking)}; run: {how_to_make(files)}, or take "
                          "these lines out")
@@ -112,7 +107,7 @@ def check_pages(files: PageFiles) -> PageSet:
     if without := recording.without_body():
         print(printable(f"{files.mirror.name}/ lacks the bodies of {many(len(without), 'answer')} in its logs; these "
                         f"are 404 (not found): {first_few(without)}"), file=sys.stderr)
-    return PageSet(files, pages, recording, sizes)
+    return PageSet(files, pages, recording)
 
 
 def say_imported(files: PageFiles) -> None:
@@ -144,10 +139,9 @@ def how_to_make(files: PageFiles) -> str:
     return f"{script} --name {files.name}"
 
 
-def document_bytes(files: PageFiles, recording: Recording, pages: Sequence[Page]) -> dict[Page, list[int]]:
-    """Return the sizes that each page's document may have as Chrome shows it, so decoded; redirects are followed."""
-    return {page: list(dict.fromkeys(_shown_bytes(files, answer)
-                                     for answer in recording.documents(page.url)[1])) for page in pages}
+def document_bytes(files: PageFiles, recording: Recording, page: Page) -> list[int]:
+    """Return the sizes that the page's document may have as Chrome shows it, so decoded; redirects are followed."""
+    return [*dict.fromkeys(_shown_bytes(files, answer) for answer in recording.documents(page.url)[1])]
 
 
 def _shown_bytes(files: PageFiles, answer: Recorded) -> int:

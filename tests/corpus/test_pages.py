@@ -27,8 +27,10 @@ from harness.files.pages import PageFiles, read_pages
 from harness.files.urls import is_asked_by_browser
 from harness.measure.evidence import Load
 from harness.measure.loads import record_of
-from harness.measure.loopback import just_recorded, loopback_of
+from harness.measure.loopback import loopback_of
+from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
+from harness.mirror.recording import read_whole
 from tests.support.ran import ran
 from tests.support.started import started
 
@@ -89,7 +91,7 @@ def test_the_replay_of_a_page_is_the_page(case: str, recorded: PageFiles) -> Non
     of_recording = [exchange.request.url for exchange in exchanges if not exchange.from_cache]
     assert differences(of_recording, wanted["requests"]) == []
 
-    page_set = just_recorded(recorded, [page])
+    page_set = PageSet(recorded, [page], read_whole(recorded))
     for _ in range(TRIES):
         with loopback_of(page_set, Settings(http="recorded", timeout_s=20)) as lab:
             problems = [*of_replay(record_of(lab, Load(page, 0, 0)), wanted)]

@@ -21,7 +21,7 @@ from harness.browser.program import find_browser
 from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response
-from harness.measure.preflight import check_authority, check_browser, check_pages
+from harness.measure.preflight import check_authority, check_browser, check_pages, document_bytes
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
 from harness.system.privileges import browsing_user
@@ -58,7 +58,8 @@ def test_an_authority_that_cannot_be_used_is_said_at_once(tmp_path: Path, spoil:
 def test_a_good_recording(tmp_path: Path) -> None:
     page_set = check_pages(recorded(tmp_path))
     assert [page.url for page in page_set.pages] == [FIRST, SECOND]
-    assert [*page_set.document_bytes.values()] == [[len(body)] for body in BODIES.values()]
+    assert [document_bytes(page_set.files, page_set.recording, page) for page in page_set.pages] == [
+        [len(body)] for body in BODIES.values()]
     assert page_set.page("two.test").url == SECOND
     with pytest.raises(InputError, match=f"'three'.* {re.escape(FIRST)}, "):
         page_set.page("three")
@@ -73,7 +74,8 @@ def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_p
         (tmp_path / "Web" / "one.test" / f"{number}").write_bytes(body)
     recording.finish("http://one.test/")
     page_set = check_pages(PageFiles(tmp_path, "Web"))
-    assert page_set.document_bytes == {page_set.pages[0]: [len(b"<p>consent?"), len(b"<p>the page itself")]}
+    assert document_bytes(page_set.files, page_set.recording, page_set.pages[0]) == [
+        len(b"<p>consent?"), len(b"<p>the page itself")]
 
 
 @pytest.mark.parametrize(("spoil", "complaint"), [
