@@ -18,12 +18,8 @@ EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
 FIRST_TIME = "NOT_RETRANSMISSION"
 
 
-def _name(event: Event) -> str:
-    return f"{event.params.get('host', '')}:{int(event.params.get('port', 0))}"
-
-
 def _begun(session: Connection, event: Event) -> None:
-    session.name, session.start, session.quic = _name(event), event.tick, True
+    session.start, session.quic = event.tick, True
 
 
 def _sent(session: Connection, event: Event) -> None:
@@ -46,6 +42,10 @@ _OF_QUIC_SESSIONS: Readers[Connection] = {
 }
 
 
+def _named(job: Job, event: Event) -> None:
+    job.name = f"{event.params.get('host', '')}:{int(event.params.get('port', 0))}"
+
+
 def _resolved(job: Job, event: Event) -> None:
     job.end, job.error = event.tick, net_error(event)
 
@@ -55,7 +55,7 @@ def _connected(job: Job, event: Event) -> None:
 
 
 _OF_QUIC_JOBS: Readers[Job] = {
-    ("QUIC_SESSION_POOL_JOB", BEGIN): noting("name", _name),
+    ("QUIC_SESSION_POOL_JOB", BEGIN): _named,
     ("HOST_RESOLVER_MANAGER_REQUEST", BEGIN): noting("start"),
     ("HOST_RESOLVER_MANAGER_REQUEST", END): _resolved,
     ("QUIC_SESSION_CREATED", POINT): noting("session", Event.dependency),
@@ -108,8 +108,7 @@ class Connections:
     """Reads connections and the jobs that make them; `subscribers` want the events."""
 
     def __init__(self) -> None:
-        self._jobs = Subscriber(("TCP_CONNECT_JOB", "SSL_CONNECT_JOB"), Job,
-                                OF_JOBS)
+        self._jobs = Subscriber(("TCP_CONNECT_JOB", "SSL_CONNECT_JOB"), Job, OF_JOBS)
         self._sockets = Subscriber(("SOCKET",), Connection, OF_SOCKETS)
         self._http2 = Subscriber(("HTTP2_SESSION",), _Session, _OF_SESSIONS)
         self._makers = Subscriber(("QUIC_SESSION_POOL_DIRECT_JOB",), Job, _OF_QUIC_JOBS)
@@ -120,9 +119,6 @@ class Connections:
     def read(self) -> tuple[list[Connection], Carriers, list[Job]]:
         """Return every connection that was tried, what each carried, and the look-ups, all in order of start."""
         jobs, makers, sessions = self._jobs.found, self._makers.found, self._quic.found
-        for socket in self._sockets.found.values():
-            if job := jobs.get(socket.connect_job):
-                socket.name = job.name
         for job in makers.values():
             if session := sessions.get(job.session):
                 session.made_by(job)

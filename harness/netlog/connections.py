@@ -20,8 +20,8 @@ EARLY_REASONS = {2: True, 4: False, 6: False, 9: False}
 it was accepted; or declined, with the session or the protocol. By all others none was sent, mostly for lack of a ticket
 (5).
 """
-NEVER = -1
-"""A tick at which nothing was."""
+NEVER = 0
+"""A tick at which nothing was: Chrome's clock begins when the machine starts."""
 
 
 @dataclass
@@ -31,13 +31,11 @@ class Connection:
     `connect_ms` runs from connect() to its success, None when it failed or never ended; over QUIC that is the whole
     handshake, `ssl`, too, as far as requests had to wait for it. `requests` counts the requests sent on it; `jobs` are
     the stream jobs it was handed to.
-    `connect_job` is the job that made it, `ssl` the begin and end of its TLS handshake (with early data, the end is
-    when requests can be sent), `received` when bytes came, `sent` when they went.
+    `connect_job` is the job that made it, `ssl_start` and `ssl_end` its TLS handshake (with early data, the end is when
+    requests can be sent), `received` when bytes came, `sent` when they went.
     """
 
     id: int
-    name: str = ""
-    """``host:port`` it was opened for, empty when the log does not say."""
     address: str = ""
     """``ip:port`` of the far end; the one tried last, where none answered."""
     connect_job: int = 0
@@ -45,13 +43,13 @@ class Connection:
     connect_ms: float | None = None
     error: int = 0
     jobs: list[int] = field(default_factory=list)
-    ssl: tuple[int, int] | None = None
+    ssl_start: int = NEVER
+    ssl_end: int = NEVER
     received: list[int] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
     requests: int = 0
     closed: int | None = None
     """When Chrome closed it, None where the log does not say."""
-    ssl_start: int | None = None
     quic: bool = False
     early: bool | None = None
     """Whether the server took the early data (0-RTT) that Chrome sent; None where it sent none."""
@@ -67,7 +65,12 @@ class Connection:
         self.connect_job, job.addresses = job.id, [self.address] if self.address else []
         if job.connected is not None:       # how it ended later is no error of the connect
             self.connect_ms, self.error = float(job.connected - self.start), 0
-            self.ssl = self.start, job.connected
+            self.ssl_start, self.ssl_end = self.start, job.connected
+
+    @property
+    def ssl(self) -> tuple[int, int] | None:
+        """The begin and the end of its TLS handshake, None if that was never over."""
+        return (self.ssl_start, self.ssl_end) if self.ssl_start and self.ssl_end else None
 
     @property
     def connected(self) -> int | None:
@@ -116,7 +119,7 @@ class Job:
 
 
 def _tries(job: Job, event: Event) -> None:
-    job.end = event.tick if job.end == NEVER else job.end
+    job.end = job.end or event.tick
     if (address := str(event.params.get("address", ""))) not in ("", *job.addresses):
         job.addresses.append(address)
 
@@ -135,11 +138,6 @@ OF_JOBS: Readers[Job] = {
 }
 
 
-def _connects(connection: Connection, event: Event) -> None:
-    if connection.start == NEVER:
-        connection.start = event.tick
-
-
 def _connected(connection: Connection, event: Event) -> None:
     """Note the end of its first try."""
     if connection.connect_ms is None and not connection.error:
@@ -154,11 +152,6 @@ def _tried(connection: Connection, event: Event) -> None:
         connection.address = str(event.params.get("address", ""))
 
 
-def _secured(connection: Connection, event: Event) -> None:
-    if connection.ssl is None and connection.ssl_start is not None:
-        connection.ssl = connection.ssl_start, event.tick
-
-
 def confirming(name: str, states: Callable[[Any], bool | None]) -> Callable[[Connection, Event], None]:
     """Return a reader of the end of a handshake, whose parameter `name` says what became of its early data."""
     def read(connection: Connection, event: Event) -> None:
@@ -167,13 +160,13 @@ def confirming(name: str, states: Callable[[Any], bool | None]) -> Callable[[Con
 
 
 OF_SOCKETS: Readers[Connection] = {
-    ("TCP_CONNECT", BEGIN): _connects,
+    ("TCP_CONNECT", BEGIN): noting("start", first=True),
     ("TCP_CONNECT_ATTEMPT", BEGIN): _tried,
     ("TCP_CONNECT", END): _connected,
     ("SOCKET_ALIVE", BEGIN): noting("connect_job", Event.dependency, first=True),
     ("SOCKET_ALIVE", END): noting("closed"),
     ("SSL_CONNECT", BEGIN): noting("ssl_start", first=True),
-    ("SSL_CONNECT", END): _secured,
+    ("SSL_CONNECT", END): noting("ssl_end", first=True),
     ("SSL_HANDSHAKE_EARLY_DATA_REASON", POINT): confirming("early_data_reason", EARLY_REASONS.get),
     ("SOCKET_IN_USE", BEGIN): collecting("jobs", Event.dependency),
     ("SOCKET_BYTES_RECEIVED", POINT): collecting("received"),

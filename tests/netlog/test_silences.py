@@ -18,7 +18,7 @@ from harness.netlog.load import NetLog
 from harness.netlog.silences import silences
 from harness.netlog.transactions import HttpTransaction
 
-CONNECTION = Connection(1, "a.test:80", "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
+CONNECTION = Connection(1, "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
 REQUEST = HttpTransaction(1, 0, "http://a.test/", 1000, closed=1310, status_line="HTTP/1.0 200 OK", sent_by=[1],
                           connection=1, phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))
 CASES = [json.loads(line) for line in (Path(__file__).parent / "silences.jsonl").read_text().splitlines()]
