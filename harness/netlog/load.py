@@ -14,11 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag
 
-from harness.files.exchange import H2, UNFINISHED, Phases
+from harness.files.exchange import H2, UNFINISHED, UNKNOWN, Phases
 from harness.files.headers import header_in
 from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, Job, host_and_port
@@ -74,66 +75,40 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
     client = log.constants.get("clientInfo") or {}
     netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
                     browser_version=str(client.get("version", "")), problems=log.problems)
-    kept, left_out_jobs = _keep(requests, load_flag(log.constants, PREFETCH), netlog.left_out)
-    connections, carriers, look_ups = wires.read()
-    _note_requests(kept, carriers)
-    netlog.connections = [connection for connection in connections
-                          if connection.requests or not left_out_jobs.intersection(connection.jobs)]
-    names = {host_and_port(hop.url) for hop in kept}
-    netlog.look_ups = [look_up for look_up in look_ups if look_up.name in names]
-    _complete(kept, carriers, netlog.look_ups, log.constants, log.end_tick)
-    netlog.transactions = kept
-    return netlog
-
-
-def _keep(requests: Requests, ahead: int, left_out: Counter[str]) -> tuple[list[HttpTransaction], set[int]]:
-    """Return the page's hops in order of start and the stream jobs of those left out; count the latter by reason.
-
-    `ahead` is the flag of what is fetched for a page that may come later.
-    """
-    kept: list[HttpTransaction] = []
-    jobs: set[int] = set()
-    each = [request.hops for request in requests.found.values()]
-    for hop in (hop for hops in each for hop in hops):
-        hop.main_frame = hop.main_frame and not hop.load_flags & ahead
-    for hops in each:
-        reason = _why_left_out(hops)
-        if reason:
-            left_out[reason] += max(1, len(hops))
-            jobs.update(job for hop in hops for job in (*hop.sent_by, hop.job))
+    ahead, not_ours = load_flag(log.constants, PREFETCH), set[int]()
+    for request in requests.found.values():
+        for hop in request.hops:
+            hop.main_frame = hop.main_frame and not hop.load_flags & ahead
+        if reason := _why_left_out(request.hops):
+            netlog.left_out[reason] += max(1, len(request.hops))
+            not_ours |= {job for hop in request.hops for job in (*hop.sent_by, hop.job) if job}
         else:
-            kept += hops
-    jobs.discard(0)
-    return sorted(kept, key=lambda hop: hop.start), jobs
+            netlog.transactions += request.hops
+    netlog.transactions.sort(key=attrgetter("start"))
+    connections, carriers, look_ups = wires.read()
+    _complete(netlog.transactions, carriers, look_ups, log.constants, log.end_tick)
+    netlog.connections = [connection for connection in connections
+                          if connection.requests or not not_ours.intersection(connection.jobs)]
+    names = {host_and_port(hop.url) for hop in netlog.transactions}
+    netlog.look_ups = [look_up for look_up in look_ups if look_up.name in names]
+    return netlog
 
 
 def _why_left_out(hops: list[HttpTransaction]) -> str:
     """Return why a request is not the page's, "" when it is."""
     if not hops:
         return "never started"
-    scheme = hops[0].url.partition(":")[0]
+    first, scheme = hops[0], hops[0].url.partition(":")[0]
     if scheme not in ("http", "https"):
         return f"{scheme}:"
-    if hops[0].initiator == NO_ORIGIN and not hops[0].main_frame:
-        return "Chrome's own"
-    if hops[0].main_frame and hops[0].net_error == NAME_NOT_RESOLVED:
+    is_start_page = first.main_frame and first.net_error == NAME_NOT_RESOLVED
+    if is_start_page or (first.initiator == NO_ORIGIN and not first.main_frame):
         return "Chrome's own"
     if hops[-1].net_error == CACHE_MISS and not any(hop.sends for hop in hops):
         return ONLY_IF_CACHED
     return ""
 
 
-def _note_requests(hops: list[HttpTransaction], carriers: Carriers) -> None:
-    for hop in hops:
-        for job in hop.sent_by:
-            connection = carriers.get((job, hop.version == H2))
-            if connection is not None:
-                connection.requests += 1
-                if hop.method in SAFE and hop.send_end is not None:
-                    connection.first_asked = min(hop.send_end, connection.first_asked or hop.send_end)
-
-
-NOT_APPLICABLE = -1.0
 IGNORE_LIMITS = "IGNORE_LIMITS"
 """The flag of requests that a page's thread waits for: none of Chrome's limits may hold them back, or it would stand
 still for ever (Chromium's net/base/load_flags_list.h)."""
@@ -141,7 +116,7 @@ still for ever (Chromium's net/base/load_flags_list.h)."""
 
 def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[Job],
              constants: Mapping[str, Any], log_end: int) -> None:
-    """Say of the page's transactions, in order of start, what their own events do not tell.
+    """Say of the page's transactions, in order of start, and of their connections what their own events do not tell.
 
     `constants` are the log's: they name Chrome's errors and flags. `log_end` is the tick where the phases of what is
     not over are cut.
@@ -152,6 +127,10 @@ def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[Jo
     shown: set[str] = set()
     answered: dict[tuple[str, bool], HttpTransaction] = {}
     for hop in hops:
+        for used in filter(None, (carriers.get((job, hop.version == H2)) for job in hop.sent_by)):
+            used.requests += 1
+            if hop.method in SAFE and hop.send_end is not None:
+                used.first_asked = min(hop.send_end, used.first_asked or hop.send_end)
         connection = carriers.get((hop.job, hop.version == H2))
         fresh = connection if connection and connection.jobs[:1] == [hop.job] else None
         look_up = look_up_of.get(fresh.connect_job) if fresh else None
@@ -187,15 +166,15 @@ def _phases(hop: HttpTransaction, fresh: Connection | None, look_up: Job | None,
         happened = tick if hop.sent_by and tick is not None else end
         cuts.append(min(max(happened, cuts[-1]), end))
     before, sent, head = cuts[1:]
-    dns = connect = ssl = NOT_APPLICABLE
+
+    def waited(span: tuple[int, int] | None) -> float:
+        """Return for how much of a span it waited before it was sent."""
+        return float(max(0, min(span[1], before) - max(span[0], hop.start)) if span else UNKNOWN)
+
+    dns = connect = ssl = float(UNKNOWN)
     ready = None if fresh is None else fresh.ssl[1] if fresh.ssl else fresh.connected
     if fresh is not None and ready is not None and ready >= hop.start:      # its TCP may have stood before
-        dns = _overlap(look_up.start, look_up.end, hop.start, before) if look_up else NOT_APPLICABLE
-        connect = _overlap(fresh.start, ready, hop.start, before)
-        ssl = _overlap(*fresh.ssl, hop.start, before) if fresh.ssl else NOT_APPLICABLE
+        dns = waited((look_up.start, look_up.end) if look_up else None)
+        connect, ssl = waited((fresh.start, ready)), waited(fresh.ssl)
     blocked = before - hop.start - max(dns, 0.0) - max(connect, 0.0)
     return Phases(float(blocked), dns, connect, ssl, float(sent - before), float(head - sent), float(end - head))
-
-
-def _overlap(start: int, end: int, lower: int, upper: int) -> float:
-    return float(max(0, min(end, upper) - max(start, lower)))
