@@ -10,6 +10,7 @@ import msgspec
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.files.exchange import ABORTED, UNFINISHED, UNKNOWN, Fate
 from harness.files.har import PageTimes, har_log, to_har
+from harness.files.load_parts import UsedConnection
 from harness.files.load_record import load_event_of
 from harness.files.moments import moment_at
 from harness.files.text_log import format_log
@@ -73,7 +74,7 @@ def write_client_log(directory: Path, page: str, netlog: NetLog, report: dict[st
         "request_urls": [transaction.url for transaction in transactions],
         "failed_requests": dict(failed),
         "bytes": sum(transaction.body_bytes for transaction in transactions),
-        "connections": _connections(netlog, start_tick),
+        "connections": msgspec.to_builtins(_connections(netlog, start_tick)),
         "silences": msgspec.to_builtins(silences(netlog, start_tick, load_event.end_ms)) if load_event else [],
         "preconnects_unused": sum(not (connection.requests or connection.error) for connection in netlog.connections),
         "left_out": dict(netlog.left_out),
@@ -116,11 +117,10 @@ def _document(transactions: list[HttpTransaction], *, is_shown: bool) -> HttpTra
     return next(iter(documents if is_shown else reversed(documents)), None)
 
 
-def _connections(netlog: NetLog, start_tick: float) -> list[dict[str, Any]]:
+def _connections(netlog: NetLog, start_tick: float) -> list[UsedConnection]:
     """Return the connections that carried a request; times in ms from the start of the load."""
-    return [{"id": connection.id, "address": connection.address, "start_ms": connection.start - start_tick,
-             "connect_ms": connection.connect_ms, "requests": connection.requests}
-             | ({} if connection.early is None else {"early": connection.early, "asked_late": connection.asked_late})
-             | ({"quic": True, "sent_again": connection.sent_again} if connection.quic else {})
-             | ({} if connection.received or connection.quic else {"answered": False})
-            for connection in netlog.connections if connection.requests]
+    return [UsedConnection(
+        connection.id, connection.address, connection.start - start_tick, connection.connect_ms, connection.requests,
+        quic=connection.quic, early=connection.early, asked_late=connection.asked_late,
+        sent_again=connection.sent_again, answered=bool(connection.received) or connection.quic)
+        for connection in netlog.connections if connection.requests]

@@ -15,7 +15,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, Generic, NamedTuple, TypeVar
@@ -108,18 +107,6 @@ def collecting(name: str, what: Callable[[Event], Any] = TICK) -> Callable[[Any,
     return lambda known, event: getattr(known, name).append(what(event))
 
 
-@dataclass
-class NetLogFile:
-    """What a net-log says beside its events. `problems`: one line each on what could not be read.
-
-    `end_tick` is the last event's tick, 0 without events.
-    """
-
-    constants: dict[str, Any] = field(default_factory=dict)
-    end_tick: int = 0
-    problems: list[str] = field(default_factory=list)
-
-
 class _Growing:
     """A net-log that Chrome may still be writing: to read waits for more until it has its end, or `is_over`.
 
@@ -146,58 +133,45 @@ class _Growing:
         return self._over_s is not None and time.monotonic() - self._over_s >= LAST_WORDS_S
 
 
-def read_netlog_file(path: Path, *subscribers: Subscriber[Any],
-                     is_over: Callable[[], bool] | None = None) -> NetLogFile:
+def read_netlog_file(path: Path, *subscribers: Subscriber[Any], problems: list[str],
+                     is_over: Callable[[], bool] | None = None) -> tuple[dict[str, Any], int]:
     """Give the events of a net-log to the subscribers, also of one whose end is missing (Chrome was killed).
 
-    If there is `is_over`, it is still written until that says so, or it has its end.
+    Returns its constants, and the last event's tick, 0 without events. If there is `is_over`, it is still written until
+    that says so, or it has its end.
 
     Raises ExperimentError when there is no such file; whatever is wrong inside it becomes a line in `problems`.
     """
-    log = NetLogFile(read_constants(path))
-    if not log.constants:
-        log.problems.append(f"{path}:1: not a net-log, or it ends before its first event; did Chrome start?")
-        return log
-    types, kinds = log.constants.get("logEventTypes"), log.constants.get("logSourceType")
+    constants, end_tick, bad = read_constants(path), 0, 0
+    types, kinds = (constants.get(name) for name in ("logEventTypes", "logSourceType"))
     if not isinstance(types, dict) or not isinstance(kinds, dict):
-        log.problems.append(f"{path}:1: the constants name no event types; this is no net-log of Chrome")
-        return log
-    readers = _readers_by_number(types, kinds, subscribers)
-    bad = 0
-    for number, raw in enumerate(read_events(path, log.problems, is_over)):
-        tick = _give(raw, number, readers)
+        problems.append(f"{path}:1: no net-log of Chrome, or it ends before its first event; did Chrome start?")
+        return {}, 0
+    wanting: _Wanting = defaultdict(list)
+    for subscriber in subscribers:
+        for (name, phase), read in subscriber.readers.items():
+            for kind in subscriber.kinds:
+                wanting[types.get(name), phase, kinds.get(kind)].append((subscriber, read))
+    for number, raw in enumerate(read_events(path, problems, is_over)):
+        tick = _give(raw, number, wanting)
         bad += tick is None
-        log.end_tick = max(log.end_tick, tick or 0)
+        end_tick = max(end_tick, tick or 0)
     if bad:
-        log.problems.append(f"{path}:2: {bad} events without source, time or type, or that make no sense; skipped")
-    return log
+        problems.append(f"{path}:2: {bad} events without source, time or type, or that make no sense; skipped")
+    return constants, end_tick
 
 
 _Wanting = dict[tuple[Any, ...], list[tuple[Subscriber[Any], Callable[[Any, Event], None]]]]
 """Who wants which events, by the numbers of their type, phase and kind of source, and what reads them."""
 
 
-def _readers_by_number(types: dict[str, Any], kinds: dict[str, Any],
-                       subscribers: tuple[Subscriber[Any], ...]) -> _Wanting:
-    found: _Wanting = defaultdict(list)
-    for subscriber in subscribers:
-        for (name, phase), read in subscriber.readers.items():
-            for kind in subscriber.kinds:
-                if name in types and kind in kinds:
-                    found[types[name], phase, kinds[kind]].append((subscriber, read))
-    return dict(found)
-
-
-def _give(raw: Any, number: int, readers: _Wanting) -> int | None:
+def _give(raw: Any, number: int, wanting: _Wanting) -> int | None:
     """Give an event to those who want it; return its tick, None when it is no event or makes no sense."""
     try:
-        source, tick = raw["source"], int(raw["time"])
-        wanting, identity = readers.get((raw["type"], raw["phase"], source["type"]), ()), int(source["id"])
-        if wanting:
+        source, tick, identity = raw["source"], int(raw["time"]), int(raw["source"]["id"])
+        for subscriber, read in wanting.get((raw["type"], raw["phase"], source["type"]), ()):
             params = raw.get("params")
-            event = Event(tick, params if isinstance(params, dict) else {}, number)
-            for subscriber, read in wanting:
-                subscriber.take(identity, read, event)
+            subscriber.take(identity, read, Event(tick, params if isinstance(params, dict) else {}, number))
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
     return tick

@@ -71,11 +71,12 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
     Raises ExperimentError when there is no such file.
     """
     requests, wires = Requests(keep_bodies=keep_bodies), Connections()
-    log = read_netlog_file(path, requests, *wires.subscribers, *others, is_over=is_over)
-    client = log.constants.get("clientInfo") or {}
-    netlog = NetLog(time_offset_ms=float(log.constants.get("timeTickOffset", 0)), end_tick=log.end_tick,
-                    browser_version=str(client.get("version", "")), problems=log.problems)
-    ahead, not_ours = load_flag(log.constants, PREFETCH), set[int]()
+    netlog = NetLog()
+    constants, netlog.end_tick = read_netlog_file(path, requests, *wires.subscribers, *others,
+                                                  problems=netlog.problems, is_over=is_over)
+    netlog.time_offset_ms = float(constants.get("timeTickOffset", 0))
+    netlog.browser_version = str((constants.get("clientInfo") or {}).get("version", ""))
+    ahead, not_ours = load_flag(constants, PREFETCH), set[int]()
     for request in requests.found.values():
         for hop in request.hops:
             hop.main_frame = hop.main_frame and not hop.load_flags & ahead
@@ -86,7 +87,7 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
             netlog.transactions += request.hops
     netlog.transactions.sort(key=attrgetter("start"))
     connections, carriers, look_ups = wires.read()
-    _complete(netlog.transactions, carriers, look_ups, log.constants, log.end_tick)
+    _complete(netlog.transactions, carriers, look_ups, constants, netlog.end_tick)
     netlog.connections = [connection for connection in connections
                           if connection.requests or not not_ours.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in netlog.transactions}

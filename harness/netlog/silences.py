@@ -65,22 +65,16 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     by_id = {connection.id: connection for connection in netlog.connections}
     for connection in netlog.connections:
         server, stood, secured = without_port(connection.address), connection.connected, connection.ssl
-        of_connects, of_answers = came[server, True], came[server, False]
-        of_connects += connection.received
-        of_answers += connection.received
+        for connecting in (True, False):
+            came[server, connecting] += [*connection.received, *([secured[1]] if secured else [])]
         # A connect that failed waited for nobody: Chrome gives up one that it does not need any more, since another
         # connection to the host speaks HTTP/2.
         if connection.error:
             continue
-        if stood is None:
-            waits[server, True].append((connection.start, end_tick if connection.closed is None else connection.closed))
-        else:
-            waits[server, True].append((connection.start, stood))
-            of_connects.append(stood)
+        waits[server, True].append((connection.start, stood or connection.closed or end_tick))
+        came[server, True] += [stood] if stood else []
         if secured:
             waits[server, False].append((_hello_sent(connection, *secured), secured[1]))
-            of_connects.append(secured[1])
-            of_answers.append(secured[1])
     for transaction in netlog.transactions:
         if transaction.connection in by_id and transaction.sends:
             connection = by_id[transaction.connection]

@@ -22,5 +22,5 @@ def websockets_in(log: Path, end_tick: float | None = None) -> list[Exchange]:
 
 def _sockets_in(log: Path) -> Sockets:
     sockets = Sockets()
-    read_netlog_file(log, sockets)
+    read_netlog_file(log, sockets, problems=[])
     return sockets
