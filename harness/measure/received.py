@@ -31,25 +31,21 @@ def received_answers(log: LoadLog, requests: Iterable[ServerRequest], critical: 
     those on the critical path, None when that is not known: their URLs would not do, since all of a page's GraphQL
     queries have one. `silent` are the schemes and hosts that did not answer when the page was recorded.
     """
-    began = log.began
+    since_s = log.began.timestamp() - CLOCK_S       # before that an earlier document may have asked for something
     served: dict[Key, list[ServerRequest]] = defaultdict(list)
     sent: dict[Key, str] = {}
     for request in sorted(requests, key=lambda request: request.time_s):
-        is_of_the_shown = request.time_s >= began.timestamp() - CLOCK_S     # not what an earlier document asked for
         if request.found != FoundAs.SILENT:
             key = Place(request.scheme, request.host, request.path), request.method
-            if is_of_the_shown:
-                served[key].append(request)
             sent[key] = "" if request.found == FoundAs.MISSING else request.answer
-    each, from_cache = [], []
+            if request.time_s >= since_s:
+                served[key].append(request)
     in_order = sorted(enumerate(log.exchanges), key=lambda numbered: _sent_ms(numbered[1]))
     answered = _answered(in_order, served)
-    for number, exchange in in_order:
-        if exchange.from_cache:
-            from_cache += [] if exchange.fate is Fate.AFTER_LOAD else [sent.get(_key(exchange.request), "")]
-            continue
-        is_critical = None if critical is None else number in critical
-        each.append(_answer(exchange, answered.get(number), silent, critical=is_critical))
+    each = [_answer(exchange, answered.get(number), silent, critical=None if critical is None else number in critical)
+            for number, exchange in in_order if not exchange.from_cache]
+    from_cache = [sent.get(_key(exchange.request), "") for _, exchange in in_order
+                  if exchange.from_cache and exchange.fate is not Fate.AFTER_LOAD]
     counted = [answer for answer in each if answer.is_one_of(JUDGED)]
     counts = Counter(answer.kind for answer in counted if not answer.expected)
     return ReceivedAnswers(counts["exact"], counts["stand-in"], counts["missing"], counts["failed"], tuple(each),

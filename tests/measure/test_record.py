@@ -31,7 +31,6 @@ from tests.support.made_record import made_record
 
 IDLE = Ticks()
 IDLE.note(0.0, 0, busy=0.0, steal=0.0, suspended=0.0)
-NAMES = ("www.a.test", "cdn.a.test", "b.test")
 
 KNOWN: dict[str, Any] = {
     "url": "http://a.org", "page": "httpa.org", "delaynet_ms": 10, "rtt_ms": 20, "tfo": 1, "run": 2, "experiment": "x",
@@ -46,28 +45,22 @@ names = st.sampled_from([*LoadRecord.__dataclass_fields__, "valid", "format"]) |
 LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
 
 
-def made_evidence(speeds: LinkSpeeds, arrivals: Arrivals, **report: Any) -> Evidence:
-    """Return the evidence of a load over a star with these links, of which Chrome's side made this report."""
-    servers = {f"10.0.0.{number}": name for number, name in enumerate(NAMES, 2)}
-    return Evidence(
-        conditions=Conditions(
-            experiment="x", network="star", settings=Settings(), speeds=speeds, layout=EACH_ITS_OWN,
-            hosts={name: [name] for name in NAMES}, servers=servers, measured_rtt_ms=dict.fromkeys(NAMES, 20.0),
-            held_ms=dict.fromkeys(servers, 0.0)),
-        load=LOAD, recorded=RecordedPage({}), report=report, har=None, requests=[], grown={"user": {}, "servers": {}},
-        began_s=1e9, environment={}, ticks=IDLE, arrivals=arrivals)
-
-
 @pytest.mark.parametrize(("home_mbit", "is_late"), [(11, False), (12, True)])
 def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_clients_link(home_mbit: float,
                                                                                        is_late: bool) -> None:
     """They may fill that link, and whoever seems silent waits for it."""
     arrivals = Arrivals()
     arrivals.note("10.0.0.4", Said.ANSWER, [1e9 + 0.5])
-    silence = {"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}
-    evidence = made_evidence(LinkSpeeds(bw_home_mbit=home_mbit), arrivals, silences=[silence])
-    load = made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS)
-    kept = timekeeping_of(evidence, load, ())
+    servers = {f"10.0.0.{number}": f"{number}.test" for number in (2, 3, 4)}
+    evidence = Evidence(
+        conditions=Conditions(
+            experiment="x", network="star", settings=Settings(), speeds=LinkSpeeds(bw_home_mbit=home_mbit),
+            layout=EACH_ITS_OWN, hosts={}, servers=servers, measured_rtt_ms=dict.fromkeys(servers.values(), 20.0),
+            held_ms=dict.fromkeys(servers, 0.0)),
+        load=LOAD, recorded=RecordedPage({}), har=None, requests=[], grown={}, began_s=1e9, environment={}, ticks=IDLE,
+        arrivals=arrivals,
+        report={"silences": [{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]})
+    kept = timekeeping_of(evidence, made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS), ())
     assert kept is not None
     assert any(answer.late_ms > 100 for answer in kept.late) == is_late
 
