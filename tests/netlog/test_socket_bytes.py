@@ -1,19 +1,29 @@
-"""How much of what WebSockets say is kept; what is read of them: tests/corpus/netlogs/made.jsonl."""
+"""What Chrome wrote to sockets and read from them, made by libraries; made by hand: tests/corpus/netlogs/made.jsonl."""
 
 import base64
 from functools import partial
 from pathlib import Path
 
 import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.settings import SettingCodes
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Request, TextMessage
 from wsproto.extensions import PerMessageDeflate
 
 from harness.files.exchange import Answer
 from harness.netlog import websockets
+from harness.netlog.sent import Sent
 from harness.netlog.websockets import OVERHEAD_BYTES
 from tests.support.made_netlog import write_made
-from tests.support.read_netlogs import websockets_in
+from tests.support.read_netlogs import sent_bodies_in, websockets_in
+
+
+def written(directory: Path, *passed: tuple[int, str, bytes], kind: str = "SOCKET") -> Path:
+    """Write a net-log of what passed one socket: ticks, ways, and bytes."""
+    return write_made([[tick, "SOCKET", 7, f"{kind}_BYTES_{way}", {"bytes": base64.b64encode(data).decode()}]
+                       for tick, way, data in passed], directory / "log")
 
 
 class Pair:
@@ -31,9 +41,8 @@ class Pair:
 
     def read(self, directory: Path, end_tick: float | None = None) -> list[Answer]:
         """Return what is read from a net-log of what passed."""
-        events = [[tick, "SOCKET", 7, f"SOCKET_BYTES_{way}", {"bytes": base64.b64encode(data).decode()}]
-                  for tick, way, data in self.passed]
-        return [found.answer for found in websockets_in(write_made(events, directory / "log"), end_tick)]
+        log = written(directory, *self.passed)
+        return [found.answer for found in websockets_in(log, end_tick)]
 
 
 def test_what_closing_chrome_says_is_not_the_pages(tmp_path: Path) -> None:
@@ -58,3 +67,23 @@ def test_a_bomb_is_not_kept(tmp_path: Path) -> None:
     pair.passed += [(30 + at, "RECEIVED", bomb[at:at + 4096]) for at in range(0, len(bomb), 4096)]
     found, = pair.read(tmp_path)
     assert (found.messages, found.partial) == ((), True)
+
+
+def test_http2_with_interleaved_streams_and_a_server_that_allows_more_than_the_usual_table(tmp_path: Path) -> None:
+    """Chrome tells so in the first headers after the server's settings; all that followed there was lost."""
+    connection = H2Connection(H2Configuration(client_side=True))
+    connection.initiate_connection()
+    server = H2Connection(H2Configuration(client_side=False))
+    server.update_settings({SettingCodes.HEADER_TABLE_SIZE: 65_536})
+    asked = {1: "/before", 3: "/after", 5: "/later"}
+    for stream, target in asked.items():
+        connection.send_headers(stream, [(":method", "POST"), (":path", target), (":scheme", "https"),
+                                         (":authority", "a.test"), ("x-long", target * 6000)])
+        connection.send_data(stream, target.encode())
+        if stream == 1:
+            connection.receive_data(server.data_to_send())
+    for stream in asked:
+        connection.send_data(stream, b" more", end_stream=True)
+    log = written(tmp_path, (1, "SENT", connection.data_to_send()), kind="SSL_SOCKET")
+    assert sent_bodies_in(log) == {
+        ("POST", f"https://a.test{target}"): [Sent(7, f"{target} more".encode())] for target in asked.values()}
