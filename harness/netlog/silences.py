@@ -62,11 +62,10 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     # When each server was asked, and when something came of it, by its address and whether that is about connects.
     waits: dict[tuple[str, bool], list[tuple[float, float]]] = defaultdict(list)
     came: dict[tuple[str, bool], list[float]] = defaultdict(list)
-    by_id = {connection.id: connection for connection in netlog.connections}
     for connection in netlog.connections:
         server, stood, secured = without_port(connection.address), connection.connected, connection.ssl
         for connecting in (True, False):
-            came[server, connecting] += [*connection.received, *([secured[1]] if secured else [])]
+            came[server, connecting] += connection.received
         # A connect that failed waited for nobody: Chrome gives up one that it does not need any more, since another
         # connection to the host speaks HTTP/2.
         if connection.error:
@@ -75,10 +74,12 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
         came[server, True] += [stood] if stood else []
         if secured:
             waits[server, False].append((_hello_sent(connection, *secured), secured[1]))
+            came[server, True].append(secured[1])
+            came[server, False].append(secured[1])
+    by_id = {connection.id: connection for connection in netlog.connections}
     for transaction in netlog.transactions:
-        if transaction.connection in by_id and transaction.sends:
-            connection = by_id[transaction.connection]
-            waits[without_port(connection.address), False].append(_waiting(transaction, connection, end_tick))
+        if transaction.sends and (used := by_id.get(transaction.connection or 0)):
+            waits[without_port(used.address), False].append(_waiting(transaction, used, end_tick))
     found = [Silence(server, begin - start_tick, end - start_tick, connecting)
              for (server, connecting), spans in waits.items()
              for begin, end in _silent(spans, sorted(came[server, connecting]), start_tick, end_tick)
@@ -98,15 +99,13 @@ def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: flo
     From when all of it was sent: with TCP Fast Open that is a round trip later if it did not fit into the SYN.
     """
     sent = transaction.start + transaction.phases.until_asked + max(0.0, transaction.phases.send)
-    end = transaction.end
-    if transaction.is_stream(over=end is not None and end <= end_tick):
-        return sent, transaction.start + transaction.phases.until_head     # what is new comes when it is new
-    if (end is None or end > end_tick) and (not transaction.status
-                                            or transaction.start + transaction.phases.until_head > end_tick):
+    head, end = transaction.start + transaction.phases.until_head, transaction.end
+    over = end is not None and end <= end_tick
+    if transaction.is_stream(over=over):
+        return sent, head           # what is new comes when it is new
+    if not over and (not transaction.status or head > end_tick):
         return sent, sent
-    if end is None:
-        return sent, end_tick
-    return sent, max((at for at in connection.received if sent < at <= end), default=end)
+    return sent, end_tick if end is None else max((at for at in connection.received if sent < at <= end), default=end)
 
 
 def _silent(waits: list[tuple[float, float]], arrivals: list[float], lower: float,
