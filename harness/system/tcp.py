@@ -6,7 +6,6 @@ server notes a connection that sent nothing when it ends. Chrome closes its last
 takes half an RTT to the servers: until then their logs do not tell all of the load.
 """
 
-import ipaddress
 import re
 import socket
 import time
@@ -89,7 +88,8 @@ def without_port(address: str) -> str:
 CONNECTING = ("SYN-SENT", "SYN-RECV")
 UNACKNOWLEDGED_END = ("FIN-WAIT-1", "CLOSING", "LAST-ACK")
 """States in which a FIN of ours has not been acknowledged."""
-THIS_HOST = (ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1"))
+THIS_HOST, NO_PEER = ("127.0.0.1", "::1"), "*"
+NUMBER = re.compile(r"\d+(\.\d+)?")
 OVER = ("TIME-WAIT", "LISTEN", "UNCONN")
 ROUND_TRIPS = 1.5
 """For so long after what came last more may come: who has sent all that they may waits for an acknowledgement."""
@@ -140,28 +140,14 @@ def connected() -> bool:
 
 def parse_ss(text: str) -> list[TcpSocket]:
     """Return the sockets of ss's output, one a line, but for those of this host with itself, as chromedriver's are."""
-    return [socket for line in text.splitlines() if (socket := _parse(line)) and not _is_local(socket.peer)]
-
-
-def _parse(line: str) -> TcpSocket | None:
-    state, *fields = line.split()
-    if len(fields) < 4:
-        return None
-    info = {}
-    for field in fields[4:]:
-        name, _, value = field.partition(":")
-        try:
-            info[name] = float(value)
-        except ValueError:
-            continue                    # rtt:100.2/0.1, cubic
-    return TcpSocket(state, without_port(fields[3]).partition("%")[0], info)
-
-
-def _is_local(address: str) -> bool:
-    try:
-        return ipaddress.ip_address(address) in THIS_HOST
-    except ValueError:                  # "*": it has no peer
-        return True
+    found = []
+    for state, *fields in map(str.split, text.splitlines()):
+        peer = without_port(fields[3]).partition("%")[0] if len(fields) > 3 else NO_PEER
+        if peer not in (*THIS_HOST, NO_PEER):
+            told = (field.partition(":") for field in fields[4:])       # rtt:100.2/0.1 and cubic are no numbers
+            info = {name: float(value) for name, _, value in told if NUMBER.fullmatch(value)}
+            found.append(TcpSocket(state, peer, info))
+    return found
 
 
 def open_sockets(pids: Iterable[int]) -> int:

@@ -39,28 +39,27 @@ def delay_line(delay_ms: float) -> Iterator[tuple[Star, Delay, "subprocess.Popen
 
 
 @pytest.mark.root
-def test_packets_it_loses_are_counted() -> None:
-    with delay_line(delay_ms=5) as (star, _, line):
-        pid = line.pid
+def test_packets_it_loses_are_counted_and_all_are_lost_when_it_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An experiment without its delay must fail, not look fast. The kernel reports what it cannot queue as EPERM."""
+    monkeypatch.setattr("harness.network.rtt.TIMEOUT_S", 1.0)
+    with delay_line(delay_ms=5) as (star, delay, line):
         assert delay_line_drops(star.user) == 0
         with inside(star.servers["one.test"].pid):
             sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
-        os.kill(pid, signal.SIGSTOP)
-        try:
+        with sender:
+            sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, SEND_BUFFER_BYTES)
+            line.send_signal(signal.SIGSTOP)
             while not delay_line_drops(star.user):
-                send(sender, star.user.address)
-        finally:
-            os.kill(pid, signal.SIGCONT)
-            sender.close()
-        assert delay_line_drops(star.user) > 0
-
-
-def send(sender: socket.socket, address: str) -> None:
-    """Send packets, whether they arrive or not: one that the kernel could not queue is reported as EPERM."""
-    for _ in range(AT_ONCE):
-        with suppress(OSError):
-            sender.sendto(b"x", (address, 9))
+                for _ in range(AT_ONCE):
+                    with suppress(OSError):
+                        sender.sendto(b"x", (star.user.address, 9))
+        delay.check()
+        line.kill()
+        line.wait()
+        with pytest.raises(ExperimentError):
+            measure_rtts(star, 8000, samples=1)
+        with pytest.raises(ExperimentError, match="SIGKILL"):
+            delay.check()
 
 
 @pytest.mark.root
@@ -129,16 +128,3 @@ def stopped(pid: int, seconds: float, meanwhile: Callable[[], object] = lambda: 
     finally:
         os.kill(pid, signal.SIGCONT)
     return (time.monotonic() - began_s) * 1000
-
-
-@pytest.mark.root
-def test_packets_are_dropped_when_the_delay_line_dies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An experiment without its delay must fail, not look fast."""
-    monkeypatch.setattr("harness.network.rtt.TIMEOUT_S", 1.0)
-    with delay_line(delay_ms=10) as (star, delay, line):
-        line.kill()
-        line.wait()
-        with pytest.raises(ExperimentError):
-            measure_rtts(star, 8000, samples=1)
-        with pytest.raises(ExperimentError, match="SIGKILL"):
-            delay.check()
