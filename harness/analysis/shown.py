@@ -14,7 +14,7 @@ from harness.analysis.doubts import doubtful_urls, received
 from harness.analysis.explanation import Explanation, explain
 from harness.analysis.row import Cell, plt_ms
 from harness.errors import many
-from harness.files.exchange import UNFINISHED, Exchange
+from harness.files.exchange import UNFINISHED, Answer, Exchange, Request
 from harness.files.har import read_har
 from harness.files.results import LoadResult
 from harness.files.text_log import read_log
@@ -31,23 +31,26 @@ ANSWERS = {"stand-in": "answered by a stand-in", "missing": "not recorded: 404",
 class ShownRequest:
     """One request of a load. Times in ms from the start of the load.
 
-    `exchange` is what the HAR says of it, None without one, and `entry` its place in the HAR, -1 without one.
-    `logged_status` is what the text log says came. `answer` is the kind of answer it got when that was not the
-    recorded one: stand-in, missing, failed.
+    `exchange` is what the HAR says of it, and `entry` its place in the HAR; -1 where only a text log tells of it: its
+    URL, and the words of the answer's status. `answer` is the kind of answer it got when that was not the recorded one:
+    stand-in, missing, failed.
     """
 
-    url: str
+    exchange: Exchange
     start_ms: float
     end_ms: float
-    exchange: Exchange | None = None
     entry: int = -1
-    logged_status: str = ""
     answer: str = ""
+
+    @property
+    def url(self) -> str:
+        """Its URL."""
+        return self.exchange.request.url
 
     @property
     def phases_ms(self) -> dict[str, float] | None:
         """Lengths of PHASES by name, None without a HAR."""
-        if self.exchange is None:
+        if self.entry < 0:
             return None
         known = {name: max(0.0, getattr(self.exchange.phases, phase)) for name, phase in PHASES.items()}
         return known | {"connect": max(0.0, known["connect"] - known["tls"])}       # HAR 1.2: connect includes ssl
@@ -56,9 +59,7 @@ class ShownRequest:
     def status(self) -> str:
         """What is known of its answer: "200 OK", and what was wrong with it."""
         found = self.exchange
-        if found is None:
-            return ", ".join(filter(None, (self.logged_status, ANSWERS.get(self.answer))))
-        line = f"{found.answer.status} {found.answer.reason}".strip() if found.answer.status else ""
+        line = f"{found.answer.status or ''} {found.answer.reason}".strip()
         problem = found.error or ("from cache" if found.from_cache else "")
         return ", ".join(filter(None, (line, problem, ANSWERS.get(self.answer))))
 
@@ -72,7 +73,7 @@ def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
         if answer.error != UNFINISHED:
             kinds[answer.url].append("" if answer.kind == "exact" else answer.kind)
     return tuple(replace(request, answer=kinds[request.url].pop(0)) if kinds[request.url] and not (
-        request.exchange and request.exchange.from_cache) else request for request in found)
+        request.exchange.from_cache) else request for request in found)
 
 
 def _of_har(load: LoadResult) -> Sequence[ShownRequest]:
@@ -80,7 +81,7 @@ def _of_har(load: LoadResult) -> Sequence[ShownRequest]:
         log = read_har(load.har)
     except UnreadableFileError:
         return ()
-    return [ShownRequest(found.request.url, start_ms, start_ms + found.length_ms, found, place)
+    return [ShownRequest(found, start_ms, start_ms + found.length_ms, place)
             for place, found in enumerate(log.exchanges) if found.started and found.error != UNFINISHED
             for start_ms in [(found.started - log.began).total_seconds() * 1000]]
 
@@ -91,8 +92,8 @@ def _of_log(load: LoadResult) -> Sequence[ShownRequest]:
     except UnreadableFileError:
         return ()
     statuses = {response.url: response.status for response in log.responses}
-    return [ShownRequest(each.url, each.start_ms, each.end_ms, logged_status=statuses.get(each.url, ""))
-            for each in log.transactions]
+    return [ShownRequest(Exchange(request=Request("GET", each.url), answer=Answer(reason=statuses.get(each.url, ""))),
+                         each.start_ms, each.end_ms) for each in log.transactions]
 
 
 @dataclass(frozen=True)

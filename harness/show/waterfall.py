@@ -180,6 +180,5 @@ def _cells(name: str, request: ShownRequest) -> list[str]:
     found = request.exchange
     phases = request.phases_ms or dict.fromkeys(PHASES)
     times = [NOT_KNOWN if ms is None else f"{ms:.0f}" for ms in (request.start_ms, *phases.values(), request.end_ms)]
-    size = f"{found.answer.body_bytes:,}" if found and found.answer.body_bytes >= 0 else NOT_KNOWN
-    connection = found.connection if found else ""
-    return [name, *times, size, request.status or NOT_KNOWN, connection or NOT_KNOWN]
+    size = f"{found.answer.body_bytes:,}" if found.answer.body_bytes >= 0 else NOT_KNOWN
+    return [name, *times, size, request.status or NOT_KNOWN, found.connection or NOT_KNOWN]

@@ -63,10 +63,14 @@ def test_with_sudo_the_zip_is_the_users_or_none(open_to_all: Path, of_user: bool
         assert not list(open_to_all.glob("*.zip"))
 
 
-def test_zip_holds_exactly_the_two_files(tmp_path: Path) -> None:
+def test_zip_holds_exactly_the_two_files_and_is_replaced_only_by_force(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "other.txt").write_text("not to be handed in")
+    (tmp_path / ZIP).write_text("old")
     done = submit(tmp_path, LOGIN)
+    assert (done.returncode, (tmp_path / ZIP).read_text()) == (2, "old")
+    assert done.stderr.startswith(f"{tmp_path / ZIP}: is there already; ")
+    done = submit(tmp_path, "--force", LOGIN)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 1
     assert f"{ZIP}: " in done.stdout
@@ -74,17 +78,6 @@ def test_zip_holds_exactly_the_two_files(tmp_path: Path) -> None:
         assert {name: archive.read(name) for name in archive.namelist()} == {
             name: (tmp_path / name).read_bytes() for name in ("observations.txt", "myURLS.pages")}
     assert {path.name for path in tmp_path.iterdir()} == {"other.txt", "observations.txt", "myURLS.pages", ZIP}
-
-
-def test_a_zip_that_is_there_is_replaced_only_by_force(tmp_path: Path) -> None:
-    write(tmp_path)
-    (tmp_path / ZIP).write_text("old")
-    done = submit(tmp_path, LOGIN)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"{tmp_path / ZIP}: is there already; ")
-    assert (tmp_path / ZIP).read_text() == "old"
-    assert submit(tmp_path, "--force", LOGIN).returncode == 0
-    assert zipfile.is_zipfile(tmp_path / ZIP)
 
 
 @pytest.mark.parametrize("case", cases(__file__, "observations.jsonl"), ids=lambda case: case["what"])
@@ -98,16 +91,13 @@ def test_observations_as_editors_and_runs_leave_them_and_without_what_must_be_in
         assert done.returncode == 0, done.stderr
 
 
-def test_missing_files(tmp_path: Path) -> None:
+def test_pages_against_the_rules_and_missing_files(tmp_path: Path) -> None:
     assert_refused(tmp_path, "myURLS.pages:1: no such file; ")
+    write(tmp_path, urls=[URLS[0], "ftp://example.com/", "http://example.org/other"])
+    assert_refused(tmp_path, "myURLS.pages:2: not a URL: ", "myURLS.pages:3: http://example.org/other belongs to ")
     write(tmp_path)
     (tmp_path / "observations.txt").unlink()
     assert_refused(tmp_path, "observations.txt:1: cannot be read (there is no such file); ")
-
-
-def test_pages_against_the_rules(tmp_path: Path) -> None:
-    write(tmp_path, urls=[URLS[0], "ftp://example.com/", "http://example.org/other"])
-    assert_refused(tmp_path, "myURLS.pages:2: not a URL: ", "myURLS.pages:3: http://example.org/other belongs to ")
 
 
 @pytest.mark.parametrize("arguments", [(), ("a", "b"), ("../a",), ("a/b",), ("--frce", "a"), ("",), ("a b",),

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from harness.analysis.shown import PHASES, ShownRequest, shown_load
-from harness.files.exchange import UNFINISHED
-from harness.files.experiment import write_experiment
+from harness.files.exchange import UNFINISHED, Exchange, Request
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.files.results import LoadResult, write_load
@@ -105,11 +103,10 @@ def test_each_format_is_what_its_name_says_and_the_same_each_time(tmp_path: Path
 
 
 def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
-    a, b, c = ShownRequest("a", 0, 9), ShownRequest("b", 1, 5), ShownRequest("c", 2, 4)
-    on_a, on_c, on_d = ShownRequest("a", 0, 3), ShownRequest("c", 1, 2), ShownRequest("d", 1, 3)
-    assert pair_requests([a, b, c], [on_a, on_c, on_d]) == [(a, on_a), (b, None), (c, on_c), (None, on_d)]
-    again, on_again = ShownRequest("a", 3, 9), ShownRequest("a", 4, 9)
-    assert pair_requests([a, again], [on_a, on_again]) == [(a, on_a), (again, on_again)], "the second with the second"
+    """The second request for a URL pairs with the second."""
+    off, on = ([ShownRequest(Exchange(request=Request("GET", url)), start_ms, 9) for start_ms, url in enumerate(urls)]
+               for urls in ("abca", "acda"))
+    assert pair_requests(off, on) == [(off[0], on[0]), (off[1], None), (off[2], on[1]), (off[3], on[3]), (None, on[2])]
 
 
 def logged(made: MadeLoad, client: Path, *spans: tuple[float, float, str], each: tuple[ReceivedAnswer, ...] = (),
@@ -140,7 +137,7 @@ def test_a_request_that_never_ended_lends_nothing_to_the_next_one_of_its_url(tmp
                                                    ReceivedAnswer(POLL, "stand-in")))
     _, poll = requests_of(tmp_path)
     assert poll.phases_ms == dict.fromkeys(PHASES, 0) | {"connect": 22, "wait": 11}
-    assert (poll.exchange and poll.exchange.error, poll.answer) == ("", "stand-in")
+    assert (poll.exchange.error, poll.answer) == ("", "stand-in")
 
 
 def test_a_mark_is_on_the_bar_of_its_own_answer(tmp_path: Path) -> None:
@@ -167,38 +164,20 @@ def test_the_critical_path_lies_in_the_rows_of_its_own_requests(tmp_path: Path) 
 NEVER = "http://never.example/$x$"
 
 
-def drawn_intervals(axes: Axes) -> Any:
-    """Return the limits of each page's bars, in order."""
-    containers: Any = axes.containers
-    return [[tuple(segment[:, 1]) for segment in container[2][0].get_segments()] for container in containers]
-
-
-def swept(client: Path) -> Path:
-    """Make six runs at four RTTs. NEWS gains 0, 1, 10 and 30 percent, NEVER nothing; where it is nothing, runs vary."""
-    for rtt_ms, share, noise in ((2, 0.0, 0.05), (5, 0.01, 0.05), (20, 0.1, 0.001), (200, 0.3, 0.001)):
-        write_experiment(client, rtt_ms / 2, {"pages": [NEWS, NEVER], "rtt_ms": rtt_ms, "tfo": "both", "http": "1.0"})
-        for run in range(1, 7):
-            for url, saved, varies in ((NEWS, share, noise), (NEVER, 0.0, 0.05)):
-                wobble = 1 + varies * (-1, 0, 1)[run % 3]
-                add_load(client, url, rtt_ms / 2, run, 0, 1000 * wobble)
-                add_load(client, url, rtt_ms / 2, run, 1, 1000 * (1 - saved) / wobble)
-    return client
-
-
-def test_the_figure_shows_every_point_with_its_interval(tmp_path: Path) -> None:
-    [axes] = draw_improvement(selected(swept(tmp_path))).axes
+def test_the_figure_shows_every_point_of_every_page(tmp_path: Path) -> None:
+    """Pages lie beside each other, the RTTs on a logarithmic axis."""
+    selection = selected(make_client(tmp_path, delays_ms=[1, 10, 100], urls=[NEWS, NEVER]))
+    [axes] = draw_improvement(selection).axes
     assert axes.get_xscale() == "log"
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "5", "20", "200"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "20", "200"]
     texts = [text.get_text() for text in axes.get_legend().get_texts()]  # type: ignore[union-attr]
     assert texts == ["www.news.example", "never.example/$x$"]
-    _, news, never = (line for line in axes.lines if line.get_marker() not in ("|", "_"))
-    points: Any = [line.get_xydata() for line in (news, never)]
+    _, *drawn = (line for line in axes.lines if line.get_marker() not in ("|", "_"))
+    points: Any = [line.get_xydata() for line in drawn]
     (news_rtts, news_percents), (never_rtts, _) = ([*zip(*of_page, strict=True)] for of_page in points)
-    assert news_rtts == pytest.approx([2, 5, 20, 200], rel=0.02)
+    assert news_rtts == pytest.approx([2, 20, 200], rel=0.02)
     assert all(left < right for left, right in zip(news_rtts, never_rtts, strict=True))
-    assert news_percents == pytest.approx([0, 1, 10, 30])
-    low, high = drawn_intervals(axes)[1][0]
-    assert low < 0 < high
+    assert [*news_percents] == [row.percent for row in selection.of_page(NEWS_PAGE)]
 
 
 def test_an_interval_is_drawn_where_it_lies(tmp_path: Path) -> None:
@@ -214,5 +193,6 @@ def test_an_interval_is_drawn_where_it_lies(tmp_path: Path) -> None:
             add_load(tmp_path, NEWS, delay_ms, 1, tfo, 1000)
     selection = selected(tmp_path)
     assert selection.rows[0].percent == pytest.approx(8.5)
-    [[limits]] = drawn_intervals(draw_improvement(selection).axes[0])
-    assert limits == pytest.approx((15, 20))
+    containers: Any = draw_improvement(selection).axes[0].containers
+    [interval] = containers[0][2][0].get_segments()
+    assert tuple(interval[:, 1]) == pytest.approx((15, 20))
