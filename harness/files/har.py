@@ -1,7 +1,7 @@
 """HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/) of our own files: written, and read as a whole.
 
     entry = to_har(exchange)                    # harness.files.har_entry has the way back
-    log = read_har(path)                        # that of a load
+    log = read_har(path)                        # that of a load, or of a recorded page
 
 No other module knows how an entry is written. Names that begin with an underscore are Chrome's or our own:
 docs/results.md lists them. `_connectionId` is `connection` once more, for Chrome's DevTools: they look there for it,
@@ -34,7 +34,7 @@ from harness.files.exchange import (
 )
 from harness.files.har_entry import NO_ENTRY, OwnEntry, RequestPart, from_har, time_ms
 from harness.files.headers import Headers
-from harness.files.moments import iso_of, moment_of
+from harness.files.moments import EPOCH, iso_of, moment_of
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 PAGE = "page_1"
@@ -166,35 +166,41 @@ def har_log(url: str, entries: list[dict[str, Any]], times: PageTimes | None = N
 
 
 class LoadLog(msgspec.Struct, frozen=True):
-    """What a load's HAR says: when the load began, and its exchanges, each with `started`, in their order."""
+    """What the HAR of a page says: its times, and its exchanges in their order."""
 
-    began: datetime
+    times: PageTimes
     exchanges: tuple[Exchange, ...]
 
-
-def read_har(path: Path) -> LoadLog:
-    """Return what the HAR of a load says. Raises UnreadableFileError."""
-    try:
-        return load_log(read_har_log(path))
-    except NO_ENTRY as error:
-        raise UnreadableFileError(path, f"no HAR of a load ({type(error).__name__}: {error})") from None
+    @property
+    def began(self) -> datetime:
+        """When the load began."""
+        return self.times.started or EPOCH
 
 
-def read_har_log(path: Path) -> dict[str, Any]:
-    """Return the `log` of a HAR, which has a list of `entries`. Raises UnreadableFileError."""
+def read_har(path: Path, page: str = "", problems: list[str] | None = None) -> LoadLog:
+    """Return what the HAR of a load says, or of a recorded `page`, of which what is no entry is left out, with a line
+    in `problems`. Raises UnreadableFileError.
+    """
     found = read_untrusted_json(path)
-    log = found.get("log") if isinstance(found, dict) else None
-    if not isinstance(log, dict) or not isinstance(log.get("entries"), list):
-        raise UnreadableFileError(path, "no HAR: it has no log of entries")
-    return log
+    try:
+        return log_of(found["log"], page, str(path), problems)
+    except NO_ENTRY as error:
+        raise UnreadableFileError(path, f"no HAR of a page ({type(error).__name__}: {error})") from None
 
 
-def load_log(log: Mapping[str, Any]) -> LoadLog:
-    """Return what the `log` of a load's HAR says. Raises NO_ENTRY for what is none."""
-    began, exchanges = page_times(log).started, tuple(map(from_har, log["entries"]))
-    if began is None or any(exchange.started is None for exchange in exchanges):
+def log_of(log: Mapping[str, Any], page: str = "", where: str = "", problems: list[str] | None = None) -> LoadLog:
+    """Return what the `log` of a HAR says. Raises NO_ENTRY for what is none; see `read_har`."""
+    exchanges, times = list[Exchange](), page_times(log)
+    for number, entry in enumerate(log["entries"], start=1):
+        try:
+            exchanges.append(from_har(entry, page))
+        except NO_ENTRY as error:       # noqa: PERF203
+            if problems is None:
+                raise
+            problems.append(f"{where}:1: entry {number} is none ({type(error).__name__}: {error}); left out")
+    if problems is None and None in (times.started, *(exchange.started for exchange in exchanges)):
         raise ValueError("it does not say when it began, or what it asked for")
-    return LoadLog(began, exchanges)
+    return LoadLog(times, tuple(exchanges))
 
 
 def _pairs(headers: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ What its times on the network mean is said here, too.
 
 import base64
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -216,17 +216,6 @@ def from_har(found: Any, page: str = "") -> Exchange:
 
 NO_ENTRY = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
 """What the readers here raise for nonsense."""
-
-
-def exchanges_of(entries: Iterable[Any], page: str = "", where: str = "", problems: list[str] | None = None
-                 ) -> Iterator[Exchange]:
-    """Give the exchanges among a HAR's entries; what is none is left out, with a line in `problems`: `where` it is."""
-    for number, entry in enumerate(entries, start=1):
-        try:
-            yield from_har(entry, page)
-        except NO_ENTRY as error:       # noqa: PERF203
-            if problems is not None:
-                problems.append(f"{where}:1: entry {number} is none ({type(error).__name__}: {error}); left out")
 
 
 def _read_message(found: Mapping[str, Any]) -> Message:

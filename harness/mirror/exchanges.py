@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from harness.errors import InputError
 from harness.files.exchange import Exchange, Place, place_of
-from harness.files.har import page_times, read_har_log
-from harness.files.har_entry import exchanges_of
+from harness.files.har import read_har
 from harness.files.hosts import PORTS, SCHEMES, is_host_name
 from harness.mirror.alike import is_never_empty
 from harness.mirror.paths import hosts, list_files
@@ -36,20 +35,21 @@ def read_page(har: Path, problems: list[str]) -> PageExchanges | None:
 
     Adds a line to `problems` for what cannot be used: what is no entry, and URLs on other ports than 80 and 443.
     """
+    page = har.name.removesuffix(".har")
     try:
-        log = read_har_log(har)
+        log = read_har(har, page, problems)
     except UnreadableFileError as error:
         problems.append(f"{error}; record the page again")
         return None
-    page, found = har.name.removesuffix(".har"), list[Exchange]()
-    for exchange in exchanges_of(log["entries"], page, str(har), problems):
+    found = list[Exchange]()
+    for exchange in log.exchanges:
         scheme = exchange.request.url.partition(":")[0].lower()
         if scheme in SCHEMES or (scheme in WEBSOCKETS and exchange.answer.messages is not None):
             if replayed_place(exchange) is None:
                 problems.append(not_replayed(har, exchange.request.url))
             else:
                 found.append(exchange)
-    return PageExchanges(page, found, page_times(log).load_event_s)
+    return PageExchanges(page, found, log.times.load_event_s)
 
 
 def not_replayed(log: Path, url: str) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from harness.files.exchange import UNKNOWN, Answer, Exchange, Phases, Request, fate_of
-from harness.files.har import LoadLog
+from harness.files.har import LoadLog, PageTimes
 from harness.files.load_parts import ReceivedAnswers
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers
@@ -37,7 +37,7 @@ def served(path: str, at_ms: float = 0.0, **more: Any) -> ServerRequest:
 
 def received(case: dict[str, Any]) -> ReceivedAnswers:
     critical = case.get("critical", [])
-    return received_answers(LoadLog(BEGAN, tuple(entry(**asked) for asked in case["asked"])),
+    return received_answers(LoadLog(PageTimes(BEGAN), tuple(entry(**asked) for asked in case["asked"])),
                             [served(**request) for request in case["served"]],
                             None if critical is None else frozenset(critical),
                             silent={tuple(place) for place in case.get("silent", ())})

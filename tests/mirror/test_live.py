@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.files.har_entry import exchanges_of, from_har
+from harness.files.har_entry import from_har
 from harness.mirror.live import LONGEST_MS, arrivals_of, read_live
 
 INFINITE = float("inf")
@@ -26,7 +26,7 @@ def test_the_messages_of_a_websocket(case: dict[str, Any]) -> None:
     opened = {"startedDateTime": BEGAN, "time": case.get("time", 100), "request": {"url": "wss://a.test/x"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": case["said"]}
     assert [[round(message.after_ms), message.opcode, message.data.decode()]
-            for connection in read_live(exchanges_of([opened]), case.get("load_event_s", INFINITE))
+            for connection in read_live([from_har(opened)], case.get("load_event_s", INFINITE))
             for message in connection.messages] == case["gives"]
 
 

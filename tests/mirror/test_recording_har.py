@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har_entry import exchanges_of, from_har
+from harness.files.har_entry import from_har
 from harness.files.pages import sanitise
 from harness.mirror.answers import Recorded, as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
@@ -46,7 +46,7 @@ def test_what_a_brought_page_asked_for_after_a_message_is_said(told: dict[str, b
     message = {"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}
     entries = [started | {"request": {"url": "ws://a.test/"}, "_webSocketMessages": [message]},
                started | {"request": {"url": "http://a.test/x"}, "response": {"status": 200}} | told]
-    page = PageExchanges("x", [*exchanges_of(entries)])
+    page = PageExchanges("x", [*map(from_har, entries)])
     assert [item.after_message for item in recorded_of(page)] == [is_after]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.files.har import read_har_log
+from harness.files.har import read_har
 from harness.files.load_record import LoadRecord
 from harness.files.transport import Transport
 from tests.support.finished import Finished, measured
@@ -93,10 +93,9 @@ def test_documents_wait_for_as_many_round_trips_as_theory_says(found: Finished) 
     """
     waits_ms: dict[Transport, float] = {}
     for load in (load for load in found.results.loads if load.run):
-        entries = read_har_log(load.log.with_name(f"{load.page}.har"))["entries"]
-        timings = [entry["timings"] for entry in entries if entry["request"]["url"] in DOCUMENTS]
+        timings = [each.phases for each in read_har(load.har).exchanges if each.request.url in DOCUMENTS]
         waits_ms[Transport(load.transport)] = min(
-            timing["connect"] + timing["send"] + timing["wait"] for timing in timings)
+            timing.connect + timing.send + timing.wait for timing in timings)
     off = {}
     for over, wait_ms in waits_ms.items():
         theory_ms = over.round_trips * waits_ms[Transport.TCP] / Transport.TCP.round_trips

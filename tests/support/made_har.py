@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from harness.files.har import LoadLog, load_log, request_head_bytes
+from harness.files.har import LoadLog, log_of, request_head_bytes
 from harness.files.har_entry import from_har
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import sanitise
@@ -81,7 +81,7 @@ class MadeLoad:
 
     def log(self) -> LoadLog:
         """Return the load's HAR as it is read."""
-        return load_log(self.written())
+        return log_of(self.written())
 
     def written(self) -> dict[str, Any]:
         """Return the HAR's log."""

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from harness.analysis.timeline import Timeline, make_timeline
-from harness.files.har import load_log
+from harness.files.har import log_of
 from harness.files.load_parts import Initiator
 from harness.files.load_record import FORMAT, LoadRecord
 from tests.support.made_har import ORIGIN, PAGE, fill
@@ -27,7 +27,7 @@ def timeline_of(load: dict[str, Any]) -> Timeline:
         "connections": [{"id": number, "start_ms": start_ms, "connect_ms": connect_ms, "requests": 1}
                         for number, start_ms, connect_ms in load["connections"]]})
     log = {"pages": [{"startedDateTime": ORIGIN.isoformat()}], "entries": [_entry(row) for row in load["requests"]]}
-    return make_timeline(load_log(log), record, load["plt_ms"],
+    return make_timeline(log_of(log), record, load["plt_ms"],
                          msgspec.convert(load.get("initiators", []), list[Initiator]))
 
 

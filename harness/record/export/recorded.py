@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.exchange import Exchange
-from harness.files.har import PageTimes, page_times, read_har_log
-from harness.files.har_entry import NO_ENTRY, from_har
+from harness.files.har import PageTimes, read_har
 from harness.files.headers import header_in
 from harness.files.pages import Page, PageFiles
 from harness.files.urls import document_url, without_fragment
@@ -44,14 +43,16 @@ def _read(files: PageFiles, page: Page, mirror: int) -> RecordedPage:
     """Return what is recorded of a page. Readers of a HAR take the first entry for the page."""
     har = files.fetchlog / f"{page.name}.har"
     try:
-        log = read_har_log(har)
-        exchanges = [from_har(entry, page.name) for entry in log["entries"]]
-        answered = [_complete(each, mirror) for each in exchanges if _has_answer(each)]
-    except (UnreadableFileError, OSError, *NO_ENTRY) as error:
+        problems: list[str] = []
+        log = read_har(har, page.name, problems)
+        if problems:
+            raise UnreadableFileError(har, problems[0])
+        answered = [_complete(each, mirror) for each in log.exchanges if _has_answer(each)]
+    except (UnreadableFileError, OSError) as error:
         raise InputError(f"{har}:1: no recording of {page.url} ({error}); record it with ./fetch.py --append --name "
                          f"{files.mirror.name}") from None
     answered.sort(key=lambda exchange: document_url(exchange.request.url) != document_url(page.url))
-    return RecordedPage(page, page_times(log), answered, [each for each in exchanges if _is_websocket(each)])
+    return RecordedPage(page, log.times, answered, [each for each in log.exchanges if _is_websocket(each)])
 
 
 def _is_websocket(exchange: Exchange) -> bool:
