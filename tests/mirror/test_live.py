@@ -30,22 +30,22 @@ def test_the_messages_of_a_websocket(case: dict[str, Any]) -> None:
             for message in connection.messages] == case["gives"]
 
 
-def test_arrivals_ascend_and_are_bounded() -> None:
-    entry: dict[str, Any] = {"request": {"url": "http://a.test/"}, "response": {}}
-    assert arrivals_of(from_har(entry | {"_arrivals": [[900, 5], [-1, 3], [1e300, 4]]}), INFINITE) == (
-        ((0, 3), (900, 5), (LONGEST_MS, 5)), False)
-    assert arrivals_of(from_har(entry), INFINITE) == ((), False)
-    for strange in ([[1]], [1], "x", [["a", 1]], [[1, None]]):
-        with pytest.raises((ValueError, TypeError)):
-            from_har(entry | {"_arrivals": strange})
+BOUNDED, IN_TIME = [[900, 5], [-1, 3], [1e300, 4]], [[0, 3], [150, 9]]
+STREAM = {"_arrivals": IN_TIME, "_partial": True}
 
 
-def test_what_came_after_the_load_event_is_left_out() -> None:
-    stream: dict[str, Any] = {"request": {"url": "http://a.test/"}, "response": {},
-                              "startedDateTime": BEGAN, "timings": {"blocked": -1, "wait": 100},
-                              "_arrivals": [[0, 3], [150, 9]]}
-    assert arrivals_of(from_har(stream), BEGAN_S) == (((0, 3), (150, 9)), False)      # in pieces, and with an end
-    stream["_partial"] = True
-    assert arrivals_of(from_har(stream), BEGAN_S + 0.3) == (((0, 3), (150, 9)), False)
-    assert arrivals_of(from_har(stream), BEGAN_S + 0.2) == (((0, 3),), True)
-    assert arrivals_of(from_har(stream), BEGAN_S + 0.05) == (((0, 0),), True)
+@pytest.mark.parametrize(("entry", "last_s", "arrivals", "is_cut"), [
+    ({"_arrivals": BOUNDED}, INFINITE, ((0, 3), (900, 5), (LONGEST_MS, 5)), False), ({}, INFINITE, (), False),
+    ({"_arrivals": IN_TIME}, BEGAN_S, ((0, 3), (150, 9)), False),         # in pieces, and with an end
+    (STREAM, BEGAN_S + 0.3, ((0, 3), (150, 9)), False), (STREAM, BEGAN_S + 0.2, ((0, 3),), True),
+    (STREAM, BEGAN_S + 0.05, ((0, 0),), True)])
+def test_arrivals_ascend_are_bounded_and_end_with_the_load_event(
+        entry: dict[str, Any], last_s: float, arrivals: tuple[tuple[float, int], ...], is_cut: bool) -> None:
+    whole = {"request": {"url": "http://a.test/"}, "startedDateTime": BEGAN, "timings": {"wait": 100}} | entry
+    assert arrivals_of(from_har(whole), last_s) == (arrivals, is_cut)
+
+
+@pytest.mark.parametrize("strange", [[[1]], [1], "x", [["a", 1]], [[1, None]]])
+def test_arrivals_that_are_none_make_no_entry(strange: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        from_har({"request": {"url": "http://a.test/"}, "_arrivals": strange})

@@ -60,12 +60,6 @@ def test_a_line_that_is_none(tmp_path: Path, line: str) -> None:
         read_rtts(path)
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "my.rtts").mkdir()
-    with pytest.raises(InputError, match=r"my\.rtts:1: "):
-        read_rtts(tmp_path / "my.rtts")
-
-
 @pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: case["what"])
 def test_which_hosts_share_a_server(case: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "Web" / "www.one.test").mkdir(parents=True)
