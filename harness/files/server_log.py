@@ -1,9 +1,7 @@
 """The replay servers' logs: ``serverlogs/<delaynet>-tfo-<0|1>/<host>``, one tab-separated line per request."""
 
-import errno
 import os
 import re
-import stat
 from collections.abc import Mapping
 from operator import attrgetter
 from pathlib import Path
@@ -107,15 +105,8 @@ class RequestLog:
         """Open `path` for appending, and begin it with the header. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-        try:
-            status = os.fstat(self._file)
-            if stat.S_ISFIFO(status.st_mode):
-                raise OSError(errno.EINVAL, "is no file")
-            if status.st_size == 0:
-                os.write(self._file, HEADER.encode())
-        except OSError as error:
-            os.close(self._file)
-            raise OSError(error.errno, error.strerror, str(path)) from None
+        if os.fstat(self._file).st_size == 0:
+            os.write(self._file, HEADER.encode())
 
     def write(self, request: ServerRequest) -> None:
         """Append one line."""

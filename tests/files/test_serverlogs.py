@@ -64,12 +64,6 @@ def test_what_is_no_file_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> 
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OSError, match=r"/fifo\b"):
         RequestLog(tmp_path / "fifo")
-    reader = os.open(tmp_path / "fifo", os.O_RDONLY | os.O_NONBLOCK)
-    try:
-        with pytest.raises(OSError, match=r"/fifo\b"):
-            RequestLog(tmp_path / "fifo")
-    finally:
-        os.close(reader)
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match=r"/link\b"):
         RequestLog(tmp_path / "link")

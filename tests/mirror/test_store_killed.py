@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.mirror.store import Store, sweep
+from harness.mirror.store import Store
 
 RECORDER = """import os, signal, sys
 from pathlib import Path
 from harness.mirror.store import Store
-from harness.system.privileges import invoking_user
 directory, renames = Path(sys.argv[1]), int(sys.argv[2])
 store = Store(directory, "demo")
 store.make()
@@ -29,13 +28,6 @@ store.put("http://a.test/x", "GET", b"new")
 store.write_manifest()
 store.publish()
 os.kill(os.getpid(), signal.SIGKILL)"""
-RUNNING = """import sys, time
-from pathlib import Path
-from harness.mirror.store import Store
-store = Store(Path(sys.argv[1]), "demo")
-store.make()
-print("made", flush=True)
-time.sleep(60)"""
 
 
 def tree(directory: Path) -> list[str]:
@@ -52,24 +44,9 @@ def test_killed_at_any_moment_of_the_exchange(tmp_path: Path, renames: int, repl
     killed = subprocess.run([sys.executable, "-c", RECORDER, str(tmp_path), str(renames)], cwd=ROOT, check=False)
     assert killed.returncode == -signal.SIGKILL
     assert len(list(tmp_path.glob(".demo.recording-*"))) == 1
-    sweep(tmp_path)
+    following = Store(tmp_path, "other")
+    following.make()
+    following.clean_up()
     found = {path.name: tree(path) for path in tmp_path.iterdir()}
     # The first rename that puts something new in its place decides: of it the rest follows.
     assert found == (new if renames > (2 if replaces else 0) else old if replaces else {})
-
-
-def test_the_next_recorder_sweeps_and_leaves_one_that_runs_alone(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", RUNNING, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == b"made\n"
-        [hidden] = tmp_path.iterdir()
-        store = Store(tmp_path, "demo")
-        store.make()
-        store.clean_up()
-        assert [*tmp_path.iterdir()] == [hidden], "it is being recorded"
-        running.kill()
-    store = Store(tmp_path, "other")
-    store.make()
-    assert not hidden.exists()
-    store.clean_up()
-    assert not [*tmp_path.iterdir()]
