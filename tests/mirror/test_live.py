@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.files.har import log_of
 from harness.files.har_entry import from_har
 from harness.mirror.live import LONGEST_MS, arrivals_of, read_live
 
@@ -25,8 +26,9 @@ def rows(name: str) -> list[dict[str, Any]]:
 def test_the_messages_of_a_websocket(case: dict[str, Any]) -> None:
     opened = {"startedDateTime": BEGAN, "time": case.get("time", 100), "request": {"url": "wss://a.test/x"},
               "response": {"status": 101, "headers": []}, "_webSocketMessages": case["said"]}
+    found = log_of({"entries": [opened]}, problems=[]).exchanges
     assert [[round(message.after_ms), message.opcode, message.data.decode()]
-            for connection in read_live([from_har(opened)], case.get("load_event_s", INFINITE))
+            for connection in read_live(found, case.get("load_event_s", INFINITE))
             for message in connection.messages] == case["gives"]
 
 
