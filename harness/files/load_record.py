@@ -1,7 +1,7 @@
 """The record of one page load: ``client/<delaynet>-<run>-tfo-<0|1>/<page>.json``, and its only reader and writer.
 
     record = read_load_record(path)         # UnreadableFileError when it is none: path:line: cannot be read (why)
-    write_load_record(path, replace(record, why_not=("SYN retransmitted by user: 1",)))
+    write_json(path, replace(record, why_not=("SYN retransmitted by user: 1",)).to_json())
 
 A record is written in FORMAT. What older ones lack is not known.
 What a field is in the file: its own name, with the units in it; docs/results.md describes each.
@@ -174,11 +174,6 @@ class NewerFormatError(UnreadableFileError):
 def read_load_record(path: Path) -> LoadRecord:
     """Read a load's .json. Raises UnreadableFileError, of which MissingFileError and NewerFormatError are kinds."""
     return read_json(path, LoadRecord.from_json)
-
-
-def write_load_record(path: Path, record: LoadRecord) -> Path:
-    """Write a load's .json in one step, making its folder; return `path`."""
-    return write_json(path, record.to_json())
 
 
 class OfThisTool(msgspec.Struct):

@@ -30,8 +30,8 @@ BINARY_DATA = bytes({*range(0x20)} - set(b"\t\n\x0c\r\x1b"))
 BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 """Of UTF-16 and UTF-32, whose texts have NULs."""
 MAGIC = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a",
-         b"\xff\xd8\xff", b"\x00\x00\x01\x00", b"wOFF", b"wOF2", b"OTTO", b"\x00\x01\x00\x00", b"\x00asm")
-"""First bytes of gzip, zstd, zip, PNG, GIF, JPEG, icons, fonts, and WebAssembly."""
+         b"\xff\xd8\xff", b"\x00\x00\x01\x00", b"wOFF", b"wOF2", b"OTTO", b"\x00\x01\x00\x00", b"\x00asm", b"RIFF")
+"""First bytes of gzip, zstd, zip, PNG, GIF, JPEG, icons, fonts, WebAssembly, and WebP."""
 ARCHIVES = MAGIC[:3]
 UTF_8 = getincrementaldecoder("utf-8")
 LOOKED_AT = 4096
@@ -67,8 +67,7 @@ def can_be(role: Role, body: bytes) -> bool:
     if not body or begin.startswith(BYTE_ORDER_MARKS):
         return True
     if role is Role.TEXT:
-        is_webp = begin.startswith(b"RIFF") and begin[8:12] == b"WEBP"
-        return not (is_webp or begin.startswith(MAGIC) or _controls(begin) > MOST_CONTROLS * len(begin))
+        return not (begin.startswith(MAGIC) or _controls(begin) > MOST_CONTROLS * len(begin))
     if role is Role.PICTURE and (begin.startswith(ARCHIVES) or _is_text(begin)):
         return False
     return b"\0" not in body or len(REPLACED) * body.count(REPLACED) <= MOST_REPLACED * len(body)

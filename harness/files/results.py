@@ -23,7 +23,7 @@ from pathlib import Path
 
 from harness.errors import InputError
 from harness.files.experiment import DELAY, ExperimentRecord, experiment_file, read_experiments
-from harness.files.load_record import LoadRecord, NewerFormatError, read_load_record, write_load_record
+from harness.files.load_record import LoadRecord, NewerFormatError, read_load_record, write_json
 from harness.files.old_logs import judge_old_log
 from harness.files.pages import BESIDE, sanitise
 from harness.files.transport import Transport
@@ -31,7 +31,7 @@ from harness.system.untrusted import MissingFileError, UnreadableFileError
 
 DIRECTORY = re.compile(rf"{DELAY}-(\d{{1,18}})-tfo-([01])(-quic)?(-early)?", re.ASCII)
 """Of a run's number so many digits as 64 bits hold (harness.system.untrusted.MOST_DIGITS)."""
-ATTEMPT = re.compile(r"attempt-([1-9]\d*)", re.ASCII)
+ATTEMPT = re.compile(r"attempt-[1-9]\d*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def load_file(cell: Path, page: str) -> Path:
 
 def write_load(cell: Path, record: LoadRecord) -> Path:
     """Write the record of a load into the directory of its run, which is made; return its path."""
-    return write_load_record(load_file(cell, record.page), record)
+    return write_json(load_file(cell, record.page), record.to_json())
 
 
 def has_loads(clientdir: Path) -> bool:
@@ -205,8 +205,8 @@ def _folders(directory: Path, *, files: bool = False) -> list[Path]:
 
 
 def _attempts(cell: Path) -> list[Path]:
-    numbered = {path: int(number[1]) for path in _folders(cell) if (number := ATTEMPT.fullmatch(path.name))}
-    return sorted(numbered, key=numbered.__getitem__)
+    return sorted((path for path in _folders(cell) if ATTEMPT.fullmatch(path.name)),
+                  key=lambda path: (len(path.name), path.name))     # by their number
 
 
 def _pages_in(directory: Path) -> list[str]:
