@@ -11,31 +11,13 @@ from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har_entry import from_har
-from harness.files.pages import sanitise
-from harness.mirror.answers import Recorded, as_sent
+from harness.mirror.answers import as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
-from harness.mirror.recording import Recording, read_recording
+from harness.mirror.recording import read_recording, recording_of
 from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.match import Request as Asking
 from harness.replay.site import Site
 from tests.support.growth import LINEAR, growth
-from tests.support.https_recording import HttpsRecording
-from tests.support.written import lookup
-
-HTML = (("Content-Type", "text/html"),)
-
-
-def read(recorded: HttpsRecording) -> Recording:
-    directory = recorded.finish(recorded.urls[0])
-    return read_recording(directory / recorded.name, directory / f"{recorded.name}.fetchlog")
-
-
-def found(recording: Recording, url: str) -> Recorded:
-    scheme, _, rest = url.partition("://")
-    host, _, path = rest.partition("/")
-    recorded = lookup(recording, host, f"/{path}", scheme)
-    assert recorded is not None
-    return recorded
 
 
 @pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
@@ -71,33 +53,23 @@ def test_status_and_headers_are_those_of_the_har(case: dict[str, Any]) -> None:
             "headers": [list(pair) for pair in answer.headers or ()]} == case["sent"]
 
 
-HANGS: dict[str, Any] = {"status": 0, "_error": "unfinished", "time": 2500, "connection": "1"}
-
-
 @pytest.mark.parametrize("case", rows("hangs.jsonl"), ids=str)
-def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(case: dict[str, Any], tmp_path: Path
-                                                                                ) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("https://a.test/", b"page", HTML)
-    recorded.add("https://push.test/poll", **{**HANGS, **case["entry"]})
-    recorded.entries[-1]["request"]["headers"] = [{"name": name, "value": value}
-                                                  for name, value in case["asked"].items()]
-    recording = read(recorded)
-    assert recording.hosts() == ["a.test", *(["push.test"] if case["hangs"] else [])]
-    if case["hangs"]:
-        answer = found(recording, "https://push.test/poll")
-        assert (answer.hangs, answer.found) == (True, "unanswered")
+def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(case: dict[str, Any]) -> None:
+    request = {"url": "https://push.test/poll", "headers": [{"name": name, "value": value}
+                                                            for name, value in case["asked"].items()]}
+    entry = {"request": request, "_error": "unfinished", "time": 2500, "connection": "1"} | case["entry"]
+    recording = recording_of([PageExchanges("page", [from_har(entry)])])
+    assert recording.hosts() == ["push.test"] * case["hangs"]
+    assert [(answer.hangs, answer.found) for answer in recording.each] == [(True, "unanswered")] * case["hangs"]
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"log": {"entries": 7}}', "\x00"])
 def test_a_broken_har_is_reported(tmp_path: Path, content: str) -> None:
-    recorded = HttpsRecording(tmp_path)
-    recorded.add("http://a.test/", b"page", HTML)
-    directory = recorded.finish("http://a.test/")
-    (directory / "Web.fetchlog" / "httpa.test.har").write_text(content)
-    recording = read_recording(directory / "Web", directory / "Web.fetchlog")
-    assert len(recording.problems) == 1
-    assert "httpa.test.har:" in recording.problems[0]
+    (tmp_path / "Web" / "a.test").mkdir(parents=True)
+    (tmp_path / "page").touch()
+    (tmp_path / "page.har").write_text(content)
+    [problem] = read_recording(tmp_path / "Web", tmp_path).problems
+    assert "/page.har:" in problem
 
 
 def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
@@ -139,13 +111,10 @@ def test_whatever_a_har_says_it_is_read_and_answers_are_final(tmp_path: Path, fo
 
 
 @pytest.mark.parametrize(("failed", "known"), [(1, {("https", "gone.test")}), (2, None), (90, None)])
-def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(
-        tmp_path: Path, failed: int, known: object) -> None:
-    recorded = HttpsRecording(tmp_path)
-    for number in range(9):
-        recorded.add(f"https://a.test/{number}", b"page", HTML)
-    for number in range(failed):
-        recorded.add(f"https://gone.test/{number}", status=0)
-    recording = read(recorded)
-    assert recording.silent.get(sanitise("https://a.test/0")) == known
+def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(failed: int, known: object) -> None:
+    got = [Exchange(page="x", request=Request("GET", f"https://a.test/{number}"), answer=Answer(200))
+           for number in range(9)]
+    lost = [Exchange(page="x", request=Request("GET", f"https://gone.test/{number}")) for number in range(failed)]
+    recording = recording_of([PageExchanges("x", [*got, *lost])])
+    assert recording.silent.get("x") == known
     assert recording.hosts() == ["a.test"]
