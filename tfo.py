@@ -93,8 +93,8 @@ def main() -> int:
             return run_on_user(lab.star.user, how.on_user, invoking_user())
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
-    delays_ms = [speeds.delay_net_ms for speeds in star_links]
-    with only_experiment(), open_results(how.dir, delays_ms, resume=how.resume, typed=how.typed):
+    replaced_ms = [speeds.delay_net_ms for speeds in star_links] if how.typed is None else None
+    with only_experiment(), open_results(how.dir, replaced_ms, resume=how.resume, typed=how.typed):
         print(planned, flush=True)
         to_do = [stage for stage in stages if not stage.says_it_is_done()]
         if not to_do:

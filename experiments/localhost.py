@@ -28,7 +28,7 @@ from harness.errors import InputError
 from harness.files.pages import BUNDLED, CLIENT, FIGURES, PageFiles
 from harness.measure.command_line import add_patience
 from harness.measure.experiment import known, measure, summarise
-from harness.measure.folders import check_folders, open_results, set_all_aside
+from harness.measure.folders import check_folders, open_results
 from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import OWN, SIMULATED, of_loopback, running_loopback
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
@@ -73,8 +73,7 @@ def main() -> int:
 
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
     web = ReplayedWeb(page_set=page_set, settings=replace(settings, tfo="0") if no_network else settings)
-    with only_experiment():
-        set_all_aside(results_dir)
+    with only_experiment(), open_results(results_dir):
         statuses = [measure_at(how, delay_ms, web, browser, no_network) for delay_ms in settings.delays_ms]
 
     # Analysis: the same as anywhere, of files alone.
@@ -90,12 +89,11 @@ def measure_at(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, brows
     """
     results_dir, speeds = how.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
     plan = plan_loads(web.page_set.pages, web.settings)
-    with open_results(results_dir, [delay_ms], resume=True):
-        busy = wait_for_quiet(how.patience)
-        with running_loopback(speeds, web, browser, own_network=not no_network, results_dir=results_dir,
-                              patience_s=how.patience) as lab:
-            said = of_loopback(known(web, browser, speeds, netem=False), no_network)
-            return summarise(measure(lab, Stage(speeds, said, plan), Steps(len(plan)), busy))
+    busy = wait_for_quiet(how.patience)
+    with running_loopback(speeds, web, browser, own_network=not no_network, results_dir=results_dir,
+                          patience_s=how.patience) as lab:
+        said = of_loopback(known(web, browser, speeds, netem=False), no_network)
+        return summarise(measure(lab, Stage(speeds, said, plan), Steps(len(plan)), busy))
 
 
 def put_back_what_a_killed_run_left() -> None:

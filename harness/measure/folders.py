@@ -62,17 +62,15 @@ def require_writable(folder: Path, user: User) -> None:
 
 
 @contextmanager
-def open_results(results_dir: Path, delays_ms: Sequence[float], *, resume: bool,
+def open_results(results_dir: Path, delays_ms: Sequence[float] | None = None, *, resume: bool = False,
                  typed: Sequence[str] | None = None) -> Iterator[None]:
-    """Move older results of these delays aside, unless `resume`; keep a copy of what is printed while this lasts.
+    """Move older results aside (see `set_aside`), unless `resume`; keep a copy of what is printed while this lasts.
 
-    With `typed`, the options of a new run of run.sh, results of all delays are moved, and the options are kept for
-    its --resume. The copy is ``client/run.log``. Raises InputError when it cannot be written.
+    `typed` are the options of a new run of run.sh, which are kept for its --resume. The copy is ``client/run.log``.
+    Raises InputError when it cannot be written.
     """
     client = results_dir / CLIENT
-    kept = None
-    if not resume:
-        kept = set_aside(results_dir, delays_ms) if typed is None else set_all_aside(results_dir)
+    kept = None if resume else set_aside(results_dir, delays_ms)
     client.mkdir(exist_ok=True)
     if typed is not None:
         write_atomically(client / RUN_OPTIONS, "".join(f"{word}\n" for word in typed))
@@ -82,39 +80,13 @@ def open_results(results_dir: Path, delays_ms: Sequence[float], *, resume: bool,
         yield
 
 
-def set_aside(results_dir: Path, delays_ms: Sequence[float]) -> Path | None:
-    """Move all results of some delays (one way, ms) into ``results-DATE/``; return that folder, None without any.
+def set_aside(results_dir: Path, delays_ms: Sequence[float] | None = None) -> Path | None:
+    """Move the results of some delays (one way, ms) into ``results-DATE/``, or of all, with what was drawn of them.
 
-    Results of other delays stay where they are. Each folder's tables of loads are made anew: until the next experiment
-    is done, or if it never begins, they would tell of loads that are not there.
+    Return that folder, None where there is nothing to move. Where others stay each folder's tables of loads are made
+    anew: until the next experiment is done, or if it never begins, they would tell of loads that are not there.
     """
-    kept = _move(results_dir, _results(results_dir, delays_ms))
-    if kept:
-        for client in (results_dir / CLIENT, kept / CLIENT):
-            with suppress(InputError, OSError):     # files that cannot be read keep nothing from being measured
-                refresh_load_tables(client)
-    return kept
-
-
-def set_all_aside(results_dir: Path) -> Path | None:
-    """Move all results in `results_dir`, at any delay, into ``results-DATE/``; return that, None if there are none."""
-    figures = results_dir / FIGURES
-    drawn = [path for path in (figures.iterdir() if figures.is_dir() else ()) if path.suffix in DRAWN]
-    return _move(results_dir, [*(path for name in (CLIENT, SERVER_LOGS) if (path := results_dir / name).exists()),
-                               *sorted(drawn)])
-
-
-def _results(results_dir: Path, delays_ms: Sequence[float]) -> list[Path]:
-    client, server_logs = results_dir / CLIENT, results_dir / SERVER_LOGS
-    cells = [path for path in (client.iterdir() if client.is_dir() else ())
-             if (cell := parse_cell_directory(path.name)) and cell[0] in delays_ms]
-    others = [path for delay_ms in delays_ms for path in (
-        experiment_file(client, delay_ms), *(server_logs / directory_name(delay_ms, tfo) for tfo in (0, 1)))]
-    return cells + [path for path in others if path.exists()]
-
-
-def _move(results_dir: Path, paths: Sequence[Path]) -> Path | None:
-    """Move these paths of `results_dir` into ``results-DATE/`` in it; return that, None without any."""
+    paths = [*(_all_results(results_dir) if delays_ms is None else _results(results_dir, delays_ms))]
     if not paths:
         return None
     kept = _new_directory(results_dir)
@@ -122,7 +94,25 @@ def _move(results_dir: Path, paths: Sequence[Path]) -> Path | None:
         target = kept / path.relative_to(results_dir)
         target.parent.mkdir(exist_ok=True)
         move(path, target)
+    for client in (results_dir / CLIENT, kept / CLIENT) if delays_ms is not None else ():
+        with suppress(InputError, OSError):     # files that cannot be read keep nothing from being measured
+            refresh_load_tables(client)
     return kept
+
+
+def _all_results(results_dir: Path) -> Iterator[Path]:
+    yield from (path for name in (CLIENT, SERVER_LOGS) if (path := results_dir / name).exists())
+    figures = results_dir / FIGURES
+    yield from sorted(path for path in (figures.iterdir() if figures.is_dir() else ()) if path.suffix in DRAWN)
+
+
+def _results(results_dir: Path, delays_ms: Sequence[float]) -> Iterator[Path]:
+    client, server_logs = results_dir / CLIENT, results_dir / SERVER_LOGS
+    yield from [path for path in (client.iterdir() if client.is_dir() else ())
+                if (cell := parse_cell_directory(path.name)) and cell[0] in delays_ms]
+    yield from (path for delay_ms in delays_ms for path in (
+        experiment_file(client, delay_ms), *(server_logs / directory_name(delay_ms, tfo) for tfo in (0, 1)))
+        if path.exists())
 
 
 def _new_directory(results_dir: Path) -> Path:

@@ -115,7 +115,7 @@ class _Reading:
         return self.begin().result()
 
     def give_up(self) -> None:
-        """End the thread."""
+        """End the thread, when Chrome has ended: as long as there is more, it reads."""
         self._over = lambda: True
         self._pool.shutdown()
 
@@ -146,8 +146,8 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
         report["errors"].append(str(error))
         return report
     finally:
-        reading.give_up()
         chrome.kill(driver)
+        reading.give_up()
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
     return {**report, **write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), netlog, report)}

@@ -110,13 +110,8 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
     assert {record.network for record in (off, on)} == {"loopback"}
     assert (real.plt_ms(0) - real.plt_ms(1)) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
     assert real.plt_ms(1) / RTT_MS >= CHAIN_HOSTS, "a round trip for each request"
-    found = real.selection.by_place[sanitise(CHAIN), RTT_MS].prediction
-    assert found is not None
-    assert found.handshakes == (CHAIN_HOSTS, CHAIN_HOSTS)
-    assert (found.off_ms - found.predicted_ms) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
-    said = real.said
-    assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t\d\.\d+\t\d+\.\d+%$", said, re.MULTILINE)
-    assert "Simulated" not in said
+    assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t\d\.\d+\t\d+\.\d+%$", real.said, re.MULTILINE)
+    assert "Simulated" not in real.said
 
 
 @pytest.mark.root

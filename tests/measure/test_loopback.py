@@ -8,7 +8,6 @@ from harness.analysis.explanation import Step
 from harness.files.load_parts import LateAnswer
 from harness.files.pages import Page
 from harness.files.server_log import FoundAs, ServerRequest
-from harness.measure.folders import set_all_aside
 from harness.measure.loopback import Trial, say_ready, trial_of
 from harness.measure.rule import Reason
 from harness.measure.timekeeping import held_too_long
@@ -41,17 +40,6 @@ def test_what_a_server_lets_go_after_it_was_due_is_late() -> None:
     assert [(answer.host, round(answer.late_ms), answer.critical) for answer in late] == [
         ("b.test", 40, False), ("a.test", 30, True), ("a.test", 5, False)], "that at 900 ms is after the load event"
     assert isinstance(late[0], LateAnswer)
-
-
-def test_results_of_every_delay_are_moved_aside(tmp_path: Path) -> None:
-    assert set_all_aside(tmp_path) is None
-    for name in ("client", "serverlogs", "output-figures"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "file.png").touch()
-    kept = set_all_aside(tmp_path)
-    assert kept is not None
-    assert {path.name for path in kept.iterdir()} == {"client", "serverlogs", "output-figures"}
-    assert {path.name for path in tmp_path.iterdir()} == {kept.name, "output-figures"}
 
 
 PAGE = Page("http://one.test", "httpone.test")

@@ -138,8 +138,7 @@ def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
     assert len(seen) == 4
 
 
-def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: Path,
-                                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+def test_older_results_of_a_delay_are_moved_aside_or_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(tmp_path, failures={Load(FIRST, 1, 1): [[accident("late")]]})
     bench.run(monkeypatch)
     for name in ("client/50-0-tfo-0", "serverlogs/10-tfo-0", "serverlogs/50-tfo-1"):
@@ -152,6 +151,15 @@ def test_older_results_of_this_delay_are_moved_aside_and_others_stay(tmp_path: P
     assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
     assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
     assert set_aside(tmp_path, [10]) is None
+    (tmp_path / "output-figures").mkdir()
+    for name in ("README.md", "figure.png"):
+        (tmp_path / "output-figures" / name).touch()
+    others = set_aside(tmp_path)
+    assert others is not None
+    assert {path.name for path in others.iterdir()} == {"client", "serverlogs", "output-figures"}
+    assert {path.name for path in tmp_path.iterdir()} == {kept.name, others.name, "output-figures"}
+    assert [path.name for path in (tmp_path / "output-figures").iterdir()] == ["README.md"]
+    assert set_aside(tmp_path) is None
 
 
 TFO = "from harness.measure import loads\n"
