@@ -60,7 +60,7 @@ def main() -> int:
 def there(asked: SweepSettings, folder: SweepFolder) -> tuple[list[SiteRecording], list[Unit]]:
     """Return the sites of a sweep as far as they are recorded, and its units."""
     sites = [recorded(folder, page) for page in read_pages(asked.pages)]
-    return sites, [unit for unit, _ in planned(sites, asked.combinations, asked.versions)]
+    return sites, planned(sites, asked.combinations, asked.versions)
 
 
 def status(asked: SweepSettings, folder: SweepFolder) -> int:
@@ -84,17 +84,17 @@ def sweep(options: argparse.Namespace, asked: SweepSettings, folder: SweepFolder
     sites = record_missing(folder, asked.pages)
 
     # Measurement: units go to workers, results come back into the folder; failures are rows, too.
-    jobs = planned(sites, asked.combinations, asked.versions)
-    done = folder.statuses(unit.key for unit, _ in jobs)
-    missing = [job for job in jobs if folder.outcome(job[0].key) is None]
-    print(f"{len(jobs)} sites to measure, {len(jobs) - len(missing)} of them measured already", flush=True)
+    units = planned(sites, asked.combinations, asked.versions)
+    done = folder.statuses(unit.key for unit in units)
+    missing = [unit for unit in units if folder.outcome(unit.key) is None]
+    print(f"{len(units)} sites to measure, {len(units) - len(missing)} of them measured already", flush=True)
     if missing:
         with connected(asked) as client, Steps(len(missing), "sites") as progress:
             Driver(client, folder, (asked.wait_s, asked.patience_s), progress, done).run(missing)
 
     # Report: statistics over sites.
     report(asked, folder)
-    return summarise(done, len(jobs), sites)
+    return summarise(done, len(units), sites)
 
 
 def summarise(counts: Counter[str], units: int, sites: Sequence[SiteRecording]) -> int:

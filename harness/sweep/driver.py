@@ -16,8 +16,8 @@ from typing import Any
 from harness.errors import ExperimentError
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Contents, NotMeasuredError, Patience, measure
-from harness.sweep.plan import UnitOutcome, in_words, of_unit
-from harness.sweep.recordings import Job
+from harness.sweep.plan import Unit, UnitOutcome, in_words, of_unit
+from harness.sweep.recordings import files_of
 from harness.system.progress import Steps
 
 LOOK_S = 1.0
@@ -43,18 +43,18 @@ class Driver:
         """
         self._client, self._folder, self._patience = client, folder, patience
         self._progress, self._counts = progress, counts
-        self._waiting: deque[Job] = deque()
-        self._running: dict[Any, Job] = {}      # by Dask's future
+        self._waiting: deque[Unit] = deque()
+        self._running: dict[Any, Unit] = {}     # by Dask's future
         self._unfit: set[str] = set()           # addresses of workers that were sent away
         self._nobody_since_s: float | None = None
 
-    def run(self, jobs: Iterable[Job]) -> None:
-        """Have all jobs measured.
+    def run(self, units: Iterable[Unit]) -> None:
+        """Have all units measured.
 
         Raises ExperimentError when the scheduler is gone, no worker came for NOBODY_S, or none is left that can
         measure.
         """
-        self._waiting.extend(jobs)
+        self._waiting.extend(units)
         try:
             while self._waiting or self._running:
                 self._hand_out(self._count_workers())
@@ -91,15 +91,15 @@ class Driver:
         Dask blames all units of a worker that dies, also one that only waits there for its turn.
         """
         while self._waiting and len(self._running) < workers:
-            unit, site = self._waiting.popleft()
+            unit = self._waiting.popleft()
             try:
-                files = site.files()
+                files = files_of(self._folder, unit)
             except ExperimentError as error:
                 self._finished(of_unit(unit, "failed", f"its recording: {error}"), {})
                 continue
             future = self._client.submit(measure, unit, files, self._patience, key=unit.key, pure=False,
                                          retries=RETRIES)
-            self._running[future] = unit, site
+            self._running[future] = unit
 
     def _ended(self) -> list[Any]:
         """Return the futures that have ended, at once when one does."""
@@ -112,7 +112,7 @@ class Driver:
                 wait([*self._running], timeout=LOOK_S, return_when="FIRST_COMPLETED")
         return [future for future in self._running if future.done()]
 
-    def _take(self, future: Any, job: Job) -> None:
+    def _take(self, future: Any, unit: Unit) -> None:
         """Keep what came of a unit; what an unfit machine refused, or was lost on its way, is handed out again."""
         result: tuple[UnitOutcome, Contents] | None = None
         try:
@@ -126,11 +126,11 @@ class Driver:
         if isinstance(error, NotMeasuredError):
             result = error.args[0]
         elif isinstance(error, Exception) and not isinstance(error, CancelledError):
-            result = of_unit(job[0], "failed", f"the machine: {error!r}"), {}
+            result = of_unit(unit, "failed", f"the machine: {error!r}"), {}
         if result and result[0].status != "unfit":
             self._finished(*result)
             return
-        self._waiting.appendleft(job)
+        self._waiting.appendleft(unit)
 
     def _dismiss(self, workers: Iterable[str], outcome: UnitOutcome) -> None:
         """Send workers away whose machine cannot measure, and say so."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.errors import ExitStatus, InputError, printable
-from harness.files.pages import Page, PageFiles, read_pages
+from harness.files.pages import Page, PageFiles, read_pages, sanitise
 from harness.measure.resume import recording_digest
 from harness.mirror.importing import complete
 from harness.mirror.manifest import MANIFEST, damage
@@ -38,18 +38,14 @@ class SiteRecording:
     """A site's recording with its digest, or why there is none; `tried`: whether anybody tried to record it."""
 
     page: Page
-    folder: Path
     digest: str = ""
     why_not: str = ""
     tried: bool = True
 
-    def files(self) -> Contents:
-        """Return it as it travels. Raises ExperimentError when it is too large."""
-        return read_files(self.folder, PARTS)
 
-
-Job = tuple[Unit, SiteRecording]
-"""A unit, and the recording that it is about."""
+def files_of(sweep: SweepFolder, unit: Unit) -> Contents:
+    """Return the recording of a unit's page as it travels. Raises ExperimentError when it is too large."""
+    return read_files(sweep.recordings / sanitise(unit.url), PARTS)
 
 
 def recorded(sweep: SweepFolder, page: Page) -> SiteRecording:
@@ -65,8 +61,8 @@ def recorded(sweep: SweepFolder, page: Page) -> SiteRecording:
     except (UnreadableFileError, KeyError, TypeError):
         of, why_not = "", ""
     if of != page.url:
-        return SiteRecording(page, folder, why_not="not recorded yet", tried=False)
-    return SiteRecording(page, folder, "" if failed else recording_digest(PageFiles(folder, SITE)), why_not)
+        return SiteRecording(page, why_not="not recorded yet", tried=False)
+    return SiteRecording(page, "" if failed else recording_digest(PageFiles(folder, SITE)), why_not)
 
 
 def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> SiteRecording:
@@ -164,7 +160,7 @@ def record_missing(sweep: SweepFolder, listed: Path) -> list[SiteRecording]:
     return found
 
 
-def planned(sites: Sequence[SiteRecording], combinations: Sequence[tuple[str, ...]], versions: Versions) -> list[Job]:
+def planned(sites: Sequence[SiteRecording], combinations: Sequence[tuple[str, ...]], versions: Versions) -> list[Unit]:
     """Return the units: each recorded site under each combination of options."""
-    return [(Unit(site.page.url, site.digest, options, versions), site)
+    return [Unit(site.page.url, site.digest, options, versions)
             for options in combinations for site in sites if not site.why_not]

@@ -22,18 +22,19 @@ from distributed import Client, LocalCluster, Security
 from rich.console import Console
 
 from harness.errors import ExperimentError
-from harness.files.pages import Page
+from harness.files.pages import PageFiles, sanitise
 from harness.sweep import driver
 from harness.sweep.cluster import SETTINGS
 from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import Contents, NotMeasuredError, Patience
+from harness.sweep.measuring import SITE, Contents, NotMeasuredError, Patience
 from harness.sweep.plan import Unit, UnitOutcome, of_unit
-from harness.sweep.recordings import Job, SiteRecording
 from harness.system.progress import Steps
 from tests.support.made_units import unit
 
 Measured = tuple[UnitOutcome, Contents]
+MARKS = PageFiles(Path(), SITE).pages.name
+"""The file of a recording that names the folder for marks."""
 
 
 def measured(of: Unit, *_: object) -> Measured:
@@ -43,7 +44,7 @@ def measured(of: Unit, *_: object) -> Measured:
 
 def once_in(of: Unit, recording: Contents) -> bool:
     """Tell whether this unit is tried the first time: its recording names a folder for such marks."""
-    mark = Path(os.fsdecode(recording["marks"])) / of.key
+    mark = Path(os.fsdecode(recording[MARKS])) / of.key
     if mark.exists():
         return False
     mark.touch()
@@ -83,7 +84,7 @@ def full_disk(of: Unit, *_: object) -> Measured:
 
 
 def one_has_a_full_disk(of: Unit, recording: Contents, _: Patience) -> Measured:
-    first = Path(os.fsdecode(recording["marks"])) / "full"
+    first = Path(os.fsdecode(recording[MARKS])) / "full"
     with suppress(FileExistsError):
         first.symlink_to(f"{os.getpid()}")      # one worker alone can make it, and its name is there at once
     return full_disk(of) if str(first.readlink()) == f"{os.getpid()}" else measured(of)
@@ -97,23 +98,19 @@ def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
     folder = SweepFolder(base, task)
     folder.make()
     vars(driver)["measure"] = globals()[task]
-    jobs: list[Job] = [(made, MarkedRecording(Page(made.url, "p"), folder.path)) for made in map(unit, range(count))]
+    units = [*map(unit, range(count))]
+    for made in units:      # a recording whose only content is where marks may be left
+        marked = folder.recordings / sanitise(made.url)
+        marked.mkdir()
+        (marked / MARKS).write_bytes(os.fsencode(folder.path))
     counts: Counter[str] = Counter()
     try:
-        Driver(client, folder, (0, 0), Steps(count, console=Console(file=sys.stderr)), counts).run(jobs)
+        Driver(client, folder, (0, 0), Steps(count, console=Console(file=sys.stderr)), counts).run(units)
     except ExperimentError as error:
         print(error, file=sys.stderr)
         return type(error).__name__
-    assert counts == folder.statuses(unit.key for unit, _ in jobs)
+    assert counts == folder.statuses(made.key for made in units)
     return dict(counts)
-
-
-class MarkedRecording(SiteRecording):
-    """The recording of a site whose only content is where marks may be left."""
-
-    def files(self) -> Contents:
-        """Return the folder for marks as the only file."""
-        return {"marks": os.fsencode(self.folder)}
 
 
 def main() -> None:

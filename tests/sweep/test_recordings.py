@@ -14,7 +14,7 @@ from harness.mirror.servers import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import SITE, write_files
-from harness.sweep.recordings import planned, record_missing
+from harness.sweep.recordings import SiteRecording, files_of, planned, record_missing
 from tests.support.made_units import VERSIONS
 from tests.support.small_mirror import SmallMirror
 
@@ -36,19 +36,26 @@ def sweep(tmp_path: Path) -> SweepFolder:
     return made
 
 
+def of_site(sweep: SweepFolder, site: SiteRecording) -> PageFiles:
+    return PageFiles(sweep.recordings / site.page.name, SITE)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
 def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp_path: Path,
                                                          capsys: pytest.CaptureFixture[str]) -> None:
     both = PageFiles(tmp_path, "both")
     first, second = record_missing(sweep, both.pages)
     assert capsys.readouterr().out == f"[  1/2] {ONE}: cut out of both\n[  2/2] {TWO}: cut out of both\n"
-    assert sorted(path.name for path in (first.folder / SITE).iterdir()) == ["img.one.test", "in-no-log.test",
-                                                                                 "one.test"]
-    assert sorted(path.name for path in (second.folder / SITE).iterdir()) == ["in-no-log.test", "two.test"]
+    files, of_second = of_site(sweep, first), of_site(sweep, second)
+    assert names_in(files.mirror) == ["img.one.test", "in-no-log.test", "one.test"]
+    assert names_in(of_second.mirror) == ["in-no-log.test", "two.test"]
     whole = read_recording(both.mirror, both.fetchlog)
-    alone = read_recording(first.folder / SITE, first.folder / f"{SITE}.fetchlog")
+    alone = read_recording(files.mirror, files.fetchlog)
     assert alone.manifest == whole.manifest
-    assert recorded_rtts(PageFiles(first.folder, SITE), alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5,
-                                                                           "in-no-log.test": 5}
+    assert recorded_rtts(files, alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5, "in-no-log.test": 5}
     assert alone.exact_url("http://img.one.test/a.png") == whole.exact_url("http://img.one.test/a.png") != ()
     assert record_missing(sweep, both.pages) == [first, second], "and are not cut again"
     assert capsys.readouterr().out == ""
@@ -60,18 +67,19 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
     complete(both.fetchlog, both.mirror, "recorded", {"pages": []})
     (both.mirror / "two.test" / "index.html").write_text("another page")
     first, second = record_missing(sweep, both.pages)
-    bodies = read_recording(first.folder / SITE, first.folder / f"{SITE}.fetchlog").bodies
+    files = of_site(sweep, first)
+    bodies = read_recording(files.mirror, files.fetchlog).bodies
     assert {name.partition("/")[0] for name in bodies} == {"one.test", "img.one.test", "in-no-log.test"}
-    assert (first.why_not, damage(bodies, first.folder / SITE)) == ("", "")
+    assert (first.why_not, damage(bodies, files.mirror)) == ("", "")
     assert second.why_not.startswith("1 of 4 bodies of both/ is not as recorded, first two.test/index.html")
 
 
 def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
     both = PageFiles(tmp_path, "both")
     first, _ = record_missing(sweep, both.pages)
-    [(made, site), _] = planned([first, first], [()], VERSIONS)
+    [made, _] = planned([first, first], [()], VERSIONS)
     elsewhere = tmp_path / "elsewhere"
-    write_files(elsewhere, site.files())
+    write_files(elsewhere, files_of(sweep, made))
     assert (elsewhere / f"{SITE}.rtts").is_file()
     assert recording_digest(PageFiles(elsewhere, SITE)) == made.recording
 

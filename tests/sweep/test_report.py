@@ -31,7 +31,7 @@ class Sweep:
         self.folder.make()
         self.asked = SweepSettings(path / "List.pages", combinations, VERSIONS, "<b>Tranco</b>")
         self.units = [unit(number, options=options) for options in combinations for number in range(sites)]
-        self.sites = [SiteRecording(Page(of.url, f"p{place}"), path, "digest")
+        self.sites = [SiteRecording(Page(of.url, f"p{place}"), "digest")
                       for place, of in enumerate(self.units[:sites])]
 
     def add(self, of: Unit, status: Status = "measured", why: str = "", delays: tuple[float, ...] = (10, 100)) -> Path:
@@ -71,7 +71,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     shutil.rmtree(nothing)
     for path in invalid.glob("*-tfo-*/*.json"):
         path.write_text(json.dumps({**json.loads(path.read_text()), "valid": False, "why_not": ["SYN lost"]}))
-    made.sites += [SiteRecording(Page(EVIL, "evil"), made.folder.path, why_not="cannot be recorded: <i>gone</i>"),
+    made.sites += [SiteRecording(Page(EVIL, "evil"), why_not="cannot be recorded: <i>gone</i>"),
                    recorded(made.folder, Page(LAST, "last"))]
     return made
 
