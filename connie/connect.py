@@ -9,19 +9,16 @@ from collections.abc import Collection, Generator, Iterable
 from concurrent import futures
 from contextlib import suppress
 from dataclasses import dataclass
-from errno import EMFILE, ENFILE, ENOBUFS, ENOMEM, ETIMEDOUT
+from errno import ETIMEDOUT
 
 from connie.addresses import Address, Host, Port, Preference, SourceAddress, interleave
 from connie.attempt import Attempt, Setup, SocketOption, begin, close_all
 from connie.cache import CACHE, Answer, DnsCache
 from connie.errors import ConnectError, connect_error
-from connie.race import Race, RaceOptions
+from connie.race import SHORTAGES, Race, RaceOptions
 
 # A few sockets for a short while: poll() is one system call and no descriptor, where epoll and kqueue need both.
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)
-
-SHORTAGES = frozenset({EMFILE, ENFILE, ENOBUFS, ENOMEM})
-"""What this process or machine has too few of, descriptors or memory (connect(2)). A look-up needs some, too."""
 
 Sockets = Collection[socket.socket]
 
@@ -114,7 +111,7 @@ def connecting(host: Host, port: Port, timeout: float | None, setup: Setup, opti
     try:
         attempt = yield from _racing(addresses, f"{host!r} port {port}", setup, options, deadline)
     except ConnectError as error:
-        if only_one or any(attempt.errno in SHORTAGES for attempt in error.attempts):
+        if only_one or error.errno in SHORTAGES:
             raise
         cache.forget(host, port)                    # whatever the cause, the next caller asks anew
         if error.timed_out:
@@ -175,7 +172,7 @@ def _start(address: Address, setup: Setup, running: dict[socket.socket, Attempt]
     try:
         attempt = begin(address, setup)
     except OSError as error:
-        race.failed(address, error)
+        race.failed(address, error, time.monotonic())
     else:
         running[attempt.sock] = attempt
 
@@ -188,7 +185,7 @@ def _first_of(ready: list[Attempt], running: dict[socket.socket, Attempt], race:
             return attempt
         del running[attempt.sock]
         attempt.sock.close()
-        race.failed(attempt.address, OSError(code, os.strerror(code)))
+        race.failed(attempt.address, OSError(code, os.strerror(code)), time.monotonic())
     return None
 
 

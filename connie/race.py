@@ -11,6 +11,14 @@ from connie.addresses import Address, Preference
 from connie.cache import CACHE, DnsCache
 from connie.errors import ConnectError, FailedAttempt, connect_error
 
+SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""What this process or machine has too few of: descriptors, memory (socket(2), connect(2)). No address is to blame."""
+
+PATIENCE_S = 0.2
+"""How long to wait in a shortage when this race has no attempt that could end it: other races may end one."""
+
+RETRY_S = 0.01
+
 
 @dataclass(frozen=True)
 class RaceOptions:
@@ -49,8 +57,10 @@ class Racing:
 class Race:
     """Hands out addresses in their order: at most `at_once` (None: all) under way, at least `stagger_s` apart.
 
-    A failure makes the next attempt start without waiting. `now` and `deadline` (None: no limit) are
-    seconds of any monotonic clock.
+    A failure makes the next attempt start without waiting. A shortage is no failure: the address goes back to the head
+    of the queue until an attempt under way ends and frees what it has. With no attempt under way the race tries again
+    for PATIENCE_S; then all that wait fail with the error of the shortage.
+    `now` and `deadline` (None: no limit) are seconds of any monotonic clock.
     """
 
     def __init__(self, addresses: Sequence[Address], at_once: int | None, stagger_s: float,
@@ -62,6 +72,7 @@ class Race:
         self._waiting = deque(addresses)
         self._running = 0
         self._next_at = -math.inf
+        self._give_up_at = math.inf
         self._failed: dict[Address, OSError] = {}
 
     def take(self, now: float) -> Address | None:
@@ -72,11 +83,22 @@ class Race:
         self._next_at = now + self._stagger_s
         return self._waiting.popleft()
 
-    def failed(self, address: Address, error: OSError) -> None:
+    def failed(self, address: Address, error: OSError, now: float) -> None:
         """Note that the attempt to connect to `address` ended with `error`, and that its socket is closed."""
         self._running -= 1
         self._failed[address] = error
-        self._next_at = -math.inf
+        if error.errno not in SHORTAGES:
+            self._next_at, self._give_up_at = -math.inf, math.inf
+            return
+        self._waiting.appendleft(address)
+        if self._running:
+            self._next_at = math.inf                # until one of those under way fails
+            return
+        self._give_up_at = min(self._give_up_at, now + PATIENCE_S)
+        self._next_at = now + RETRY_S
+        if now >= self._give_up_at:
+            self._failed.update(dict.fromkeys(self._waiting, error))
+            self._waiting.clear()
 
     def wait_s(self, now: float) -> float | None:
         """Return the seconds until something is to be done whatever the network does; None for never."""

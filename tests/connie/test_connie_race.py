@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import connie
 from connie import Address, ConnectError, RaceOptions, connie_connect
 from connie.addresses import interleave, unique_addresses
-from connie.race import Race
+from connie.race import PATIENCE_S, SHORTAGES, Race
 from tests.support.connie_hosts import (
     WAIT_S,
     Connect,
@@ -72,28 +72,33 @@ def test_a_race_keeps_its_rules(queue: list[Address], at_once: int | None, stagg
     """Whatever fails when: in order, never too many at once, never too close but after a failure, none forgotten."""
     race = Race(queue, at_once, stagger_s, None)
     running: list[Address] = []
-    tried: list[Address] = []
-    now, last_start = 100.0, -math.inf
+    tried: dict[Address, int] = {}
+    now, last_start, fewer_than = 100.0, -math.inf, math.inf
     while not race.is_lost():
         taken = race.take(now)
         if taken is not None:
-            assert len(running) < (at_once or len(queue))
+            assert taken in tried or len(tried) == queue.index(taken), "in their order"
+            assert len(running) < min(at_once or len(queue), fewer_than)
             assert now >= last_start + stagger_s
             running.append(taken)
-            tried.append(taken)
-            last_start = now
-        if running and (data.draw(st.sampled_from(["wait", "fails"])) == "fails" or race.wait_s(now) is None):
+            last_start, tried[taken] = now, tried.get(taken, 0) + 1
+        outcome = data.draw(st.sampled_from(["wait", errno.ECONNREFUSED, errno.EMFILE]))
+        if running and (outcome != "wait" or race.wait_s(now) is None):
             ended = running.pop(data.draw(st.integers(0, len(running) - 1)))
-            race.failed(ended, OSError(errno.ECONNREFUSED, ""))
+            code = errno.ECONNREFUSED if outcome == "wait" or tried[ended] > 3 else outcome
+            race.failed(ended, OSError(code, ""), now)
+            # In a shortage nothing starts until an attempt has ended; then there is no reason to keep a distance.
+            fewer_than = math.inf if code not in SHORTAGES or not running else len(running)
             last_start = -math.inf
         elif (wait_s := race.wait_s(now)) is not None:
             now += wait_s
-    assert tried == queue, "each once, in their order"
+    assert set(tried) <= set(queue)
     assert not running
     if queue:
         error = race.error("a.test")
         assert not error.timed_out
         assert [attempt.address for attempt in error.attempts] == queue
+        assert all(attempt.errno in SHORTAGES for attempt in error.attempts if attempt.address not in tried)
 
 
 @pytest.mark.parametrize("options", [{"max_attempts": 0}, {"max_attempts": -1}, {"stagger": -0.1},
@@ -107,8 +112,7 @@ def test_options_that_make_no_race(options: dict[str, Any]) -> None:
 def test_any_mixture(names: Names, connect: Connect) -> None:
     """One that is alive wins, or every failure is told, and no socket is left; with few descriptors left as with many.
 
-    An address that never answers keeps its place and its descriptor, so a live one behind too many has no turn. With
-    few descriptors left it has one only where those before it refuse at once.
+    An address that never answers keeps its place and its descriptor, so a live one behind too many has no turn.
     """
     with ExitStack() as stack:
         kinds: dict[Sockaddr, str] = {}
@@ -126,38 +130,41 @@ def test_any_mixture(names: Names, connect: Connect) -> None:
             look_up("mixed.test")
             order = [kinds[each] for each in addresses]
             options = {"max_attempts": max_attempts, "stagger": stagger}
-            has_turn = ALIVE in order and order[:order.index(ALIVE)].count(SILENT) < (max_attempts or len(order))
-            is_sure = has_turn and order.index(ALIVE) < (free or len(order))
+            places = min(max_attempts or len(order), free or len(order))
+            has_turn = ALIVE in order and order[:order.index(ALIVE)].count(SILENT) < places
             # asyncio's loop needs three descriptors of its own.
             spare = free + (3 if connect is connect_in_a_loop else 0) if free else None
             with same_descriptors(), few_descriptors(spare):
-                try:
-                    sock = connect("mixed.test", 80, WAIT_S if is_sure or SILENT not in order else ENOUGH_S, **options)
-                except ConnectError as caught:
-                    error = caught
-                else:
-                    with sock:
+                if has_turn:
+                    with connect("mixed.test", 80, WAIT_S, **options) as sock:
                         assert kinds[sock.getpeername()] == ALIVE
-                        assert (sock.gettimeout() == 0) == (connect is connect_in_a_loop)
-                        assert has_turn
+                        assert sock.gettimeout() == (WAIT_S if connect is connie_connect else 0)
                     return
-            assert not is_sure
-            assert [attempt.address.sockaddr for attempt in error.attempts] == addresses
-            assert error.timed_out == isinstance(error, TimeoutError)
-            assert free or error.timed_out == (SILENT in order)
-            for attempt, kind in zip(error.attempts, order, strict=True):
+                with pytest.raises(ConnectError) as caught:
+                    connect("mixed.test", 80, ENOUGH_S if SILENT in order else WAIT_S, **options)
+            assert [attempt.address.sockaddr for attempt in caught.value.attempts] == addresses
+            assert caught.value.timed_out == isinstance(caught.value, TimeoutError) == (SILENT in order)
+            for attempt, kind in zip(caught.value.attempts, order, strict=True):
                 assert attempt.errno in {ERRNO.get(kind), errno.ETIMEDOUT, errno.EMFILE if free else None}
         mixture()
 
 
 @both
-def test_in_a_shortage_the_answer_is_kept(names: Names, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look-up would need what is short, and hide the error."""
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EMFILE, "shortage")
-    names.hosts["one.test"] = [("127.0.0.1", 1)]
-    look_up("one.test")
-    monkeypatch.setattr("connie.connect.begin", refuse)
-    with pytest.raises(ConnectError) as caught:
-        connect("one.test", 80, WAIT_S)
-    assert (caught.value.errno, caught.value.timed_out, names.asked) == (errno.EMFILE, False, ["one.test"])
+def test_a_shortage_that_nobody_can_end_is_told_soon(names: Names, connect: Connect,
+                                                     monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its true errno, and the name's answer is kept: no address is to blame."""
+    with listening() as server, listening("127.0.0.2") as other:
+        names.hosts["two.test"] = [server.getsockname(), other.getsockname()]
+        look_up("two.test")
+        for code in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS):
+            def refuse(*_: object, code: int = code) -> None:
+                raise OSError(code, "shortage")
+            with monkeypatch.context() as patched:
+                patched.setattr("connie.connect.begin", refuse)
+                with pytest.raises(ConnectError) as caught:
+                    connect("two.test", 80, 100 * PATIENCE_S)
+            assert caught.value.errno == code
+            assert not caught.value.timed_out
+            assert {attempt.errno for attempt in caught.value.attempts} == {code}
+        connect("two.test", 80).close()
+    assert names.asked == ["two.test"]
