@@ -86,11 +86,9 @@ def is_running(pid: int) -> bool:
 def children_by_parent(proc: Path = PROC) -> dict[int, list[int]]:
     """Return the process tree as {parent pid: [child pids]}, of all processes that `proc` shows."""
     tree: dict[int, list[int]] = {}
-    with os.scandir(proc) as entries:
-        pids = [int(entry.name) for entry in entries if entry.name.isdigit()]
-    for pid in pids:
-        if stat := stat_of(pid, proc):
-            tree.setdefault(int(stat[1]), []).append(pid)
+    for name in os.listdir(proc):  # noqa: PTH208 (without a Path for each)
+        if name.isdigit() and (stat := stat_of(name, proc)):
+            tree.setdefault(int(stat[1]), []).append(int(name))
     return tree
 
 
@@ -98,11 +96,11 @@ def descendants(pid: int, proc: Path = PROC) -> set[int]:
     """Return all processes below `pid`, of those that `proc` shows."""
     tree = children_by_parent(proc)
     found: set[int] = set()
-    waiting = list(tree.get(pid, []))
+    waiting = [pid]
     while waiting:
-        child = waiting.pop()
-        found.add(child)
-        waiting.extend(tree.get(child, []))
+        children = tree.get(waiting.pop(), [])
+        found.update(children)
+        waiting.extend(children)
     return found
 
 

@@ -39,7 +39,7 @@ def locked(directory: Path) -> Iterator[None]:
 
 def left_behind(parent: Path, pattern: str) -> list[Path]:
     """Return the folders in `parent` whose names match `pattern`, which are this user's, and whose makers are gone."""
-    return sorted(directory for directory in parent.glob(pattern) if _is_ours(directory) and _has_ended(directory))
+    return sorted(filter(_is_left_behind, parent.glob(pattern)))
 
 
 def remove(directory: Path) -> None:
@@ -54,17 +54,12 @@ def remove(directory: Path) -> None:
             shutil.rmtree(directory, ignore_errors=True)
 
 
-def _is_ours(directory: Path) -> bool:
+def _is_left_behind(directory: Path) -> bool:
+    """Tell whether it is a folder of ours that has a lock that nobody holds."""
     try:
         found = directory.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-
-
-def _has_ended(directory: Path) -> bool:
-    """Tell whether `directory` has a lock that nobody holds."""
-    try:
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return False
         descriptor = os.open(directory / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return False
