@@ -12,7 +12,6 @@ from harness.files.exchange import ABORTED, UNFINISHED, UNKNOWN, Fate
 from harness.files.har import PageTimes, har_log, to_har
 from harness.files.load_parts import UsedConnection
 from harness.files.load_record import load_event_of
-from harness.files.moments import moment_at
 from harness.files.text_log import format_log
 from harness.netlog.load import NetLog
 from harness.netlog.page import (
@@ -42,6 +41,7 @@ def write_client_log(directory: Path, page: str, netlog: NetLog, report: dict[st
     over. A connection is unused when it stood, or was being made, and never carried a request: a preconnect or a
     backup. For `moved_on_to` see harness.netlog.page.
     """
+    netlog.clock_shift_ms = CLOCK_SHIFT_MS
     if warm_ms := report.get("warm_ms"):
         leave_out_before(netlog, netlog.tick(warm_ms))
     timing = report.get("timing") or {} if shows_a_page(report) else {}
@@ -50,10 +50,9 @@ def write_client_log(directory: Path, page: str, netlog: NetLog, report: dict[st
     if report.get("time_origin_ms") and report.get("now_ms"):       # what comes later comes from closing Chrome
         end_load(netlog, netlog.tick(report["time_origin_ms"]) + report["now_ms"])
     leave_out_previous_document(netlog, start_tick)
-    found, transactions = exchanges(netlog, start_tick, load_event, clock_shift_ms=CLOCK_SHIFT_MS), \
-        of_load(netlog, start_tick)
+    found, transactions = exchanges(netlog, start_tick, load_event), of_load(netlog, start_tick)
     write_atomically(directory / page, format_log(page_log(netlog, start_tick)))
-    times = PageTimes(moment_at(netlog.unix_ms(start_tick) - CLOCK_SHIFT_MS), *(
+    times = PageTimes(netlog.moment(start_tick), *(
         UNKNOWN if (ms := timing.get(name)) is None else ms for name in ("domContentLoadedEventEnd", "loadEventEnd")))
     write_atomically(directory / f"{page}.har", json.dumps(
         har_log(report["url"], [*map(to_har, found)], times, browser=netlog.browser_version)))

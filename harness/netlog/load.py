@@ -13,6 +13,7 @@ Chrome's monotonic clock.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from http import HTTPStatus
 from operator import attrgetter
 from pathlib import Path
@@ -21,6 +22,7 @@ from urllib.parse import urldefrag
 
 from harness.files.exchange import H2, UNFINISHED, UNKNOWN, Phases
 from harness.files.headers import header_in
+from harness.files.moments import moment_at
 from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, Job, host_and_port
 from harness.netlog.file import Subscriber, read_netlog_file
@@ -38,7 +40,8 @@ CACHE_MISS = -400
 class NetLog:
     """One net-log. `transactions` are in order of start, `connections` too. `left_out` counts requests by reason.
 
-    `end_tick` is the last event's. `problems` are one line each: ``file:line: problem``.
+    `clock_shift_ms` is what Chrome's wall clock was ahead of the true one. `end_tick` is the last event's. `problems`
+    are one line each: ``file:line: problem``.
     """
 
     transactions: list[HttpTransaction] = field(default_factory=list)
@@ -46,6 +49,7 @@ class NetLog:
     look_ups: list[Job] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     time_offset_ms: float = 0.0
+    clock_shift_ms: float = 0.0
     browser_version: str = ""
     end_tick: int = 0
     problems: list[str] = field(default_factory=list)
@@ -54,9 +58,9 @@ class NetLog:
         """Return the tick of a Unix time in ms, as Chrome itself saw the time (navigation timing, Date.now())."""
         return unix_ms - self.time_offset_ms
 
-    def unix_ms(self, tick: float) -> float:
-        """Return the Unix time in ms at `tick`."""
-        return tick + self.time_offset_ms
+    def moment(self, tick: float) -> datetime:
+        """Return when a tick was by a true clock, to whole ms."""
+        return moment_at(tick + self.time_offset_ms - self.clock_shift_ms)
 
 
 def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,

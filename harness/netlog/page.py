@@ -14,7 +14,6 @@ from itertools import dropwhile
 from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, Request, fate_of
 from harness.files.headers import header_in
 from harness.files.load_record import LoadEvent
-from harness.files.moments import moment_at
 from harness.files.text_log import PageLog, Resolve, Response, Transaction
 from harness.files.urls import document_url
 from harness.netlog.connections import Job
@@ -27,12 +26,10 @@ SLACK_MS = 5
 """By how much a transaction may seem to begin before its load does: Chrome's clocks are rounded apart."""
 
 
-def exchanges(netlog: NetLog, start_tick: float, load_event: LoadEvent | None = None, *,
-              clock_shift_ms: float = 0.0) -> list[Exchange]:
+def exchanges(netlog: NetLog, start_tick: float, load_event: LoadEvent | None = None) -> list[Exchange]:
     """Return what was asked for in the load that began at `start_tick`, in order of start, each with its fate.
 
-    `load_event`, in ticks, is None where there was none, or nobody knows when. `clock_shift_ms` is what Chrome's wall
-    clock was ahead of the true one; the times of an exchange are true ones.
+    `load_event`, in ticks, is None where there was none, or nobody knows when.
     """
     connections = {connection.id: connection for connection in netlog.connections}
     found = []
@@ -40,7 +37,7 @@ def exchanges(netlog: NetLog, start_tick: float, load_event: LoadEvent | None = 
         connection = connections.get(transaction.connection or 0)
         found.append(Exchange(
             request=Request(transaction.method, transaction.url, transaction.request_headers),
-            answer=_answer(transaction), started=moment_at(netlog.unix_ms(transaction.start) - clock_shift_ms),
+            answer=_answer(transaction), started=netlog.moment(transaction.start),
             phases=transaction.phases, connection=str(connection.id) if connection else "",
             address=without_port(connection.address) if connection else "", error=transaction.error,
             fate=fate_of(transaction.url, transaction.error, answered=bool(transaction.status), late=load_event is not

@@ -15,7 +15,7 @@ from harness.files.exchange import UNFINISHED, UNKNOWN, Answer, Exchange, fate_o
 from harness.files.har import PageTimes, har_log, to_har
 from harness.files.headers import BODILESS, WITHOUT_BODY, length_in, part_in
 from harness.files.load_record import LoadEvent, load_event_of
-from harness.files.moments import EPOCH, moment_at
+from harness.files.moments import EPOCH
 from harness.files.text_log import PageLog, format_log
 from harness.files.urls import without_fragment
 from harness.mirror.store import Store
@@ -84,14 +84,13 @@ class Seen:
 
 @dataclass
 class PageRecording:
-    """All of one visit. Ticks as in harness.netlog.load; `clock_shift_ms` is what Chrome's clock was ahead."""
+    """All of one visit. Ticks as in harness.netlog.load."""
 
     url: str
     visit: Visit
     netlog: NetLog
     start_tick: float
     requests: list[Seen]
-    clock_shift_ms: float = 0.0
     websockets: list[Exchange] = field(default_factory=list)
     brought: Brought | None = None
     """The source that others recorded, whose times nobody knows; None for the Internet."""
@@ -170,15 +169,12 @@ class PageRecording:
         return har_log(self.url, [*map(to_har, (*kept, *self.websockets))],
                        PageTimes(self.began, content_load_ms, load_ms), browser=self.netlog.browser_version)
 
-    def moment(self, tick: float) -> datetime:
-        """Return when a tick was, to whole ms."""
-        return moment_at(self.netlog.unix_ms(tick) - self.clock_shift_ms)
-
 
 def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 0.0) -> PageRecording:
-    """Read what a visit left behind. Raises ExperimentError."""
+    """Read what a visit left behind, whose Chrome's clock was ahead by `clock_shift_ms`. Raises ExperimentError."""
     sockets = Sockets()
     netlog = read_netlog(netlog_file, sockets, keep_bodies=True)
+    netlog.clock_shift_ms = clock_shift_ms
     pieces = server_pieces(netlog)
     if visit.end_tick is not None:
         end_load(netlog, visit.end_tick)
@@ -189,12 +185,11 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
     requests = [_seen(transaction, replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0)),
                       pieces.get((transaction.source, transaction.hop), ()))
                 for transaction, exchange in zip(
-                    of_load(netlog, start_tick),
-                    exchanges(netlog, start_tick, clock_shift_ms=clock_shift_ms), strict=True)]
+                    of_load(netlog, start_tick), exchanges(netlog, start_tick), strict=True)]
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
-    recording = PageRecording(url, visit, netlog, start_tick, requests, clock_shift_ms)
-    recording.began = recording.moment(start_tick)
-    recording.websockets = read_websockets(sockets.found.values(), recording.moment, visit.end_tick)
+    recording = PageRecording(
+        url, visit, netlog, start_tick, requests, began=netlog.moment(start_tick),
+        websockets=read_websockets(sockets.found.values(), netlog.moment, visit.end_tick))
     recording.set_fates()
     return recording
 

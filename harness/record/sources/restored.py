@@ -37,7 +37,7 @@ def restore(recording: PageRecording, brought: Brought) -> None:
         # Chrome answered the others itself, or nobody did; or the servers allowed it (CORS).
     known = [seen.archived.started for seen in recording.requests if seen.archived and seen.archived.started]
     recording.began = min(known, default=recording.began)
-    told_s = first_message_s(recording.websockets)
+    told_s, moment = first_message_s(recording.websockets), recording.netlog.moment
     for seen in recording.requests:
         there = seen.archived or Exchange(request=seen.exchange.request)
         answer, seen.stays_open = seen.exchange.answer, False
@@ -45,7 +45,7 @@ def restore(recording: PageRecording, brought: Brought) -> None:
             seen.exchange, answer=replace(answer, arrivals=(), protocol=there.answer.protocol or answer.protocol),
             started=there.started or recording.began, time_ms=0.0, phases=Phases(wait=there.phases.wait),
             handshake_ms=there.handshake_ms, connection="", address="",
-            after_message=recording.moment(seen.transaction.start).timestamp() > told_s if told_s < inf else None)
+            after_message=moment(seen.transaction.start).timestamp() > told_s if told_s < inf else None)
     recording.set_fates()
 
 
