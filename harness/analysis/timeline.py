@@ -173,8 +173,8 @@ def _without(tasks: Sequence[SpanMs], waited: TimedRequest) -> list[SpanMs]:
     return [(start, end) for start, end in parts if start < end]
 
 
-def _request(exchange: Exchange, start: float, place: int, maker: tuple[float, int], socket: SpanMs | None,  # noqa: PLR0917
-             held_ms: float, initiator: Initiator | None) -> TimedRequest:
+def _request(exchange: Exchange, start: float, place: int, maker: tuple[float, int],  # noqa: PLR0917
+             socket: SpanMs | None, held_ms: float, initiator: Initiator | None) -> TimedRequest:
     """Return an exchange, which began at `start`, as a request of a timeline; `place` is its own in the HAR.
 
     `maker` is its connection's first request: when that was sent, and its place. `socket` is when the connection's TCP

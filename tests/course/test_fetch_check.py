@@ -8,7 +8,6 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.course.page_rules import rule_breaches
 from harness.errors import InputError
-from harness.files.hosts import registrable_domain
 from tests.support.beside import cases
 from tests.support.forked import typed
 
@@ -35,14 +34,6 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "binary.pages").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=r"binary\.pages:1: "):
         rule_breaches(tmp_path / "binary.pages")
-
-
-@pytest.mark.parametrize(("host", "domain"), [
-    ("www.example.co.uk", "example.co.uk"), ("example.com", "example.com"), ("WWW.Example.COM", "example.com"),
-    ("a.b.github.io", "b.github.io"), ("www.example.test", "example.test"), ("com", None), ("10.0.0.1", None),
-    ("www.example.com.", "example.com")])
-def test_registrable_domain(host: str, domain: str | None) -> None:
-    assert registrable_domain(host) == domain
 
 
 @pytest.mark.parametrize(("text", "status", "where"), [
