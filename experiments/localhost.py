@@ -30,7 +30,7 @@ from harness.measure.command_line import add_patience
 from harness.measure.experiment import known, measure, summarise
 from harness.measure.folders import check_folders, open_results
 from harness.measure.laboratory import ReplayedWeb
-from harness.measure.loopback import OWN, SIMULATED, of_loopback, running_loopback
+from harness.measure.loopback import WITHOUT_LINKS, running_loopback
 from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
 from harness.measure.resume import Stage
 from harness.measure.series import plan_loads
@@ -69,30 +69,29 @@ def main() -> int:
     page_set = check_pages(PageFiles(how.dir, settings.name))
     check_authority(page_set)
     check_folders(results_dir, page_set.files, invoking_user())
-    print(f"TFO: {f'{SIMULATED} (no network namespace of its own: {no_network})' if no_network else OWN}", flush=True)
 
     # Web and browser are the star's. Each delay is an experiment of its own; nothing else has the machine meanwhile.
     web = ReplayedWeb(page_set=page_set, settings=replace(settings, tfo="0") if no_network else settings)
     with only_experiment(), open_results(results_dir):
-        statuses = [measure_at(how, delay_ms, web, browser, no_network) for delay_ms in settings.delays_ms]
+        print("TFO:", f"simulated from the loads without it (no network namespace of its own: {no_network})"
+              if no_network else "the kernel's, in a network namespace of its own", flush=True)
+        statuses = [measure_at(how, delay_ms, web, browser, own_network=not no_network)
+                    for delay_ms in settings.delays_ms]
 
     # Analysis: the same as anywhere, of files alone.
     drawn = run_program(PLOT, "--clientdir", results_dir / CLIENT, "--outputdir", results_dir / FIGURES)
     return max(*statuses, drawn)
 
 
-def measure_at(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser: Browser,
-               no_network: str) -> int:
-    """Do all page loads at one delay (one way, ms); return 0 if all are valid.
-
-    `no_network` is why there is no network namespace of its own, "" if there is one.
-    """
+def measure_at(how: argparse.Namespace, delay_ms: float, web: ReplayedWeb, browser: Browser, *,
+               own_network: bool) -> int:
+    """Do all page loads at one delay (one way, ms); return 0 if all are valid."""
     results_dir, speeds = how.dir / RESULTS, LinkSpeeds(delay_net_ms=delay_ms)
     plan = plan_loads(web.page_set.pages, web.settings)
     busy = wait_for_quiet(how.patience)
-    with running_loopback(speeds, web, browser, own_network=not no_network, results_dir=results_dir,
+    with running_loopback(speeds, web, browser, own_network=own_network, results_dir=results_dir,
                           patience_s=how.patience) as lab:
-        said = of_loopback(known(web, browser, speeds, netem=False), no_network)
+        said = {**known(web, browser, speeds, netem=False), **WITHOUT_LINKS}
         return summarise(measure(lab, Stage(speeds, said, plan), Steps(len(plan)), busy))
 
 

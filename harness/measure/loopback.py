@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from harness.browser.program import Browser, find_browser
 from harness.errors import ExperimentError, printable
@@ -45,21 +45,9 @@ QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
 TRIES = 2
 """So many loads are made before a page is said to be unfit."""
 OF_THE_CONTENT = (*CONTENT, *BESIDE_OTHERS)
-
-
-OWN = "the kernel's, in a network namespace of its own"
-SIMULATED = "none: what it would do is simulated from the loads without it"
-"""Who does TCP Fast Open, as the experiment's file says it."""
-
-
-def of_loopback(settings: Mapping[str, Any], no_network: str) -> dict[str, Any]:
-    """Return an experiment's `settings`, changed to what holds without a network: no link has a rate.
-
-    `no_network` is why there is no network namespace of its own, "" if there is one.
-    """
-    links = ("bw_home_mbit", "bw_home_up_mbit", "buffer_kb", "bw_net_mbit")
-    return {**settings, **dict.fromkeys(links), "network": LOOPBACK, "delay_by": "the servers",
-            "fastopen_by": SIMULATED if no_network else OWN, "fastopen_because": no_network}
+WITHOUT_LINKS = {**dict.fromkeys(("bw_home_mbit", "bw_home_up_mbit", "buffer_kb", "bw_net_mbit")),
+                 "network": LOOPBACK, "delay_by": "the servers"}
+"""What an experiment's file says of the network."""
 
 
 @dataclass(frozen=True, kw_only=True)
