@@ -55,6 +55,7 @@ def test_over_http2(secure: Secure) -> None:
             client.get(*asked(case))
         found: list[dict[str, Any]] = [{"comes": plain(answer.headers, answer.body)}
                                        for answer in client.answers.values()]
+    assert client.hints == [(b":status", b"103"), (b"link", b"</s.css>; rel=preload; as=style")]
     lines = last(secure.server, len(CASES))
     assert [line.request for line in lines] == [*range(1, len(CASES) + 1)]
     assert {(line.protocol, line.scheme, line.connection) for line in lines} == {("h2", "https", lines[0].connection)}

@@ -1,7 +1,6 @@
-"""http_tfo.py over TLS: TLS 1.3 only, HTTP/2 where it was recorded, hostile and silent clients; with curl, too."""
+"""http_tfo.py over TLS: TLS 1.3 only, HTTP/2 where it was recorded, hostile and silent clients."""
 
 import contextlib
-import shutil
 import socket
 import ssl
 import time
@@ -81,10 +80,3 @@ def test_garbage_never_ends_the_server(secure: Secure, garbage: bytes, where: st
             with secure.context(where).wrap_socket(plain, server_hostname=HOST) as connection:
                 connection.sendall(sent)
     assert secure.server.process.poll() is None
-
-
-@pytest.mark.skipif(not shutil.which("curl"), reason="no curl to ask with")
-def test_early_hints_are_sent_again(secure: Secure) -> None:
-    head = secure.curl("/hints", "--http2", "-i")
-    assert head.startswith(b"HTTP/2 103 \r\nlink: </s.css>; rel=preload; as=style\r\n\r\nHTTP/2 200 \r\n"), head
-    assert b"103" not in secure.curl("/hints", "--http1.1", "-i")

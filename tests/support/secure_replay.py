@@ -5,13 +5,20 @@ import gzip
 import json
 import socket
 import ssl
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
+from h2.events import (
+    ConnectionTerminated,
+    DataReceived,
+    InformationalResponseReceived,
+    ResponseReceived,
+    StreamEnded,
+    StreamReset,
+)
 
 from harness.files.server_log import ServerRequest
 from tests.support.https_recording import HttpsRecording
@@ -70,13 +77,6 @@ class Secure:
         connection = socket.create_connection(("127.0.0.1", self.port))
         return self.context(*protocols).wrap_socket(connection, server_hostname=name)
 
-    def curl(self, path: str, *options: str) -> bytes:
-        connect = (f"{HOST}:443:127.0.0.1:{self.port}", f"{HOST}:80:127.0.0.1:{self.server.port}")
-        argv = ["curl", "-sS", "--noproxy", "*", "--max-time", "20",
-                "--cacert", str(self.directory / "authority" / "ca.pem"),
-                "--connect-to", connect[0], "--connect-to", connect[1], *options, f"https://{HOST}{path}"]
-        return subprocess.run(argv, capture_output=True, check=True).stdout
-
 
 @dataclass
 class Answer:
@@ -95,6 +95,8 @@ class Client:
         self.h2.initiate_connection()
         self.answers: dict[int, Answer] = {}
         self.open: set[int] = set()
+        self.hints: list[Any] = []
+        """Headers of all interim heads (103)."""
 
     def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0, host: str = HOST) -> int:
         stream = self.h2.get_next_available_stream_id()
@@ -121,7 +123,9 @@ class Client:
         assert data, "the server closed the connection"
         for event in self.h2.receive_data(data):
             assert not isinstance(event, ConnectionTerminated), event
-            if isinstance(event, ResponseReceived):
+            if isinstance(event, InformationalResponseReceived):
+                self.hints += event.headers
+            elif isinstance(event, ResponseReceived):
                 self.answers[event.stream_id].headers = [(bytes(name), bytes(value)) for name, value in event.headers]
             elif isinstance(event, DataReceived):
                 self.answers[event.stream_id].body += event.data
