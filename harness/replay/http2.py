@@ -7,6 +7,7 @@ Browsers say how urgent each answer is (RFC 9218): style sheets before images. W
 no longer be overtaken. nginx and Apache fill it as far as the kernel lets them, and so do we.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from struct import Struct, error, iter_unpack
 from typing import ClassVar
@@ -78,9 +79,9 @@ class Http2Connection(Streams, Answering):
         self._uploaded = 0
         """Bytes of bodies that came and that the client does not know to be taken."""
         self._window, self._first_window = FIRST_WINDOW, FIRST_WINDOW
-        """Bytes that the client takes now, and that it takes at first on a stream."""
-        self._windows: dict[int, int] = {}
-        """Bytes that it takes now on the streams that are not over."""
+        """Bytes that the client takes now on all streams together, and that it takes at first on each."""
+        self._more: Counter[int] = Counter()
+        """Bytes that it takes beyond these, by stream."""
 
     def serve(self) -> None:
         """Answer requests until the client leaves, or is silent for too long.
@@ -143,7 +144,7 @@ class Http2Connection(Streams, Answering):
         if not stream % 2:
             raise ValueError("no client's stream")
         if stream > self._last:
-            self._last, self._coming[stream], self._windows[stream] = stream, Coming(fields), self._first_window
+            self._last, self._coming[stream] = stream, Coming(fields)
             if not flags & END_STREAM:
                 self._unsent += update(stream, UPLOAD_WINDOW)
         self._take_end(stream, flags)
@@ -165,7 +166,7 @@ class Http2Connection(Streams, Answering):
             self._answer(stream, *coming.request(self._connection), self._connection.early)
 
     def _take_reset(self, stream: int, _flags: int = 0, _payload: bytes = b"") -> None:
-        self._windows.pop(stream, None)
+        self._more.pop(stream, None)
         self._forget(stream)
 
     def _take_settings(self, _stream: int, flags: int, payload: bytes) -> None:
@@ -175,10 +176,7 @@ class Http2Connection(Streams, Answering):
             if name == HEADER_TABLE_SIZE:
                 self._encoder.resize(value)
             elif name == INITIAL_WINDOW_SIZE:
-                # A client that lowers it makes windows that are less than nothing (RFC 9113, section 6.9.2).
-                self._windows = {stream: window + value - self._first_window
-                                 for stream, window in self._windows.items()}
-                self._first_window = value
+                self._first_window = value      # also of streams that are open (RFC 9113, section 6.9.2)
         self._unsent += frame(0, SETTINGS, ACK, b"")
 
     def _take_ping(self, _stream: int, flags: int, payload: bytes) -> None:
@@ -192,8 +190,8 @@ class Http2Connection(Streams, Answering):
         size = int.from_bytes(payload, "big") & 0x7FFF_FFFF
         if not stream:
             self._window += size
-        elif stream in self._windows:
-            self._windows[stream] += size
+        elif stream in self._answers or stream in self._coming:
+            self._more[stream] += size
 
     _TAKEN: ClassVar[dict[int, Callable[["Http2Connection", int, int, bytes], None]]] = {
         DATA: _take_data, HEADERS: _take_headers, CONTINUATION: _take_continuation, RST_STREAM: _take_reset,
@@ -209,15 +207,15 @@ class Http2Connection(Streams, Answering):
 
     def _room(self, answer: Outgoing) -> int:
         """Flow control counts a stream's bytes and the connection's."""
-        return min(self._windows[answer.stream], self._window, FRAME, BUFFER - answer.sent % BUFFER)
+        window = self._first_window + self._more[answer.stream] - answer.sent
+        return min(window, self._window, FRAME, BUFFER - answer.sent % BUFFER)
 
     def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
         self._unsent += frame(answer.stream, DATA, END_STREAM if answer.is_over else 0, piece)
         self._window -= len(piece)
-        self._windows[answer.stream] -= len(piece)
 
     def _finish(self, answer: Outgoing) -> None:
-        self._windows.pop(answer.stream, None)
+        self._more.pop(answer.stream, None)
         super()._finish(answer)
 
 

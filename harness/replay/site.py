@@ -67,16 +67,15 @@ class Site:
         """Return the answer to a request. A poll gets each long poll's answer once, and then hangs."""
         with self._lock:
             page, turn = self._present_load(request), partial(self._turn, request)
-            slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
-            polls = slow is not None and asked_alike(slow, request)
+            slow = self._long_poll(request)
             for found, candidates in self._matcher.found(request):
                 usable = [each for each in candidates if self._matcher.may_be_sent(found, each, request)
-                          and not (polls and turn(each)[0] == AGAIN)]
+                          and not (slow and turn(each)[0] == AGAIN)]
                 if usable:
                     chosen = self._matcher.best(found, usable, request, page, turn)
                     return self._given_as(chosen, as_found(found, chosen, request), turn(chosen)[0], request)
             led_here = self._matcher.is_unrecorded_end(request) and not request.is_preflight
-        if polls and slow is not None:
+        if slow:
             return replace(slow, hangs=True, found=FoundAs.UNANSWERED)
         return ended(MISSING, request.asked) if led_here else MISSING
 
@@ -128,6 +127,13 @@ class Site:
             return FRESH, -each.number
         holds = self._confirmed[each.identity] < each.confirmed and is_known(each, request)
         return (HOLDS, -each.number) if holds else (AGAIN, each.number)
+
+    def _long_poll(self, request: Request) -> Recorded | None:
+        """Return the long poll that a request is like, if it is like one."""
+        if not self._polls:
+            return None
+        slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
+        return slow if slow and asked_alike(slow, request) else None
 
     def _present_load(self, request: Request) -> str:
         """Forget what was given in an earlier load; return the present load's page, "" where that is not known.
