@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.replay_process import free_port
 from tests.support.secure_replay import Client, Secure, record, serving
 from tests.support.written import Written
 
@@ -19,20 +18,19 @@ def tls_recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def secure(tls_recording: Path) -> Iterator[Secure]:
-    port = free_port()
-    with serving(tls_recording, tls_port=port) as server:
-        yield Secure(server, port, tls_recording)
-        server.process.terminate()
-        assert server.process.communicate()[1] == "", "whatever clients do, a server has nothing to complain about"
+    with serving(tls_recording) as secure:
+        yield secure
+        server = secure.server.process
+        server.terminate()
+        assert server.communicate()[1] == "", "whatever clients do, a server has nothing to complain about"
 
 
 @pytest.fixture(scope="module")
 def quic(tls_recording: Path) -> Iterator[Secure]:
     """Give one that speaks HTTP/3, too."""
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
-    port = free_port()
-    with serving(tls_recording, "--http", "h3", tls_port=port) as server:
-        yield Secure(server, port, tls_recording)
+    with serving(tls_recording, "--http", "h3") as secure:
+        yield secure
 
 
 @pytest.fixture

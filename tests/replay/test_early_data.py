@@ -9,16 +9,14 @@ import pytest
 
 from harness.files.server_log import Early
 from harness.replay.authority import HTTP_2, open_authority
-from tests.support.replay_process import HOST, free_port, read_all
+from tests.support.replay_process import HOST, read_all
 from tests.support.secure_replay import BIG, Secure, last, serving
 
 
 @pytest.fixture(scope="module")
 def early(tls_recording: Path) -> Iterator[Secure]:
-    port, hosts = free_port(), tls_recording / "early-hosts"
-    hosts.write_text(f"{HOST} 127.0.0.1 -\nold.test 127.0.0.1 -\n")
-    with serving(tls_recording, "--hosts", str(hosts), "--http", "recorded", "--early", "off", tls_port=port) as server:
-        yield Secure(server, port, tls_recording)
+    with serving(tls_recording, "--http", "recorded", "--early", "off", hosts=(HOST, "old.test")) as server:
+        yield server
 
 
 def ask(early: Secure, session: Path, request: bytes, *, again: bool) -> bytes:

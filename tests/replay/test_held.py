@@ -9,7 +9,6 @@ from typing import cast
 import pytest
 
 from harness.replay.connection import Accepted
-from tests.support.replay_process import free_port
 from tests.support.secure_replay import Client, Secure, last, serving
 
 RTT_MS = 250.0
@@ -31,9 +30,8 @@ def test_for_how_long(syn_data: bool, asked_s: float, due_s: float) -> None:
 
 @pytest.fixture(scope="module")
 def held(tls_recording: Path) -> Iterator[Secure]:
-    port = free_port()
-    with serving(tls_recording, "--http", "recorded", "--held-rtt", f"{RTT_MS:g}", tls_port=port) as server:
-        yield Secure(server, port, tls_recording)
+    with serving(tls_recording, "--http", "recorded", "--held-rtt", f"{RTT_MS:g}") as server:
+        yield server
 
 
 def rtts(began_s: float) -> int:

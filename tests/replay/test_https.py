@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from harness.replay.authority import open_authority
 from harness.replay.http2 import PREFACE
 from harness.replay.server import ReplayServer
-from tests.support.replay_process import HOST, free_port, read_all
+from tests.support.replay_process import HOST, read_all
 from tests.support.secure_replay import Client, Secure, serving
 from tests.support.waiting import wait_until
 
@@ -40,10 +40,8 @@ def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path)
     (("--http", "h2"), ("h2", "h2", "http/1.1")), (("--server", "2013"), ("http/1.1", "http/1.1", "http/1.1"))])
 def test_which_protocol_is_spoken(tls_recording: Path, options: tuple[str, ...], spoken: tuple[str, ...]) -> None:
     """By a host that was recorded over HTTP/2, by one that was not, and to a client that knows no HTTP/2."""
-    port, hosts = free_port(), tls_recording / "hosts"
-    hosts.write_text(f"{HOST} 127.0.0.1 -\nold.test 127.0.0.1 -\n")
-    with serving(tls_recording, "--hosts", str(hosts), *options, tls_port=port) as server:
-        secure, found = Secure(server, port, tls_recording), []
+    found = []
+    with serving(tls_recording, *options, hosts=(HOST, "old.test")) as secure:
         for host, offered in ((HOST, ("h2", "http/1.1")), ("old.test", ("h2", "http/1.1")), (HOST, ("http/1.1",))):
             with secure.connect(*offered, name=host) as connection:
                 found.append(connection.selected_alpn_protocol())

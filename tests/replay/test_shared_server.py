@@ -8,28 +8,17 @@ from typing import Any
 import pytest
 
 from harness.files.server_log import ServerRequest, read_server_logs
-from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import free_port
-from tests.support.secure_replay import TEXT, Client, Secure, serving
+from tests.support.secure_replay import Client, Secure, serving
 from tests.support.waiting import wait_until
 
-H2_HOSTS = ("a.test", "b.test", "under_score.test")
-OLD = "old.test"
+HOSTS = ("a.test", "b.test", "under_score.test", "old.test")
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
-    directory: Path = tmp_path_factory.mktemp("shared")
-    recorded = HttpsRecording(directory)
-    for host in (*H2_HOSTS, OLD):
-        recorded.add(f"http://{host}/", f"plain {host}".encode(), TEXT, version="http/1.1")
-        recorded.add(f"https://{host}/s", host.encode(), TEXT, version="http/1.1" if host == OLD else "h2")
-    recorded.finish("http://a.test/")
-    (directory / "hosts").write_text("".join(f"{host} 127.0.0.1 -\n" for host in (*H2_HOSTS, OLD)))
-    port = free_port()
-    with serving(directory, "--hosts", str(directory / "hosts"), tls_port=port) as server:
-        assert len(server.children()) == 1, "one process for one address"
-        yield Secure(server, port, directory)
+def shared(tls_recording: Path) -> Iterator[Secure]:
+    with serving(tls_recording, hosts=HOSTS) as secure:
+        assert len(secure.server.children()) == 1, "one process for one address"
+        yield secure
 
 
 def log(shared: Secure) -> list[ServerRequest]:
@@ -38,28 +27,28 @@ def log(shared: Secure) -> list[ServerRequest]:
 
 
 @pytest.mark.parametrize(("said", "host"), [
-    ("a.test", "a.test"), ("B.test:80", "b.test"), (OLD, OLD), ("elsewhere.test", "a.test"), ("", "a.test")])
+    ("a.test", "a.test"), ("B.test:80", "b.test"), ("old.test", "old.test"), ("other.test", "a.test"), ("", "a.test")])
 def test_over_http_the_host_header_decides(shared: Secure, said: str, host: str) -> None:
     """What names none of them is answered by the first, as by a web server's first virtual host."""
     before = sum(request.host == host for request in log(shared))
     connection = http.client.HTTPConnection("127.0.0.1", shared.server.port)
-    connection.request("GET", "/", headers={"Host": said})
-    assert connection.getresponse().read() == f"plain {host}".encode()
+    connection.request("GET", "/who", headers={"Host": said})
+    assert connection.getresponse().read() == host.encode()
     connection.close()
     wait_until(lambda: sum(request.host == host for request in log(shared)) == before + 1)
 
 
 def test_one_connection_asks_three_hosts_over_http2(shared: Secure) -> None:
     """As browsers do it (HTTP/2 coalescing): one certificate has all names, each request says whom it is for."""
-    asked = ("b.test", "a.test", OLD)
+    asked = ("b.test", "a.test", "old.test")
     with shared.connect("h2", name="b.test") as connection:
         names: Any = (connection.getpeercert() or {})["subjectAltName"]
-        assert {value for _, value in names} == {"a.test", "b.test", OLD, "*.test"}, "none can hold an underscore"
+        assert {value for _, value in names} == {"a.test", "b.test", "old.test", "*.test"}, "no underscore"
         client = Client(connection)
-        streams = [client.ask("/s", host=host) for host in asked]
+        streams = [client.ask("/who", host=host) for host in asked]
         client.finish()
     assert [client.answers[stream].body for stream in streams] == [host.encode() for host in asked]
-    wait_until(lambda: sum(request.path == "/s" for request in log(shared)) == len(asked))
-    lines = [request for request in log(shared) if request.path == "/s"]
+    wait_until(lambda: sum(request.protocol == "h2" for request in log(shared)) == len(asked))
+    lines = [request for request in log(shared) if request.protocol == "h2"]
     assert sorted((line.request, line.host, line.protocol, line.connection) for line in lines) == [
         (number, host, "h2", lines[0].connection) for number, host in enumerate(asked, start=1)]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, free_port
+from tests.support.replay_process import HOST
 from tests.support.secure_replay import BIG, TEXT, Client, Secure, last, serving
 from tests.support.waiting import wait_until
 
@@ -54,9 +54,8 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
                          version=version, _partial=True, _arrivals=[[0, 9], [later_ms, 18]])
     recorded.finish(f"https://{HOST}/slow")
     (directory / "recorded.rtts").write_text(f"{HOST} {RTT_MS}\n")
-    port = free_port()
-    with serving(directory, "--think", str(directory / "recorded.rtts"), "--http", "recorded", tls_port=port) as server:
-        yield Secure(server, port, directory)
+    with serving(directory, "--think", str(directory / "recorded.rtts"), "--http", "recorded") as server:
+        yield server
 
 
 def own_ms(secure: Secure, path: str) -> float:

@@ -44,7 +44,7 @@ class _Protocol(QuicConnectionProtocol):
         self.visit = Visit()
         self.open: dict[int, Answer] = {}
         self.done = asyncio.Event()
-        self.reset_after: dict[int, int] = {}
+        self.leaves_after = 0
 
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, HandshakeCompleted):
@@ -57,7 +57,7 @@ class _Protocol(QuicConnectionProtocol):
                 self.open[got.stream_id].headers = got.headers
             elif isinstance(got, DataReceived):
                 self.open[got.stream_id].body += got.data
-                if len(self.open[got.stream_id].body) >= self.reset_after.get(got.stream_id, 2**60):
+                if self.leaves_after and len(self.open[got.stream_id].body) >= self.leaves_after:
                     self._quic.stop_stream(got.stream_id, 0x10c)
                     self._ended(got.stream_id)
                     continue
@@ -71,7 +71,7 @@ class _Protocol(QuicConnectionProtocol):
         if not self.open:
             self.done.set()
 
-    def ask(self, path: str, method: str, headers: tuple[tuple[str, str], ...], body: int, leaves_after: int) -> None:
+    def ask(self, path: str, method: str, headers: tuple[tuple[str, str], ...], body: int) -> None:
         stream = self._quic.get_next_available_stream_id()
         fields = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
         self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in fields], not body)
@@ -79,8 +79,6 @@ class _Protocol(QuicConnectionProtocol):
             self.http.send_data(stream, bytes(body), end_stream=True)
         self.open[stream] = Answer()
         self.visit.answers.append(self.open[stream])
-        if leaves_after:
-            self.reset_after[stream] = leaves_after
 
 
 def ask_over_http3(secure: Secure, *asked: Asked, session: SessionTicket | None = None, leaves_after: int = 0,
@@ -102,8 +100,9 @@ async def _visit(secure: Secure, asked: tuple[Asked, ...], session: SessionTicke
     async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=_Protocol,
                        session_ticket_handler=tickets.append, wait_connected=session is None) as protocol:
         assert isinstance(protocol, _Protocol)
+        protocol.leaves_after = leaves_after
         for each in asked:
-            protocol.ask(*each, leaves_after)
+            protocol.ask(*each)
         protocol.transmit()
         if asked:
             await protocol.done.wait()

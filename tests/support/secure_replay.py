@@ -5,6 +5,7 @@ import gzip
 import json
 import socket
 import ssl
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from h2.events import (
 
 from harness.files.server_log import ServerRequest
 from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, Running, running
+from tests.support.replay_process import HOST, Running, free_port, running
 
 BIG = bytes(range(256)) * 20_000
 """5 MB."""
@@ -55,11 +56,6 @@ def record(directory: Path) -> None:
     recorded.finish(f"https://{HOST}/")
 
 
-def serving(recording: Path, *options: str, tls_port: int) -> contextlib.AbstractContextManager[Running]:
-    """Serve it; the first host has https on `tls_port`."""
-    return running(recording, "--authority", recording / "authority", "--tls-port", str(tls_port), *options)
-
-
 @dataclass
 class Secure:
     """A running server and its port for https."""
@@ -76,6 +72,17 @@ class Secure:
     def connect(self, *protocols: str, name: str = HOST) -> ssl.SSLSocket:
         connection = socket.create_connection(("127.0.0.1", self.port))
         return self.context(*protocols).wrap_socket(connection, server_hostname=name)
+
+
+@contextlib.contextmanager
+def serving(recording: Path, *options: str, hosts: Sequence[str] = ()) -> Iterator[Secure]:
+    """Serve a recording, over https, too: one host, or several `hosts` at one address."""
+    port, file = free_port(), recording / f"hosts-{len(hosts)}"
+    if hosts:
+        file.write_text("".join(f"{host} 127.0.0.1 -\n" for host in hosts))
+        options = (*options, "--hosts", str(file))
+    with running(recording, "--authority", recording / "authority", "--tls-port", str(port), *options) as server:
+        yield Secure(server, port, recording)
 
 
 @dataclass
