@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 from harness.errors import InputError
+from harness.files.exchange import Answer, Exchange, Request
+from harness.files.har_entry import from_har
 from harness.files.pages import PageFiles
-from harness.mirror.recording import read_recording
+from harness.mirror.exchanges import PageExchanges
+from harness.mirror.recording import Recording, read_recording, recording_of
 from harness.mirror.servers import RecordedRtts, make_layout, read_rtts, recorded_rtts
-from tests.support.https_recording import HttpsRecording
 from tests.support.small_mirror import chain_of_hosts
 
 RECORDINGS, LAYOUTS = ([json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
@@ -27,13 +29,14 @@ RECORDINGS, LAYOUTS = ([json.loads(line) for line in Path(__file__).with_name(na
 
 @pytest.mark.parametrize("case", RECORDINGS, ids=lambda case: case["what"])
 def test_how_far_away_servers_were(case: dict[str, Any], tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
+    exchanges = []
     for url, known in case["recorded"]:
-        recorded.add(url, None if known.get("status") == 0 else b"x", **known)
-    files = PageFiles(recorded.finish(recorded.urls[0]), recorded.name)
+        response = {"status": known.get("status", 200), "httpVersion": known.get("version", "h2")}
+        exchanges.append(from_har({"request": {"url": url}, "response": response, **known}))
+    files = PageFiles(tmp_path, "Web")
     if "written" in case:
         files.rtts.write_text(case["written"])
-    found = recorded_rtts(files, read_recording(files.mirror, files.fetchlog))
+    found = recorded_rtts(files, recording_of([PageExchanges("page", exchanges)]))
     assert found == RecordedRtts(case["rtts_ms"], tuple(case.get("assumed", ())))
     assert found.median_ms == case["median_ms"]
 
@@ -61,14 +64,10 @@ def test_a_line_that_is_none(tmp_path: Path, line: str) -> None:
 
 
 @pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: case["what"])
-def test_which_hosts_share_a_server(case: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "Web" / "www.one.test").mkdir(parents=True)
-    for page, answers in case["pages"].items():
-        entries = [{"request": {"url": url}, "response": {"status": 200}, "serverIPAddress": address}
-                   for url, address in answers]
-        (tmp_path / f"{page}.har").write_text(json.dumps({"log": {"entries": entries}}))
-        (tmp_path / page).touch()
-    recording = read_recording(tmp_path / "Web", tmp_path)
+def test_which_hosts_share_a_server(case: dict[str, Any]) -> None:
+    pages = [PageExchanges(page, [Exchange(request=Request("GET", url), answer=Answer(200), address=address)
+                                  for url, address in answers]) for page, answers in case["pages"].items()]
+    recording = recording_of(pages, Recording({"www.one.test": frozenset()}))
     with nullcontext() if case["servers"] else pytest.raises(InputError):
         layout = make_layout(case["layout"], recording)
         assert layout.servers(recording.hosts()) == case["servers"]
