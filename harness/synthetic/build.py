@@ -3,7 +3,7 @@
 Both are made and put there as a recording's are (harness.mirror.store): with the log that a recording of the page would
 have left, 2013's times, and the answers the servers are to give. A recording is never replaced.
 
-URLs have exactly the length that the real ones had, and say what they are: ``/img12-8f3c09...``. A request must fit
+URLs have exactly the length that the real ones had, and say what they are: ``/img12-8f3c09....png``. A request must fit
 into the SYN, so the length counts; the words do not.
 """
 
@@ -31,6 +31,8 @@ DEFAULT_SEED = 1
 NOTE = "Made by scripts/make_pages.py from a page-shape file ({name}): no content of the real pages."
 UNKNOWN_ADDRESS = "192.0.2.1"
 """From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
+EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "text/css": ".css", "text/plain": ".txt",
+              "application/json": ".json", "application/x-shockwave-flash": ".swf", "text/html": ".html"}
 LONGEST_NAME = 60
 """Characters; longer paths get a query, as nearly all of 2013's did."""
 LEAST_OF_ANOTHER = 8
@@ -172,7 +174,8 @@ def make_paths(plan: PagePlan, page_url: str, seed: int, taken: set[tuple[str, s
     for resource in plan.resources:
         name = f"{plan.node_of(resource.index).kind.value}{resource.index}-"
         tries = (_path(f"{seed} {page_url} {resource.index} {number}",
-                       max(resource.path_chars, LEAST_OF_ANOTHER if number else 1), name) for number in count())
+                       max(resource.path_chars, LEAST_OF_ANOTHER if number else 1), name,
+                       _extension(plan, resource.index)) for number in count())
         path = path_of(page_url) if resource.index == 0 else next(tries)
         while (resource.host, path) in taken:
             path = next(tries)
@@ -181,11 +184,17 @@ def make_paths(plan: PagePlan, page_url: str, seed: int, taken: set[tuple[str, s
     return paths
 
 
-def _path(key: str, length: int, name: str) -> str:
+def _extension(plan: PagePlan, index: int) -> str:
+    mime = plan.resources[index].mime or ""
+    is_script = "javascript" in mime or (not mime and plan.node_of(index).kind is NodeKind.SCRIPT)
+    return ".js" if is_script else EXTENSIONS.get(mime or "image/gif", "")
+
+
+def _path(key: str, length: int, name: str, extension: str) -> str:
     """Return a path of so many characters that no other `key` has."""
     digits = hashlib.sha256(key.encode()).hexdigest()
     if length > LONGEST_NAME:
-        start = f"/{name}{digits[:LEAST_DIGITS]}?id="
+        start = f"/{name}{digits[:LEAST_DIGITS]}{extension}?id="
         return start + (digits * length)[:length - len(start)]
-    has_room = length - len(f"/{name}") >= LEAST_DIGITS
-    return f"/{name if has_room else ''}{digits}"[:length]
+    room = length - len(f"/{name}{extension}")
+    return f"/{name}{digits[:room]}{extension}" if room >= LEAST_DIGITS else f"/{digits[:length - 1]}"

@@ -8,7 +8,7 @@ import io
 import random
 from itertools import count
 
-from PIL import Image
+from PIL import Image, ImageDraw
 
 SUBJECTS = ("The client", "A server", "The kernel", "A router", "The browser", "Each segment", "The cookie",
             "A resolver", "The receiver", "A proxy", "The sender", "Every acknowledgement")
@@ -41,11 +41,16 @@ SHRINK = 0.8
 """What is left of a picture's area in each step of that search."""
 
 
+def sentence(rng: random.Random) -> str:
+    """Return one sentence of prose."""
+    return f"{rng.choice(SUBJECTS)} {rng.choice(VERBS)} {rng.choice(OBJECTS)} {rng.choice(ENDINGS)}. "
+
+
 def prose(rng: random.Random, length: int) -> str:
     """Return `length` characters of prose on one line, cut where they end."""
     sentences, made = [], 0
     while made < length:
-        sentences.append(f"{' '.join(map(rng.choice, (SUBJECTS, VERBS, OBJECTS, ENDINGS)))}. ")
+        sentences.append(sentence(rng))
         made += len(sentences[-1])
     return "".join(sentences)[:length]      # += would copy all of a long text again and again
 
@@ -87,11 +92,15 @@ def make_image(mime: str, size: int, rng: random.Random) -> bytes:
 
 
 def _drawn(mime: str, area: float, rng: random.Random) -> bytes:
-    """Return a picture of soft colours, 4:3."""
+    """Return a picture of soft colours, 4:3, with the word "synthetic" where there is room for it."""
     width, height = max(1, round((area * 4 / 3) ** 0.5)), max(1, round((area * 3 / 4) ** 0.5))
     blobs = (max(1, width // 6), max(1, height // 6))
     colours = Image.frombytes("RGB", blobs, rng.randbytes(3 * blobs[0] * blobs[1]))
     picture = colours.resize((width, height), Image.Resampling.BICUBIC)
+    if width > 70:
+        draw = ImageDraw.Draw(picture)
+        draw.rectangle((4, 4, 62, 20), fill="white")
+        draw.text((8, 6), "synthetic", fill="black")
     if mime == "image/gif":
         picture = picture.quantize(32, dither=Image.Dither.NONE)
     stream = io.BytesIO()
