@@ -164,13 +164,14 @@ class LeftBehind:
 
     def report(self, complaint: str) -> dict[str, Any]:
         """Return what load.json says; when it cannot be read, {"errors": [the `complaint` of load_page.py, or why]}."""
+        why = "no JSON object"
         try:
             report = read_untrusted_json(self.scratch / REPORT)
+            if isinstance(report, dict):
+                return report
         except UnreadableFileError as error:
-            return {"errors": [complaint or f"load_page.py left no report: {error.why}"]}
-        if not isinstance(report, dict):
-            return {"errors": [complaint or "load_page.py left no report: no JSON object"]}
-        return report
+            why = error.why
+        return {"errors": [complaint or f"load_page.py left no report: {why}"]}
 
     def keep_capture(self, made: Path) -> None:
         """Keep the captured packets. They are of any size: tcpdump wrote them."""
