@@ -63,7 +63,7 @@ class LoadMark:
         self._map[:] = _next(self._map[:], page)
 
     def _lines(self) -> list[bytes]:
-        return self._map[:].rstrip(b"\0").split(b"\n", 3)
+        return self._map[:self._map.find(b"\0")].split(b"\n", 3)
 
 
 def _next(content: bytes, page: str, delaynet_ms: float = 0.0, *, early: bool = True) -> bytes:

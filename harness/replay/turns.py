@@ -4,6 +4,7 @@ The most urgent answer's bytes are always next (RFC 9218); who is not urgent wai
 recorded time, does not take yet.
 """
 
+import heapq
 import re
 import time
 from contextlib import suppress
@@ -162,18 +163,18 @@ class Turns:
 
     def _fill(self) -> None:
         """Send as much as may be sent now."""
-        while self._takes_more() and (found := self._next()):
-            answer, room = found
+        turns = [(answer.rank(), answer) for answer in self._answers.values() if answer.begun_s is not None]
+        heapq.heapify(turns)        # no two ranks are the same
+        while turns and self._takes_more():
+            answer = heapq.heappop(turns)[1]
+            room = min(self._room(answer), answer.allowed)
+            if room <= 0:
+                continue
             self._write_piece(answer, answer.read(room))
             if answer.is_over:
                 self._finish(answer)
-
-    def _next(self) -> tuple[Outgoing, int] | None:
-        """Return whose turn it is, and how many bytes it may send; None where nobody may."""
-        for answer in sorted(self._answers.values(), key=Outgoing.rank):
-            if answer.begun_s is not None and (room := min(self._room(answer), answer.allowed)) > 0:
-                return answer, room
-        return None
+            else:
+                heapq.heappush(turns, (answer.rank(), answer))
 
     def _finish(self, answer: Outgoing) -> None:
         del self._answers[answer.stream]
