@@ -70,12 +70,12 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=2, metavar="N",
                         help="how many to open; the first gets the cookie, the next ones use it (default %(default)s)")
     arguments = parser.parse_args()
-    if arguments.connections < 1:
-        parser.error("--connections is 1 or more")
+    if not (0 < arguments.port < 65536 and arguments.connections > 0):
+        parser.error("--port is from 1 to 65535, --connections 1 or more")
     for number in range(1, arguments.connections + 1):
         try:
             accepted, first_byte_ms = fetch((arguments.address, arguments.port))
-        except (OSError, OverflowError) as error:   # BlockingIOError: no answer in time; OverflowError: no such port
+        except OSError as error:    # BlockingIOError: no answer in time
             print(f"{arguments.address}:{arguments.port}: {error!r}; is server.py running there?", file=sys.stderr)
             return 1
         print(f"connection {number}: SYN data accepted: {'yes' if accepted else 'no'}, "

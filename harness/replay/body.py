@@ -5,8 +5,9 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from errno import ENOENT
+from functools import lru_cache
 from operator import itemgetter
 
 from harness.files.exchange import Answer
@@ -47,7 +48,8 @@ class Bodies:
         return kept[1]
 
 
-def stretch(pieces: Iterable[Piece], span: range = ALL) -> bytes:
+@lru_cache(maxsize=4)     # a large body is asked for part by part
+def stretch(pieces: tuple[Piece, ...], span: range = ALL) -> bytes:
     """Return the bytes of a `span` that the pieces hold: from its start on, up to the first gap."""
     found, at = [], span.start
     for begin, content in sorted(pieces, key=itemgetter(0)):

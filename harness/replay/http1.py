@@ -138,7 +138,7 @@ class Http1Connection(Answering):
         reply = answer.reply
         self._closes = self._closes or not self._keeps or reply.closes or reply.stays_open
         if reply.live is not None:
-            self._conversation, self.read_bytes = Conversation(reply.live), HEARD_BYTES
+            self._conversation, self.read_bytes, answer.body = Conversation(reply.live), HEARD_BYTES, bytearray()
             if not self._converse(answer, partial(self._conversation.accept, answer.request)):
                 reply.stays_open, self._conversation = False, None
             return

@@ -121,12 +121,14 @@ def _start(host: ServerHost, options: ServingOptions, children: dict[int, str]) 
     os.close(write_end)
     poll = select.poll()
     poll.register(read_end, select.POLLIN)
-    said = os.read(read_end, SAID_BYTES) if poll.poll(STARTING_LIMIT_S * 1000) else b""
+    ended = bool(poll.poll(STARTING_LIMIT_S * 1000))
+    said = os.read(read_end, SAID_BYTES) if ended else b""
     os.close(read_end)
     if not said:
-        raise ExperimentError(f"{host.name}: its server does not listen after {STARTING_LIMIT_S:g} s, or has ended")
+        how = "has ended" if ended else f"does not listen after {STARTING_LIMIT_S:g} s"
+        raise ExperimentError(f"{host.name}: its server {how}")
     if said != LISTENS:
-        raise InputError(said.decode())
+        raise InputError(said.decode(errors="replace"))
 
 
 def _run_child(host: ServerHost, options: ServingOptions, parent: int, write_end: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -60,7 +60,7 @@ def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
         return Reply(0, answer.found, think_ms=inf, answer=answer.identity)
     known = is_known(answer, request)
     is_only_head = known or answer.method == "HEAD"
-    pieces = [] if is_only_head else _pieces(bodies, answer)
+    pieces = () if is_only_head else _pieces(bodies, answer)
     is_gone = answer.file is not None and not pieces and not is_only_head       # it was there at the start
     if answer is MISSING or is_gone:
         return _allowed(asked) if request.is_preflight else _not_recorded(asked)
@@ -86,7 +86,7 @@ def _websocket(live: LiveConnection | None) -> Reply:
     return Reply(status, FoundAs.LIVE, stays_open=True, live=live)
 
 
-def _add_body(reply: Reply, answer: Recorded, request: Request, pieces: Sequence[Piece]) -> None:
+def _add_body(reply: Reply, answer: Recorded, request: Request, pieces: tuple[Piece, ...]) -> None:
     """Say what body the reply has, and how it is sent."""
     if answer.headers is None and (kind := content_type(answer.answer.mime_type, answer.file or "")):
         reply.headers.append(("content-type", kind))
@@ -105,7 +105,7 @@ def _add_body(reply: Reply, answer: Recorded, request: Request, pieces: Sequence
         reply.body = whole[:reply.arrivals[-1][1]]
 
 
-def _select_part(reply: Reply, pieces: Sequence[Piece], answer: Recorded, asked: Mapping[str, str]) -> None:
+def _select_part(reply: Reply, pieces: tuple[Piece, ...], answer: Recorded, asked: Mapping[str, str]) -> None:
     """Make the reply that of the part that is wanted, if one is."""
     have = len(reply.body or b"")
     size = answer.parts[0].total if answer.parts else have
@@ -153,10 +153,10 @@ def _allowed(asked: Mapping[str, str]) -> Reply:
     return Reply(204, FoundAs.STATUS, headers)
 
 
-def _pieces(bodies: Bodies, answer: Recorded) -> list[Piece]:
+def _pieces(bodies: Bodies, answer: Recorded) -> tuple[Piece, ...]:
     """Return an answer's body as far as its files are there."""
     named = [(part.start, part.file) for part in answer.parts] or ([(0, answer.file)] if answer.file else [])
-    return [(start, content) for start, name in named if (content := _content(bodies, name)) is not None]
+    return tuple((start, content) for start, name in named if (content := _content(bodies, name)) is not None)
 
 
 def _content(bodies: Bodies, name: str) -> bytes | None:

@@ -19,7 +19,8 @@ from harness.replay.http2 import Http2Connection
 
 Logs = Mapping[str, RequestLog]
 """A server's logs, by host."""
-MOST_THREADS = 256
+MOST_THREADS = 512
+"""In a process. Chrome opens 256 connections at most, so that one port leaves threads for the others."""
 QUEUE_2013 = 5
 """The backlog of the 2013 server: socketserver's default."""
 

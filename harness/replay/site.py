@@ -133,7 +133,7 @@ class Site:
         if not self._polls:
             return None
         slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
-        return slow if slow and asked_alike(slow, request) else None
+        return slow if slow and not slow.lacks_body and asked_alike(slow, request) else None
 
     def _present_load(self, request: Request) -> str:
         """Forget what was given in an earlier load; return the present load's page, "" where that is not known.

@@ -7,6 +7,7 @@ recorded time, does not take yet.
 import heapq
 import re
 import time
+from bisect import bisect
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -46,7 +47,8 @@ class Outgoing:
     urgency: int = DEFAULT_URGENCY
     incremental: bool = False
     early: str = Early.NO
-    body: bytes = b""
+    body: bytes | bytearray = b""
+    """What is known of it: a WebSocket's grows."""
     arrivals: list[tuple[float, int]] = field(default_factory=list)
     """When how much of the body may be sent; known once the head is sent."""
     sent: int = 0
@@ -62,8 +64,8 @@ class Outgoing:
     @property
     def allowed(self) -> int:
         """Bytes of the body that may be sent now."""
-        now_s = time.monotonic() + AT_ONCE_S
-        return max((size for at_s, size in self.arrivals if at_s <= now_s), default=0) - self.sent
+        come = bisect(self.arrivals, (time.monotonic() + AT_ONCE_S, inf))
+        return self.arrivals[come - 1][1] - self.sent if come else 0
 
     def rank(self) -> tuple[int, int, int]:
         """Return what decides whose turn it is: the smallest. Incremental answers take turns, others are sent whole."""
@@ -84,7 +86,7 @@ class Outgoing:
 
     def read(self, size: int) -> bytes:
         """Return the next bytes of the body, which are sent now."""
-        piece = self.body[self.sent:self.sent + size]
+        piece = bytes(self.body[self.sent:self.sent + size])
         self.sent += len(piece)
         self.turns += 1
         return piece

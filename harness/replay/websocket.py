@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import h11
 from wsproto import ConnectionType, WSConnection
-from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Event, Message, Ping, Request, TextMessage
+from wsproto.events import AcceptConnection, BytesMessage, CloseConnection, Message, Ping, Request, TextMessage
 from wsproto.extensions import PerMessageDeflate
-from wsproto.frame_protocol import Opcode
+from wsproto.frame_protocol import FrameProtocol, Opcode
 from wsproto.utilities import ProtocolError
 
 from harness.mirror.live import LiveConnection, LiveMessage
@@ -67,10 +67,14 @@ class Conversation:
         while self._left and self._left[0].awaits <= self._came:
             message = self._left.popleft()
             self._said_s += message.after_ms / 1000
-            yield self._said_s, self._protocol.send(_event(message))
+            yield self._said_s, self._frame(message)
 
+    def _frame(self, message: LiveMessage) -> bytes:
+        """Return what is sent for a message.
 
-def _event(message: LiveMessage) -> Event:
-    if message.opcode == Opcode.CLOSE:
-        return CloseConnection(code=int(message.data))
-    return BytesMessage(message.data) if message.opcode == Opcode.BINARY else TextMessage(message.data.decode())
+        A close is not told to the protocol: until its time comes the page's pings and its own close are answered.
+        """
+        if message.opcode == Opcode.CLOSE:
+            return bytes(FrameProtocol(client=False, extensions=[]).close(int(message.data)))
+        return self._protocol.send(BytesMessage(message.data) if message.opcode == Opcode.BINARY
+                                   else TextMessage(message.data.decode()))

@@ -43,7 +43,8 @@ SOCKETS = {
     "/packed": [message("receive", 100, "x" * 5000)],
     "/several?t=1363348800000": [message("receive", 100, "first")],
     "/several?t=1363348800001": [message("receive", 100, "second")],
-    "/much-later": [message("receive", HANDSHAKE_MS + 60_000, "much later")],
+    "/much-later": [message("receive", HANDSHAKE_MS + 60_000, "much later"),
+                    message("receive", HANDSHAKE_MS + 60_001, "1000", opcode=8)],
     "/refused": []}
 
 
@@ -125,6 +126,17 @@ def test_a_message_keeps_its_time_less_the_round_trip_of_the_recording(server: R
         talk.say(CloseConnection(code=1000))
         assert isinstance(talk.next(), CloseConnection)
         assert talk.socket.recv(1) == b""
+
+
+def test_a_page_may_ping_and_close_before_the_site_closes(server: Running) -> None:
+    with page(server, "/much-later") as talk:
+        assert isinstance(talk.next(), AcceptConnection)
+        talk.say(Ping(b"there?"))
+        assert talk.next() == Pong(b"there?")
+        talk.say(CloseConnection(code=1001))
+        closed = talk.next()
+        assert isinstance(closed, CloseConnection)
+        assert closed.code == 1001
 
 
 def test_subprotocol_and_compression_are_agreed_on_as_they_were(server: Running) -> None:
