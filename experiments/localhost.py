@@ -113,7 +113,8 @@ def make_folder(results_dir: Path) -> None:
 
 def run_program(program: Path, *options: object) -> int:
     """Run one of the project's programs that give root up by themselves; return its exit status, or its signal."""
-    return abs(subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode)
+    status = subprocess.run([sys.executable, program, *map(str, options)], check=False).returncode
+    return status if status >= 0 else 128 - status      # as a shell's
 
 
 def parse_arguments() -> tuple[Settings, argparse.Namespace]:

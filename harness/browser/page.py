@@ -173,7 +173,12 @@ def net_log_silent(net_log: Path, quiet_s: float) -> Unchanged:
 
 
 def packets(interface: str) -> int:
-    """Return how many packets have arrived on and left an interface of this thread's network (proc(5), net/dev)."""
+    """Return how many packets have arrived on and left an interface of this thread's network (proc(5), net/dev).
+
+    Raises OSError where it is gone.
+    """
     lines = (line.partition(":") for line in Path("/proc/thread-self/net/dev").read_text().splitlines())
-    counts = next(fields.split() for name, _, fields in lines if name.strip() == interface)
+    counts = next((fields.split() for name, _, fields in lines if name.strip() == interface), None)
+    if counts is None:
+        raise OSError(f"no interface {interface}")
     return int(counts[1]) + int(counts[9])

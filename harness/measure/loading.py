@@ -146,8 +146,10 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
         report["errors"].append(str(error))
         return report
     finally:
-        chrome.kill(driver)
-        reading.give_up()
+        try:
+            chrome.kill(driver)
+        finally:                # a second Ctrl-C must not leave a thread that Python waits for
+            reading.give_up()
     if shows_error_page(report):
         report["errors"].append("Chrome shows an error page")
     return {**report, **write_client_log(wanted.chrome.work_dir, sanitise(wanted.url), netlog, report)}
@@ -176,7 +178,8 @@ def _visit(driver: webdriver.Chrome, wanted: PageLoad, report: dict[str, Any], l
     late = False
     try:
         has_loaded = page.navigate(driver, report["asked_as"], time.monotonic() + settings.timeout_s)
-        loaded()
+        if has_loaded:
+            loaded()
         rule = (Idle if has_loaded else network_silent)(wanted.interface, settings.quiet_s)
         report["quiet"] = page.wait_until(rule, time.monotonic() + settings.quiet_limit_s, LOOK_S)
     except TimeoutException:

@@ -151,7 +151,8 @@ def read_netlog_file(path: Path, *subscribers: Subscriber[Any], problems: list[s
     for subscriber in subscribers:
         for (name, phase), read in subscriber.readers.items():
             for kind in subscriber.kinds:
-                wanting[types.get(name), phase, kinds.get(kind)].append((subscriber, read))
+                if name in types and kind in kinds:
+                    wanting[types[name], phase, kinds[kind]].append((subscriber, read))
     for number, raw in enumerate(read_events(path, problems, is_over)):
         tick = _give(raw, number, wanting)
         bad += tick is None
@@ -201,6 +202,8 @@ def read_events(path: Path, problems: list[str], is_over: Callable[[], bool] | N
                 count += 1
                 yield event
     except (ijson.JSONError, ValueError):
+        while is_over and not is_over():        # what Chrome writes behind the hole may be yet to come
+            time.sleep(LOOK_S)
         if _lines(path) > count + MOST_OTHER_LINES:
             raise ExperimentError(f"{path}:{count + 3}: the net-log lacks a part of its middle (was the disk of "
                                   "temporary files full for a while?); make room and try again") from None

@@ -2,7 +2,7 @@
 
     netlog = read_netlog(Path("netlog.json"))
     start_tick = netlog.tick(navigation_start_unix_ms)          # the real one (harness.browser.page.TIME_ORIGIN)
-    # harness.netlog.page makes of it a load's exchanges, HAR and log.
+    # harness.netlog.page makes of it a load's exchanges and its log.
 
 A transaction is one request and its answer; a request with a redirect is one transaction per hop. Only the page's own
 count: of its frames and workers, over http or https. What Chrome asks for itself (its start page, clock, updates,
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag
 
+from harness.errors import ExperimentError
 from harness.files.exchange import H2, UNFINISHED, UNKNOWN, Phases
 from harness.files.headers import header_in
 from harness.files.moments import moment_at
@@ -72,12 +73,21 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
     A request is kept when a page's origin made it, whatever its host (so a name that is not mapped shows as a failure),
     and so is a navigation of the main frame unless its host has no address: that is Chrome's start page.
 
-    Raises ExperimentError when there is no such file.
+    Raises ExperimentError when there is no such file, and for one that is none of Chrome's.
     """
     requests, wires = Requests(keep_bodies=keep_bodies), Connections()
     netlog = NetLog()
-    constants, netlog.end_tick = read_netlog_file(path, requests, *wires.subscribers, *others,
-                                                  problems=netlog.problems, is_over=is_over)
+    try:
+        constants, netlog.end_tick = read_netlog_file(path, requests, *wires.subscribers, *others,
+                                                      problems=netlog.problems, is_over=is_over)
+        _select(netlog, requests, wires, constants)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:     # events that make no sense are skipped
+        raise ExperimentError(f"{path}:1: its constants are none of Chrome's ({error}); try again") from None
+    return netlog
+
+
+def _select(netlog: NetLog, requests: Requests, wires: Connections, constants: Mapping[str, Any]) -> None:
+    """Put what is the page's into the net-log, and count what is not."""
     netlog.time_offset_ms = float(constants.get("timeTickOffset", 0))
     netlog.browser_version = str((constants.get("clientInfo") or {}).get("version", ""))
     ahead, not_ours = load_flag(constants, PREFETCH), set[int]()
@@ -96,7 +106,6 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
                           if connection.requests or not not_ours.intersection(connection.jobs)]
     names = {host_and_port(hop.url) for hop in netlog.transactions}
     netlog.look_ups = [look_up for look_up in look_ups if look_up.name in names]
-    return netlog
 
 
 def _why_left_out(hops: list[HttpTransaction]) -> str:

@@ -1,4 +1,4 @@
-"""What a request was for, and by whom it was asked for.
+"""What a request was for, and by whom it was asked for; causes are found in time in proportion to the page.
 
 test_kinds.jsonl: where the answer's type says something else. A request without a `method` is a GET, without an Accept
 it takes anything, and without `by` SITE asked for it.
@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from harness.analysis.asked_for import initiators_of, kind_of
+from harness.analysis.causes import dependencies
+from harness.analysis.timeline import make_timeline
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
 from tests.support.beside import cases
+from tests.support.growth import LINEAR, growth
 from tests.support.made_har import PAGE, MadeLoad
 
 TWO, THERE = "http://two.test/s.js", "http://two.test/i.gif"
@@ -31,6 +34,25 @@ def test_a_request_is_known_again_by_the_answer_that_it_got() -> None:
         (f"{TWO}?2", PAGE), (f"{THERE}?2", f"{TWO}?2")]
     assert initiators_of(warm_up, None) == told
     assert initiators_of(here, None) == ()
+
+
+def page_of(requests: int) -> MadeLoad:
+    load = MadeLoad(2.0 * requests)
+    load.add(PAGE, 0, "document", referer="", receive=requests)
+    for number in range(requests):
+        load.add(f"http://host{number % 40}.test/{number}", 200 + 2 * number,
+                 ("script", "image", "data", "style")[number % 4], queue=number % 30, wait=50 + number % 70)
+    load.long_tasks = [(300.0 + 200 * number, 80.0) for number in range(requests // 100)]
+    return load
+
+
+def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
+    def work(requests: int) -> None:
+        dependencies(timelines[requests])
+
+    loads = {requests: page_of(requests) for requests in (700, 2800)}
+    timelines = {requests: make_timeline(load.log(), load.record(), load.plt_ms) for requests, load in loads.items()}
+    assert growth(work, 700) < LINEAR
 
 
 SITE = "http://page.test"

@@ -85,6 +85,8 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
     a, b = noisy_client(tmp_path / "a", 1000, 900, 1), noisy_client(tmp_path / "b" / "client", 1000, 900, 2)
     noisy_client(tmp_path / "c", 1000, 900, 1, delaynet_ms=50)
     assert plot(tmp_path, "--compare", "a", "a").returncode == 0
+    same = sides(a, a)
+    assert [each.a for each in compare(*same) if each.what == IMPROVEMENT] == [row.percent for row in same[0].rows]
     noisy_client(b, 1000, 900, 2, delaynet_ms=50)
     for run in range(1, 6):
         add_load(b, NEWS, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])

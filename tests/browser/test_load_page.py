@@ -130,6 +130,16 @@ def test_the_end_of_a_process_is_said_and_loses_neither_log_nor_har(start: Calla
 ICON = "<!doctype html><link rel=icon href=data:,>"
 
 
+@pytest.mark.parametrize("killed", ["chromedriver", "chrome", "network"])
+def test_the_end_of_a_process_while_the_log_is_read_leaves_nothing(start: Callable[..., Load], killed: str) -> None:
+    """After the load event, while the page is not silent yet."""
+    load = start(index=ICON + "<script>onload = () => setTimeout(() => fetch('/never.png'), 300)</script>")
+    os.kill(load.processes()[killed], signal.SIGKILL)
+    assert load.report()["errors"]
+    assert load.process.returncode == 1
+    load.wait_for_the_end()
+
+
 def test_a_page_that_a_script_leaves_is_another_page(start: Callable[..., Load]) -> None:
     load = start(index=ICON + "<script>location.replace('/next')</script>", next=ICON + "<p>next")
     assert load.report()["moved_on_to"] == "http://www.a.test/next"

@@ -102,7 +102,7 @@ def test_what_is_said_at_the_end() -> None:
 
 @pytest.mark.slow
 def test_coverage_of_an_interval_that_ended_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Stopping early flatters: with MINIMUM_PAIRS a little; with 3 pairs so much that no student should see it."""
+    """Stopping early flatters; with MINIMUM_PAIRS only a little."""
     monkeypatch.setattr("harness.analysis.stats.improvement_interval.__kwdefaults__",
                         {"confidence": 0.95, "seed": 1, "resamples": 299})
     held, experiments = 0, 150

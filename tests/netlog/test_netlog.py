@@ -165,6 +165,15 @@ def test_a_log_that_lacks_a_part_of_its_middle_is_refused(lost_bytes: int, tmp_p
     path.write_bytes(WHOLE[:begin] + WHOLE[WHOLE.index(b'\n{', begin + lost_bytes) + 1:])
     with pytest.raises(ExperimentError, match=r"netlog\.json:\d+: "):
         read_netlog(path)
+    lacking = path.read_bytes()
+    path.write_bytes(lacking[:begin] + lacking[begin:].partition(b"\n")[0] + b"\n")     # Chrome still writes it
+
+    def is_over() -> bool:
+        path.write_bytes(lacking)
+        return True
+
+    with pytest.raises(ExperimentError, match=r"netlog\.json:\d+: "):
+        read_netlog(path, is_over=is_over)
 
 
 @pytest.mark.parametrize("name", ["none", "link", "fifo"])
