@@ -13,6 +13,7 @@ several of each. See docs/sweep.md.
 """
 
 import argparse
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -41,6 +42,8 @@ def main() -> int:
     """Do what was asked; the exit status is 0 when every site was measured, 1 when one was not, 2 for wrong input."""
     options = parse_arguments(__doc__)
     require_packages()
+    if options.status:
+        os.nice(19)     # it reads all recordings, and loads may be measured meanwhile
     asked, folder = asked_for(options)
     if options.status or options.report or asked.where:     # only a worker on this machine is root
         leave_root()

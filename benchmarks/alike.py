@@ -31,7 +31,7 @@ the real page's. TFO's improvement may be off by 3 percentage points, at 20 ms b
 def figures(row: Row | None) -> list[float] | None:
     """Return a row's figures in the order of PROMISES; None without loads that count both without and with TFO."""
     loads = [timeline.requests for load in (row.off.loads if row else ()) if (timeline := read_timeline(load))]
-    if row is None or not loads or row.off.median_ms is None or row.on.median_ms is None:
+    if row is None or not loads or row.handshakes is None or row.off.median_ms is None or row.on.median_ms is None:
         return None
     answered = [[request for request in requests if request.status] for requests in loads]
 
@@ -40,7 +40,7 @@ def figures(row: Row | None) -> list[float] | None:
 
     return [median(len), median(lambda requests: len({request.host for request in requests})),
             median(lambda requests: sum(request.body_bytes for request in requests) / 1000),
-            row.handshakes or 0.0,
+            row.handshakes,
             row.off.median_ms / 1000, row.on.median_ms / 1000, improvement_percent(row.off.median_ms, row.on.median_ms)]
 
 

@@ -14,7 +14,7 @@ PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin         # which apt-get needs; root b
 PYTHON=/usr/bin/python3                # the distribution's own: Mininet is a package of that one
 
 PACKAGES=(
-    mininet bridge-utils iproute2 iptables ethtool iputils-ping     # the network
+    mininet iproute2 iptables iputils-ping                          # the network
     tcpdump                                                         # run.sh --pcap
     curl                                                            # compared with connie in connie/star.py
     gcc libc6-dev python3-dev libnetfilter-queue-dev                # to compile the shim and NetfilterQueue
@@ -122,7 +122,7 @@ missing_packages() {
 # packages, or they have other names.
 missing_by_hand() {
     local program
-    for program in mnexec brctl ip tc iptables ethtool ifconfig ping tcpdump gcc; do
+    for program in mnexec ip tc iptables ifconfig ping tcpdump gcc; do
         command -v "$program" >/dev/null || printf '%s\n' "$program"
     done
     "$PYTHON" -c 'import mininet, venv' 2>/dev/null || printf 'Mininet for %s\n' "$PYTHON"

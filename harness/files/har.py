@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
+from msgspec.structs import asdict
 from wsproto.frame_protocol import Opcode
 
 from harness.files.encoding import decode, encode_text
@@ -52,7 +53,7 @@ def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
     answer, body = exchange.answer, exchange.answer.body or Body("")
     entry = OwnEntry(
         RequestPart(exchange.request.url), pageref=page, started=iso_of(exchange.started), time=exchange.length_ms,
-        timings=exchange.phases, connect_ms=exchange.handshake_ms, connection=exchange.connection,
+        timings=asdict(exchange.phases), connect_ms=exchange.handshake_ms, connection=exchange.connection,
         address=exchange.address, comment=exchange.note, error=exchange.error,
         from_cache="disk" if exchange.from_cache else "", before_document=exchange.before_document,
         after_load=exchange.fate is Fate.AFTER_LOAD, after_message=exchange.after_message,

@@ -102,7 +102,7 @@ class Entry(Part, frozen=True):
     pageref: str = ""
     started: str | float = ""
     time: float | None = None
-    timings: Phases = Phases()
+    timings: dict[str, Any] | None = None
     connect_ms: float | None = None
     protocol: str = ""
     messages: Any = None
@@ -153,6 +153,11 @@ def time_ms(found: object) -> float | None:
     return float(found) if found >= 0 else None
 
 
+def phases_of(timings: Mapping[str, Any]) -> Phases:
+    """Return a HAR's timings; UNKNOWN for what is no time."""
+    return Phases(*(UNKNOWN if (ms := time_ms(timings.get(name))) is None else ms for name in Phases.__struct_fields__))
+
+
 def handshake_ms(known: float | None, timings: Phases, time: float | None, protocol: str) -> float | None:
     """Return how long the TCP handshake of the connection took that an entry's request went over; None if not known.
 
@@ -192,7 +197,7 @@ def posted_body(posted: Posted) -> bytes:
 def from_har(found: Any, page: str = "") -> Exchange:
     """Return an entry of a HAR of ours as an exchange. Raises NO_ENTRY for what is none."""
     entry = msgspec.convert(found, OwnEntry, strict=False)
-    request, response = entry.request, entry.response
+    request, response, phases = entry.request, entry.response, phases_of(entry.timings or {})
     answer = Answer(
         response.status, response.reason, response.version or request.version,
         None if entry.headers_unknown else pairs_of(response.headers), response.content.mime_type,
@@ -206,8 +211,7 @@ def from_har(found: Any, page: str = "") -> Exchange:
         request=Request(request.method.upper(), request.url, pairs_of(request.headers), posted_body(request.posted),
                         request.posted.sha256),
         answer=answer, started=moment_of(entry.started), time_ms=time_ms(entry.time),
-        phases=entry.timings,
-        handshake_ms=handshake_ms(entry.connect_ms, entry.timings, entry.time, answer.protocol),
+        phases=phases, handshake_ms=handshake_ms(entry.connect_ms, phases, entry.time, answer.protocol),
         connection=entry.connection, address=entry.address, error=entry.error,
         fate=fate_of(request.url, entry.error, answered=bool(answer.status), late=entry.after_load),
         from_cache=bool(entry.from_cache), before_document=entry.before_document, after_message=entry.after_message,

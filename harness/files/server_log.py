@@ -105,8 +105,12 @@ class RequestLog:
         """Open `path` for appending, and begin it with the header. Raises OSError."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-        if os.fstat(self._file).st_size == 0:
-            os.write(self._file, HEADER.encode())
+        try:
+            if os.fstat(self._file).st_size == 0:
+                os.write(self._file, HEADER.encode())
+        except OSError as error:        # a full disk
+            os.close(self._file)
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
     def write(self, request: ServerRequest) -> None:
         """Append one line."""

@@ -33,7 +33,7 @@ from harness.files.text_log import PageLog, Response, Transaction, format_log, r
 from harness.mirror.alike import is_never_empty
 from harness.mirror.exchanges import PageExchanges, har_of, not_replayed, page_logs, read_page, replayed_place
 from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT, bodies_of, list_bodies, read_manifest
-from harness.mirror.paths import lookups, write_file
+from harness.mirror.paths import hosts, lookups, write_file
 from harness.system.atomic import write_atomically
 
 MOST_REDIRECTS = 20
@@ -169,6 +169,8 @@ def complete(fetchlog: Path, mirror: Path, source: str, more: Mapping[str, objec
 
     That has its `source`, what `more` there is to say, and the bodies that no exchange names.
     """
+    if not mirror.is_dir() or any(mirror.iterdir()):
+        hosts(mirror)       # raises InputError before a HAR is written that lacks what is in there
     bodies = list_bodies(mirror)
     usable = {name: body for name, body in bodies.items() if body.bytes or not is_never_empty(name)}
     pages = read_pages(fetchlog, usable, [], http2_hosts)

@@ -24,13 +24,6 @@ USER_AGENT = re.compile(r"[\x20-\x7e]{1,1000}")
 CHUNK_BYTES = 2**20
 
 
-class ListedPage(msgspec.Struct, frozen=True):
-    """A page that fetch.py recorded, by its file name; manifests of synthetic pages list URLs instead."""
-
-    page: str = ""
-    user_agent: str = ""
-
-
 class ListedBody(msgspec.Struct, frozen=True):
     """What a file of the mirror holds."""
 
@@ -48,7 +41,8 @@ class Manifest(msgspec.Struct, frozen=True):
     format: Any = MANIFEST_FORMAT
     source: str = "recorded"
     note: str = ""
-    pages: list[ListedPage | str] = []
+    pages: list[Any] = []
+    """Of a recording objects that name a `page` and its `user_agent`; of synthetic pages URLs."""
     bodies: dict[str, ListedBody] = {}
     content: dict[str, Any] = {}
 
@@ -60,8 +54,8 @@ class Manifest(msgspec.Struct, frozen=True):
     @property
     def user_agents(self) -> dict[str, str]:
         """What Chrome said that it is when it recorded a page, by the page's name."""
-        return {page.page: page.user_agent for page in self.pages
-                if isinstance(page, ListedPage) and USER_AGENT.fullmatch(page.user_agent)}
+        return {str(page.get("page")): agent for page in self.pages if isinstance(page, dict)
+                if isinstance(agent := page.get("user_agent"), str) and USER_AGENT.fullmatch(agent)}
 
 
 def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
@@ -72,17 +66,16 @@ def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
     path = fetchlog / MANIFEST
     try:
         content = read_untrusted_json(path)
-        manifest = msgspec.convert({"format": content["format"], **content, "content": content}, Manifest)
+        if (version := content["format"]) != MANIFEST_FORMAT:
+            raise InputError(f"{path}:1: format {version!r} is not this program's ({MANIFEST_FORMAT}); record it "
+                             "again, or update the program")
+        return msgspec.convert({**content, "content": content}, Manifest)
     except MissingFileError:
         return Manifest()
     except (UnreadableFileError, ValueError, TypeError, KeyError) as error:
         why = error if isinstance(error, UnreadableFileError) else f"{path}: not a manifest ({error!r})"
         problems.append(f"{why}; taken as recorded")
         return Manifest()
-    if manifest.format != MANIFEST_FORMAT:
-        raise InputError(f"{path}:1: format {manifest.format!r} is not this program's ({MANIFEST_FORMAT}); record it "
-                         "again, or update the program")
-    return manifest
 
 
 def list_bodies(mirror: Path) -> dict[str, Body]:

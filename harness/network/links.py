@@ -1,6 +1,6 @@
 """Delay on the links, and proof of it: netem where the kernel has it, the delay line where it has not.
 
-Mininet prints tc's error and carries on without any delay, so what was asked for is read back and measured.
+What tc took without an error may still be another rate or delay: what was asked for is read back and measured.
 """
 
 import json
@@ -116,7 +116,7 @@ def check_qdiscs(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
 
 
 def _check_interface(node: str, pid: int, interface: str, end: LinkEnd, netem: bool) -> None:
-    """Raise ExperimentError when a link has not the rate, buffer and delay that it was given: tc's errors go unseen."""
+    """Raise ExperimentError when a link has not the rate, buffer and delay that it was given."""
     with inside(pid):
         classes = run(["tc", "class", "show", "dev", interface], "reading the rate back")
         qdiscs = json.loads(run(["tc", "-j", "qdisc", "show", "dev", interface], "reading the delay back"))

@@ -2,8 +2,8 @@
 
     options.py      the command line, and what a sweep was asked for
     plan.py         the units of a sweep: a site's recording under one combination of settings, with its key
-    recordings.py   a site's own recording: found among those installed, or made by fetch.py
-    folder.py       sweep-NAME/: what is done, kept so that nothing is lost when a process or a machine dies; --status
+    recordings.py   a site's own recording: cut out of the list's own, or made by fetch.py
+    folder.py       sweep-NAME/: what is done, kept so that nothing is lost when a process or a machine dies
     cluster.py      Dask's clusters: on this machine, on others by SSH, or one that is there already
     driver.py       hands out units, keeps results
     measuring.py    a worker's side: one unit, measured whole by tfo.py, and how it ended

@@ -177,8 +177,8 @@ def beside(work: Callable[[threading.Event], None], name: str) -> Iterator[None]
     """
     ended = threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix=name) as pool:
-        working = pool.submit(work, ended)
-        try:
+        try:                    # a signal may come at any line, and the pool waits for the thread
+            working = pool.submit(work, ended)
             yield
         finally:
             ended.set()

@@ -50,3 +50,19 @@ def test_killed_at_any_moment_of_the_exchange(tmp_path: Path, renames: int, repl
     found = {path.name: tree(path) for path in tmp_path.iterdir()}
     # The first rename that puts something new in its place decides: of it the rest follows.
     assert found == (new if renames > (2 if replaces else 0) else old if replaces else {})
+
+
+def test_a_recorder_that_runs_and_folders_of_others_are_left_alone(tmp_path: Path) -> None:
+    running, short = Store(tmp_path, "demo"), Store(tmp_path, "other")
+    running.make()
+    short.make()
+    somebody = tmp_path / ".demo.recording-mine"
+    somebody.mkdir()
+    (somebody / "lock").touch()
+    short.clean_up()
+    following = Store(tmp_path, "third")
+    following.make()
+    assert running.mirror.is_dir()
+    assert somebody.is_dir()
+    following.clean_up()
+    running.clean_up()

@@ -9,7 +9,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.project_copy import LATE_FOLDER
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 
 UML, KERNEL = ROOT / "scripts" / "uml.sh", Path("/usr/bin/linux.uml")
 # Root, since then conftest.py looks for what is left behind; the script itself works without.
@@ -65,3 +65,11 @@ def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> No
     assert len(scratch) == (number == signal.SIGKILL)
     for directory in scratch:
         ran("rm", "-r", directory, status=0)
+
+
+@pytest.mark.parametrize(("arguments", "problem"), [
+    ([], "command"), (["--odd", "true"], "--odd"), (["--memory", "1G", "true"], "--memory: '1G'")])
+def test_bad_use(arguments: list[str], problem: str) -> None:
+    done = run_uml(*arguments)
+    assert_refused(done)
+    assert problem in done.stderr

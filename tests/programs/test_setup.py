@@ -106,10 +106,10 @@ def test_second_run_installs_nothing(environment: Project) -> None:
 def test_only_what_is_missing_is_installed_also_for_root_by_su(environment: Project) -> None:
     """Without `-`, su leaves the PATH of a user, and dpkg does nothing without /usr/sbin in it."""
     environment.stand_in("apt-get", f"echo path $PATH >>{environment.calls}")
-    environment.setup(status=0, MISSING="ethtool")
+    environment.setup(status=0, MISSING="tcpdump")
     update, first, install, second = environment.calls_made()
     assert update.endswith("update")
-    assert install.endswith("--no-install-recommends install ethtool")
+    assert install.endswith("--no-install-recommends install tcpdump")
     assert all("/usr/sbin" in path.split(":") for path in (first, second))
 
 

@@ -9,7 +9,9 @@ from typing import ClassVar
 
 import pytest
 
+from harness.files.server_log import FoundAs
 from harness.record.sources import wayback
+from harness.record.sources.served import web_archive
 from harness.record.sources.wayback import UnansweredError, WebArchive
 from tests.support.answering import Answer, answering
 
@@ -46,6 +48,14 @@ def test_what_an_overloaded_archive_did_not_answer_is_asked_for_again(asked: Web
     assert found.answer.content == b"page"
     assert asked.find(f"{PAGE}lost") is None
     assert (Busy.answers, asked.complaints()) == ([], [])
+
+
+def test_each_url_is_asked_for_once_unless_the_archive_did_not_answer(asked: WebArchive) -> None:
+    Busy.answers = [503] * 4 + [200, 404]
+    with web_archive(asked) as served:
+        found = [served.ask_archive("GET", url).found for url in (PAGE, PAGE, PAGE, f"{PAGE}lost", f"{PAGE}lost")]
+    assert found == [FoundAs.MISSING, FoundAs.PLAIN, FoundAs.PLAIN, FoundAs.MISSING, FoundAs.MISSING]
+    assert Busy.answers == []
 
 
 def test_what_breaks_off_is_no_answer(asked: WebArchive, monkeypatch: pytest.MonkeyPatch) -> None:

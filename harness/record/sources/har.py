@@ -117,8 +117,8 @@ class HarSource:
             self._wrong.append(str(error))
             return None
         url, answer = as_browsers_ask(found.request.url), found.answer
-        if answer.messages is not None:
-            self._live.append(found)
+        if answer.messages is not None and url.startswith(("ws:", "wss:")):
+            self._live.append(replace(found, request=replace(found.request, url=url)))
         if not url.startswith(("http:", "https:")) or answer.status in INTERIM:
             return None
         headers = answer.headers or OF_NO_RECORDING
