@@ -157,13 +157,13 @@ def page_times(log: Mapping[str, Any]) -> PageTimes:
         return PageTimes()
 
 
-def har_log(url: str, entries: list[dict[str, Any]], times: PageTimes | None = None, *, comment: str = "",
-            browser: str = "") -> dict[str, Any]:
+def har_log(url: str, entries: list[dict[str, Any]], times: PageTimes | None = None, *, browser: str = ""
+            ) -> dict[str, Any]:
     """Return a HAR of one page whose `entries` are HAR's, ready for json.dump."""
     page = (times or PageTimes()).to_har(url)
     log: dict[str, Any] = {"version": "1.2", "creator": CREATOR, "pages": [page], "entries": entries}
     log |= {"browser": {"name": "Chromium", "version": browser}} if browser else {}
-    return {"log": log | ({"comment": comment} if comment else {})}
+    return {"log": log}
 
 
 class LoadLog(msgspec.Struct, frozen=True):
