@@ -29,7 +29,7 @@ if __name__ == "__main__":
 from harness.files.pages import CLIENT, PageFiles
 from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders, open_results
-from harness.measure.laboratory import ReplayedWeb, running_hosts, running_laboratory
+from harness.measure.laboratory import ReplayedWeb, running_hosts
 from harness.measure.loopback import say_ready, try_pages
 from harness.measure.preflight import (
     check_authority,
@@ -87,10 +87,11 @@ def main() -> int:
         trials = try_pages(page_set, settings) if how.dry_run == "load" else {}
         return say_ready(trials, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts; {planned}")
     if how.on_user:
-        with only_experiment(), running_laboratory(star_links[0], web, browser, netem=netem,
-                                                   results_dir=how.dir) as lab:
-            set_fastopen(lab.star.pids, ON)
-            return run_on_user(lab.star.user, how.on_user, invoking_user())
+        with only_experiment(), running_hosts(star_links[:1], web, browser, netem=netem,
+                                              results_dir=how.dir) as hosts:
+            star = hosts.at(star_links[0]).star
+            set_fastopen(star.pids, ON)
+            return run_on_user(star.user, how.on_user, invoking_user())
 
     # Measurement: once the machine is quiet; every load is judged and written down as soon as it is done.
     replaced_ms = [speeds.delay_net_ms for speeds in star_links] if how.typed is None else None

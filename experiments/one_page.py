@@ -19,7 +19,7 @@ use_project_python()
 
 from experiments.by_hand import valid_load
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import ReplayedWeb, running_laboratory
+from harness.measure.laboratory import ReplayedWeb, running_hosts
 from harness.measure.preflight import check_browser, check_pages
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings
@@ -56,7 +56,8 @@ def main() -> int:
         write_small_recording(files, {URL: MadeResource("text/html", DOCUMENT.encode()), **SCRIPTS})
         give(folder, browsing_user())       # as whom the servers read it, whatever root's umask is
         web = ReplayedWeb(page_set=check_pages(files), settings=Settings(testruns=1 + arguments.runs))
-        with running_laboratory(speeds, web, check_browser(), netem=netem) as lab:
+        with running_hosts([speeds], web, check_browser(), netem=netem) as hosts:
+            lab = hosts.at(speeds)
             for load in plan_loads(web.page_set.pages, web.settings):
                 record = valid_load(lab, load)
                 assert record.plt_ms is not None, "a valid load has a page load time"

@@ -25,7 +25,7 @@ from harness.errors import ExperimentError, InputError, many, printable
 from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, read_results
 from harness.measure.experiment import known, measure
-from harness.measure.laboratory import ReplayedWeb, running_laboratory
+from harness.measure.laboratory import ReplayedWeb, running_hosts
 from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
 from harness.measure.resume import Stage
 from harness.measure.rule import Blame
@@ -79,7 +79,8 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     """
     speeds, netem = LinkSpeeds(delay_net_ms=delay_ms), delays_by_netem(delay_ms)
     web, browser = ReplayedWeb(page_set=page_set, settings=settings), check_browser()
-    with running_laboratory(speeds, web, browser, netem=netem, initiators=delay_ms > 0) as lab:
+    with running_hosts([speeds], web, browser, netem=netem, initiators=delay_ms > 0) as hosts:
+        lab = hosts.at(speeds)
         plan = plan_loads(pages, settings)
         series = measure(lab, Stage(speeds, known(web, browser, speeds, netem=netem), plan), Steps(len(plan)))
         unusable = {(measured.load.page.name, measured.load.run) for measured in series.last()

@@ -21,7 +21,7 @@ from harness.files.load_parts import NOT_MISSED, WHOLE_RATIO, Coverage, Received
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.files.urls import is_asked_by_browser
-from harness.measure.rule import Blame, Found
+from harness.measure.rule import Blame, Reason, Verdict
 from harness.mirror.answers import Recorded
 from harness.mirror.recording import Recording
 from harness.replay.match import OF_PREFLIGHTS
@@ -136,7 +136,7 @@ def coverage(answers: ReceivedAnswers, recorded: RecordedPage) -> Coverage:
                     tuple(lost[:MOST_LOST]))
 
 
-def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Found]]:
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[Verdict]:
     """Find for each load of a page what it lacks, compared with the page's best load.
 
     Only loads that `are_good` otherwise can be the best one. It may be the only one, if there is no other load.
@@ -145,10 +145,10 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict
              for load, good in zip(loads, are_good, strict=True)]
     most = max((cover.got for cover in found if cover), default=0)
     most_bytes = max((cover.got_bytes for cover in found if cover), default=0)
-    return [_too_little(cover, most, most_bytes) if cover else {} for cover in found]
+    return [_too_little(cover, most, most_bytes) if cover else [] for cover in found]
 
 
-def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[ReasonKind, Found]:
+def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> Verdict:
     """Tell how a load got too little, beside the most of each that any good load of the page got."""
     for got, held, most, unit in ((cover.got, cover.recorded, most_answers, "answers"),
                                   (cover.got_bytes, cover.recorded_bytes, most_bytes, "bytes")):
@@ -159,6 +159,6 @@ def _too_little(cover: Coverage, most_answers: int, most_bytes: int) -> dict[Rea
             whose = f"the recording holds, and no load got more than {most}" if in_no_load else \
                 "the recording holds" if most >= held else "the page's best load got"
             without = f", without {first_few(cover.lost)}" if cover.lost else ""
-            return {ReasonKind.TOO_LITTLE: (f"got {got} of the {wanted} {unit} that {whose}{without}",
-                                            Blame.PAGE if in_no_load else Blame.ACCIDENT)}
-    return {}
+            return [Reason(ReasonKind.TOO_LITTLE, Blame.PAGE if in_no_load else Blame.ACCIDENT,
+                           f"got {got} of the {wanted} {unit} that {whose}{without}")]
+    return []

@@ -1,9 +1,10 @@
 """All that was seen of one load, as it was seen: harness.measure.record makes the load's record of it, and judges none.
 
-There are only plain values in it: what a running laboratory knows was asked of it before.
+There are plain values in it, and the notes of the delay line: what else a running laboratory knows was asked of it
+before.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,9 +74,9 @@ class Evidence:
 
     `report` is what load_page.py says (with whatever a page wrote that had taken Chrome over), `har` what the load's
     HAR says, None without one, `requests` what the servers logged. `grown` is by how much Laboratory.counts grew over
-    the load. `late_packets_ms` is how late the delay line let the latest packet of each slot of time go
-    (harness.system.delay_queue), None without one. `began_s`: in s since the epoch. `warm_up` is the record of the
-    page's run 0, in which Chrome says who asked for what; None in that run.
+    the load. `latest_packet_ms` says how late the delay line let a packet go at most between two moments, None without
+    one. Moments are in s since the epoch, as `began_s` is. `warm_up` is the record of the page's run 0, in which Chrome
+    says who asked for what; None in that run.
     """
 
     conditions: Conditions
@@ -89,5 +90,5 @@ class Evidence:
     environment: Mapping[str, Any]
     ticks: Ticks
     arrivals: Arrivals
-    late_packets_ms: Mapping[int, float] | None = None
+    latest_packet_ms: Callable[[float, float], float | None]
     warm_up: LoadRecord | None = None

@@ -11,13 +11,14 @@ from harness.browser.program import Browser, version_of
 from harness.errors import ExperimentError, InputError
 from harness.files.experiment import write_experiment
 from harness.files.reason_kinds import ReasonKind
+from harness.files.results import write_load
 from harness.measure.evidence import Load
 from harness.measure.folders import begin_try
 from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb, place_of_key_shares
-from harness.measure.loads import cell_of, record_of, write_record
+from harness.measure.loads import cell_of, record_of
 from harness.measure.resume import Stage, program_digest, recording_digest
 from harness.measure.rtts import own_rtts
-from harness.measure.rule import Blame, Reason
+from harness.measure.rule import Blame, Reason, texts
 from harness.measure.rules import alone
 from harness.measure.series import Measured, Series
 from harness.network.needs import real_time_allowed
@@ -59,21 +60,22 @@ def _load(lab: Laboratory, load: Load, series: Series) -> None:
     """
     attempt = begin_try(cell_of(lab, load), load.page)
     record = replace(record_of(lab, load), attempt=attempt)
-    why_not = alone(record)
+    measured = Measured(load, record, alone(record))
     try:
         lab.check_programs_beside()
     except ExperimentError as error:
-        why_not.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
-    _write_records(lab, series, series.add(Measured(load, record, why_not)))
+        measured.alone.append(Reason(ReasonKind.LABORATORY_ENDED, Blame.ACCIDENT, str(error)))
+    _write_records(lab, series, series.add(measured))
     lab.check_programs_beside()
 
 
 def _write_records(lab: Laboratory, series: Series, judged: Iterable[Measured]) -> None:
-    """Write the records of those loads that are `judged`, as far as they are the last tries."""
-    last = set(map(id, series.last()))
+    """Write the records of those loads that are `judged`, with the verdicts, as far as they are the last tries."""
     for measured in judged:
-        if id(measured) in last:
-            write_record(lab, measured.load, measured.record, measured.why_not)
+        if any(measured is last for last in series.last()):
+            why_not = measured.why_not
+            write_load(cell_of(lab, measured.load), replace(
+                measured.record, why_not=tuple(texts(why_not)), why_not_kinds=tuple(reason.kind for reason in why_not)))
 
 
 def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool) -> dict[str, Any]:

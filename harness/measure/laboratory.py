@@ -217,14 +217,6 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
                "servers": servers}
 
 
-@contextmanager
-def running_laboratory(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, netem: bool,
-                       results_dir: Path | None = None, initiators: bool = False) -> Iterator[Laboratory]:
-    """Run star, delay and servers of a single RTT while this lasts (see `running_hosts`, `Hosts.at`)."""
-    with running_hosts([speeds], web, browser, netem=netem, results_dir=results_dir, initiators=initiators) as hosts:
-        yield hosts.at(speeds)
-
-
 def _own_shim(work_dir: Path) -> Path:
     """Copy the shim to where Chrome's user can read it, even if the project's folder is private, but not change it."""
     shim = work_dir / "chrome_shim.so"

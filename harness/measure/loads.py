@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -26,21 +26,18 @@ from harness.files.load_mark import mark_load
 from harness.files.load_parts import Counters
 from harness.files.load_record import LoadRecord
 from harness.files.pages import KEPT_LOGS
-from harness.files.results import cell_directory, write_load
+from harness.files.results import cell_directory
 from harness.files.server_log import ServerRequest, ends_of_logs, read_server_logs
 from harness.measure.client_log import REPORT
 from harness.measure.evidence import Evidence, Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loading import PageLoad, load_page
 from harness.measure.record import record
-from harness.measure.rule import Reason, texts
 from harness.network.cookies import cookies_for_a_load
-from harness.network.links import Delay
 from harness.network.programs import captured_packets
 from harness.system import environment, fastopen
 from harness.system.atomic import write_atomically, written_beside
 from harness.system.background import call_forked
-from harness.system.delay_queue import SLOT_S
 from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
 from harness.system.untrusted import (
@@ -74,7 +71,7 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
         requests=_logged(lab, before.at_s, before.logs),
         har=_har(directory / f"{load.page.name}.har"),
         grown={what: fastopen.difference(counts, before.counts[what]) for what, counts in after.items()},
-        began_s=before.at_s, ticks=ticks, arrivals=arrivals, late_packets_ms=_late_packets_ms(lab.delay, before.at_s),
+        began_s=before.at_s, ticks=ticks, arrivals=arrivals, latest_packet_ms=lab.delay.latest_ms,
         warm_up=read_warm_up(lab.client_dir, load.page.name) if load.run else None,
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": os.getloadavg()[0],
@@ -110,12 +107,6 @@ def record_of(lab: Laboratory, load: Load) -> LoadRecord:
         raise
 
 
-def write_record(lab: Laboratory, load: Load, done: LoadRecord, why_not: Sequence[Reason]) -> None:
-    """Write a load's JSON with the verdict on it: `why_not` is empty for a valid load."""
-    write_load(cell_of(lab, load), replace(
-        done, why_not=tuple(texts(why_not)), why_not_kinds=tuple(reason.kind for reason in why_not)))
-
-
 def cell_of(lab: Laboratory, load: Load) -> Path:
     """Return the directory that holds all pages' loads of one run."""
     return lab.client_dir / cell_directory(lab.delaynet_ms, load.run, load.transport)
@@ -128,13 +119,6 @@ def _logged(lab: Laboratory, since_s: float, since: Mapping[Path, int]) -> list[
     """
     return [request for directory in lab.server_logs
             for request in read_server_logs(directory, since=since) if request.time_s >= since_s]
-
-
-def _late_packets_ms(delay: Delay, since_s: float) -> dict[int, float] | None:
-    """Return how late each slot's latest packet was since then, of those with one; None without a delay line."""
-    late_ms = {slot: delay.latest_ms((slot + 0.5) * SLOT_S, (slot + 0.5) * SLOT_S)
-               for slot in range(int(since_s / SLOT_S), int(time.time() / SLOT_S) + 1)}
-    return None if delay.line is None else {slot: ms for slot, ms in late_ms.items() if ms}
 
 
 def _har(har: Path) -> LoadLog | None:

@@ -76,8 +76,9 @@ class Rule:
     source: str = ""
     unless: Collection[ReasonKind] = ()
 
-    def reasons(self, found: Iterable[Found]) -> Verdict:
-        """Return what was found as reasons."""
+    def reasons(self, load: LoadRecord) -> Verdict:
+        """Return what its check says against a load."""
+        found = self.check(load) if self.check else ()
         said = [(each, self.blame) if isinstance(each, str) else each for each in found]
         return [Reason(self.kind, blame, text) for text, blame in said]
 

@@ -55,8 +55,8 @@ def alone(load: LoadRecord, rules: Sequence[Rule] = RULES) -> Verdict:
     """
     found: Verdict = []
     for each in rules:
-        if each.check and not any(reason.kind in each.unless for reason in found):
-            found += each.reasons(each.check(load))
+        if not any(reason.kind in each.unless for reason in found):
+            found += each.reasons(load)
         if any(reason.kind is ReasonKind.LED_ON for reason in found):
             return found
     return [replace(reason, blame=Blame.ACCIDENT) for reason in found] if _broke_off(load) else found
@@ -74,9 +74,9 @@ def together(loads: Sequence[LoadRecord], verdicts: Sequence[Verdict],
     is_measured = any(load.run > 0 and good for load, good in zip(loads, are_good, strict=True))
     forgiven = {place for (run, _), place in last.items() if is_measured and run == 0}
     differ, lack = sameness.compared(loads, are_good), coverage.compared(loads, are_good)
-    found = [lack[place] | ({} if place in forgiven else differ[place]) for place in range(len(loads))]
-    return [[*verdict, *(reason for each in rules if each.kind in said for reason in each.reasons([said[each.kind]]))]
-            for verdict, said in zip(verdicts, found, strict=True)]
+    kinds = {each.kind for each in rules}
+    return [[*verdict, *(reason for reason in (*(() if place in forgiven else differ[place]), *lack[place])
+                         if reason.kind in kinds)] for place, verdict in enumerate(verdicts)]
 
 
 def _broke_off(load: LoadRecord) -> bool:

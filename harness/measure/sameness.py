@@ -27,7 +27,7 @@ from harness.analysis.asked_for import PARTS
 from harness.files.load_parts import COMPARED, ReceivedAnswer
 from harness.files.load_record import LoadRecord
 from harness.files.reason_kinds import ReasonKind
-from harness.measure.rule import Found
+from harness.measure.rule import Blame, Reason, Verdict
 from harness.mirror.alike import mask_target
 
 REST_RATIO = 0.05
@@ -38,7 +38,6 @@ MOVED_RATIO = 0.15
 """Seen: 2.1 s instead of 5.1 s for a page of which 45 of 197 answers were asked for after the load event, since it came
 before a script had inserted them. In 256 loads that nobody disturbed no page's number varied by more than 8; the real
 page of wsj.com of 2013 asks for much just when its load event comes: 9 of 83 answers came after it in one load."""
-OTHER_PAGE = "got other answers than the page's other loads"
 EXAMPLE_LENGTH = 80
 MOST_MASKED = 2**14
 """So many URLs are remembered without their volatile values: all loads of a page ask for the same ones."""
@@ -50,7 +49,7 @@ Got = Mapping[str, Sequence[ReceivedAnswer]]
 that is not compared stands there, too, and for one that came from Chrome's cache there is an empty list."""
 
 
-def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict[ReasonKind, Found]]:
+def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[Verdict]:
     """Compare each of one page's loads with what most of them got; find for each load how it differs.
 
     Only good loads are compared, and only they decide what the page is; `are_good` says which loads have no other
@@ -59,41 +58,37 @@ def compared(loads: Sequence[LoadRecord], are_good: Sequence[bool]) -> list[dict
     """
     each = [_by_identity(load) if good else {} for load, good in zip(loads, are_good, strict=True)]
     counted = [got for got in each if got]
-    ways: dict[str, list[ReceivedAnswer]] = defaultdict(list)
+    ways: dict[str, list[list[ReceivedAnswer]]] = defaultdict(list)
     for got in counted:
-        for key, answer in _came(got).items():
-            ways[key].append(answer)
+        for key, answers in _came(got).items():
+            ways[key].append(answers)
     # What failed in every load that has it must have failed in more than half of them.
-    usual = {key: _most_frequent(seen) for key, seen in ways.items()
-             if 2 * len(seen) >= len(counted) + all(answer.error for answer in seen)}
-    needed = {key for key in usual if 2 * sum(_is(got, key, critical=True) for got in counted) > len(ways[key])
-              or any(_is(got, key, critical=False) for got in counted)}
+    usual = {key: _most_frequent([answers[0] for answers in seen]) for key, seen in ways.items()
+             if 2 * len(seen) >= len(counted) + all(answers[0].error for answers in seen)}
+    needed = {key for key in usual
+              if 2 * sum(any(answer.critical for answer in answers) for answers in ways[key]) > len(ways[key])
+              or any(answer.purpose in PARTS for answers in ways[key] for answer in answers)}
     times = Counter(key for got in counted for key in got)
     common = {key for key, seen in times.items() if 2 * seen >= len(counted) > 1}
-    return [_compare(got, usual, needed, common) if good else {} for got, good in zip(each, are_good, strict=True)]
+    return [_compare(got, usual, needed, common) if good else [] for got, good in zip(each, are_good, strict=True)]
 
 
 def _by_identity(load: LoadRecord) -> Got:
     """Return what the load got; nothing when that is not known."""
-    came: dict[str, list[ReceivedAnswer]] = defaultdict(list)
-    for answer in load.answers.each if load.answers else ():
+    if load.answers is None:
+        return {}
+    came: dict[str, list[ReceivedAnswer]] = {identity: [] for identity in load.answers.from_cache if identity}
+    for answer in load.answers.each:
         parts = urlsplit(answer.url)
         unrecorded = f"{parts.scheme}://{parts.netloc} {answer.status} {answer.error}"
-        came[answer.identity if answer.identity not in ("", "-") else unrecorded].append(answer)
-    return {**dict.fromkeys(filter(None, load.answers.from_cache if load.answers else ()), ()), **came}
+        came.setdefault(answer.identity if answer.identity not in ("", "-") else unrecorded, []).append(answer)
+    return came
 
 
-def _came(got: Got) -> dict[str, ReceivedAnswer]:
-    """Return what of it is compared: of several answers the one that failed, if one did."""
+def _came(got: Got) -> dict[str, list[ReceivedAnswer]]:
+    """Return what of it is compared; where there are several answers, those that failed come first."""
     found = {key: [answer for answer in answers if answer.is_one_of(COMPARED)] for key, answers in got.items()}
-    return {key: next((answer for answer in answers if answer.error), answers[0])
-            for key, answers in found.items() if answers}
-
-
-def _is(got: Got, key: str, *, critical: bool) -> bool:
-    """Tell whether one of a load's answers of that key is on its critical path, or else what a page is made of."""
-    return any(answer.critical if critical else answer.purpose in PARTS for answer in got.get(key, ())
-               if answer.is_one_of(COMPARED))
+    return {key: sorted(answers, key=lambda answer: not answer.error) for key, answers in found.items() if answers}
 
 
 def _most_frequent(seen: Sequence[ReceivedAnswer]) -> ReceivedAnswer:
@@ -108,13 +103,13 @@ def _outcome(answer: ReceivedAnswer) -> Outcome:
 
 
 def _compare(got: Got, usual: Mapping[str, ReceivedAnswer], needed: Collection[str],
-             common: Collection[str]) -> dict[ReasonKind, Found]:
+             common: Collection[str]) -> Verdict:
     """Find how a load differs that got `got`; `common` is what at least half of the loads got at any time."""
-    came = _came(got)
+    came = {key: answers[0] for key, answers in _came(got).items()}
     late = [answer for key, answer in usual.items() if key not in came and any(each.late for each in got.get(key, ()))]
     if len(late) > max(REST_LEAST, MOVED_RATIO * len(usual)):
-        return {ReasonKind.EARLY_LOAD_EVENT: f"{OTHER_PAGE}: its load event came before {len(late)} of the "
-                f"{len(usual)} answers that the others wait for ({_short(late[0])})"}
+        return [_of_another_page(ReasonKind.EARLY_LOAD_EVENT, f"its load event came before {len(late)} of the "
+                                 f"{len(usual)} answers that the others wait for ({_short(late[0])})")]
     alike, usually = {_alike(answer) for each in got.values() for answer in each}, set(map(_alike, usual.values()))
     differ = {key: f"no {_short(answer)}" for key, answer in usual.items()
               if key not in got and _alike(answer) not in alike}
@@ -123,9 +118,13 @@ def _compare(got: Got, usual: Mapping[str, ReceivedAnswer], needed: Collection[s
     differ |= {key: f"also {_short(answer)}" for key, answer in came.items()
                if key not in usual and key not in common and _alike(answer) not in usually}
     if not differ.keys() & needed and len(differ) <= max(REST_LEAST, REST_RATIO * len(usual)):
-        return {}
+        return []
     one = next((text for key, text in differ.items() if key in needed), next(iter(differ.values())))
-    return {ReasonKind.OTHER_ANSWERS: f"{OTHER_PAGE}: {len(differ)} of {len(usual)} ({one})"}
+    return [_of_another_page(ReasonKind.OTHER_ANSWERS, f"{len(differ)} of {len(usual)} ({one})")]
+
+
+def _of_another_page(kind: ReasonKind, text: str) -> Reason:
+    return Reason(kind, Blame.ACCIDENT, f"got other answers than the page's other loads: {text}")
 
 
 _masked = lru_cache(MOST_MASKED)(mask_target)

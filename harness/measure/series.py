@@ -10,14 +10,14 @@ cell early. harness.measure.settings.MINIMUM_PAIRS bounds that.
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from harness.analysis.stats import improvement_interval
 from harness.errors import printable
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure.evidence import Load
-from harness.measure.rule import Reason, texts, worth_another_try
+from harness.measure.rule import Verdict, texts, worth_another_try
 from harness.measure.rules import together
 from harness.measure.settings import Settings
 
@@ -26,11 +26,6 @@ def plan_loads(pages: Sequence[Page], settings: Settings) -> list[Load]:
     """Return all loads in order: run by run, page by page, off and on side by side (see `plan_run`)."""
     return [load for run in range(settings.testruns) for load in plan_run(
         run, pages, settings.transports if run else settings.warm_ups, settings.seed)]
-
-
-def pages_of(plan: Sequence[Load]) -> list[Page]:
-    """Return the pages of a plan in their order."""
-    return list(dict.fromkeys(load.page for load in plan))
 
 
 def plan_run(run: int, pages: Sequence[Page], transports: Sequence[int], seed: int) -> list[Load]:
@@ -46,13 +41,17 @@ def plan_run(run: int, pages: Sequence[Page], transports: Sequence[int], seed: i
     return loads
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measured:
-    """A load that was done, its record, and why it is not valid (empty when it is)."""
+    """A load that was done, its record, and what speaks against it: by itself, and also beside the others (`why_not`).
+
+    The load is valid when `why_not` is empty, once a Series has judged it.
+    """
 
     load: Load
     record: LoadRecord
-    why_not: list[Reason]
+    alone: Verdict
+    why_not: Verdict = field(default_factory=list)
 
     def in_words(self) -> str:
         """Return the load as a line for people."""
@@ -82,26 +81,23 @@ class Series:
     def __init__(self, to_do: Iterable[Load], settings: Settings, pages: Sequence[Page],
                  done: Iterable[Measured] = ()) -> None:
         """Begin with what was `done` before."""
-        self.to_do, self.settings, self.pages = [*to_do], settings, pages
-        self._alone, self.judged = [*done], list[Measured]()
-        self._judge(self.pages)
+        self.to_do, self.settings, self.pages, self.judged = [*to_do], settings, pages, [*done]
+        for page in pages:
+            self._judge(page)
 
     def add(self, measured: Measured) -> list[Measured]:
-        """Add a load, and judge it and the page's other loads again. Return those whose verdict is another now."""
-        before = self.judged
-        self._alone.append(measured)
-        self._judge([measured.load.page])
-        return [now for known, now in zip([*before, None], self.judged, strict=True) if now != known]
+        """Add a load; return it, and those of its page's other loads whose verdict is another now."""
+        self.judged.append(measured)
+        return [measured, *(other for other in self._judge(measured.load.page) if other is not measured)]
 
-    def _judge(self, pages: Iterable[Page]) -> None:
-        """Judge all loads of `pages`; what is known of the others still holds."""
-        self.judged = [*self.judged, *self._alone[len(self.judged):]]
-        for page in pages:
-            places = [place for place, measured in enumerate(self._alone) if measured.load.page == page]
-            loads = [self._alone[place] for place in places]
-            verdicts = together([load.record for load in loads], [load.why_not for load in loads])
-            for place, verdict in zip(places, verdicts, strict=True):
-                self.judged[place] = replace(self._alone[place], why_not=verdict)
+    def _judge(self, page: Page) -> list[Measured]:
+        """Judge all loads of `page`; return those whose verdict is another now."""
+        loads = [measured for measured in self.judged if measured.load.page == page]
+        verdicts = together([measured.record for measured in loads], [measured.alone for measured in loads])
+        changed = [measured for measured, verdict in zip(loads, verdicts, strict=True) if measured.why_not != verdict]
+        for measured, verdict in zip(loads, verdicts, strict=True):
+            measured.why_not = verdict
+        return changed
 
     def next(self) -> Load | None:
         """Return which load comes next: those to do in order but, at the end of a run, first what failed by accident.
@@ -157,13 +153,13 @@ class Series:
 
         As in the table only a load's last try counts.
         """
-        plts_ms: dict[int, dict[int, float]] = {0: {}, 1: {}}
+        plts_ms = {}
         for measured in self.last():
             load, plt_ms = measured.load, measured.record.plt_ms
             if load.page == page and load.run > 0 and not measured.why_not and plt_ms is not None:
-                plts_ms[load.tfo][load.run] = plt_ms
-        runs = sorted(plts_ms[0].keys() & plts_ms[1].keys())
-        return [plts_ms[0][run] for run in runs], [plts_ms[1][run] for run in runs]
+                plts_ms[load.run, load.tfo] = plt_ms
+        runs = [run for run, tfo in sorted(plts_ms) if tfo and (run, 0) in plts_ms]
+        return [plts_ms[run, 0] for run in runs], [plts_ms[run, 1] for run in runs]
 
     def _precision(self, page: Page) -> tuple[int, float | None]:
         """Return the number of pairs and the half-width of the interval in percentage points, None without one."""
@@ -179,7 +175,7 @@ class Series:
 
     def outcome_lines(self) -> Iterator[str]:
         """Say for each page how well its improvement is known now, in one line."""
-        for page in pages_of([measured.load for measured in self.judged]):
+        for page in self.pages:
             pairs, half_width = self._precision(page)
             known = "no interval of the improvement" if half_width is None else \
                 f"improvement known to +-{half_width:.1f} points (95% interval of {pairs} pairs)"

@@ -33,7 +33,6 @@ from harness.files.load_record import LoadRecord
 from harness.files.server_log import ServerRequest
 from harness.measure.evidence import Evidence
 from harness.netlog.silences import Silence
-from harness.system.delay_queue import SLOT_S
 from harness.system.tcp import FRAME_BYTES
 from harness.system.ticker import Ticks
 
@@ -69,15 +68,14 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step])
     """
     if not record.plt_ms or not record.time_origin_ms:
         return None
-    ticks, packets_ms = evidence.ticks, evidence.late_packets_ms
+    ticks = evidence.ticks
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
-    slots = range(int(start_s / SLOT_S), int(end_s / SLOT_S) + 1)
     machine_ms = {what: ticks.grown_ms(what, start_s, end_s)[0] for what in ("steal", "busy", "suspended")}
     waited_ms = ticks.grown_ms("waited", start_s, end_s)
     return Timekeeping(
         late=tuple(_late(evidence, record, start_s, path)),
-        delay_line_late_ms=None if packets_ms is None else max(packets_ms.get(slot, 0.0) for slot in slots),
+        delay_line_late_ms=evidence.latest_packet_ms(start_s, end_s),
         steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
         others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),

@@ -71,7 +71,7 @@ def test_a_failed_load_is_no_pair() -> None:
 def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
     """As in the table: a try that was set aside may look valid again once the others have shown what the page is."""
     off, on = (Load(STEADY, 1, tfo) for tfo in (0, 1))
-    failed = replace(measured(off, 1000), why_not=[accident("the machine stood still")])
+    failed = replace(measured(off, 1000), alone=[accident("the machine stood still")])
     assert series_of([measured(off, 2000), measured(on, 900), failed]).pairs_ms(STEADY) == ([], [])
     assert series_of([failed, measured(on, 900), measured(off, 1000)]).pairs_ms(STEADY) == ([1000], [900])
 
@@ -87,7 +87,7 @@ def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load
     judged = series_of([*tries, *loads[1:]]).judged
     assert [bool(load.why_not) for load in judged] == [True, *[False] * len(loads)], "the first is why it was redone"
     lost = accident("a SYN was sent again")
-    assert series_of([replace(tries[0], why_not=[lost]), *loads[1:]]).judged[0].why_not == [lost]
+    assert series_of([replace(tries[0], alone=[lost]), *loads[1:]]).judged[0].why_not == [lost]
 
 
 def test_what_is_said_at_the_end() -> None:

@@ -58,7 +58,7 @@ def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_client
             layout=EACH_ITS_OWN, hosts={}, servers=servers, measured_rtt_ms=dict.fromkeys(servers.values(), 20.0),
             held_ms=dict.fromkeys(servers, 0.0)),
         load=LOAD, recorded=RecordedPage({}), har=None, requests=[], grown={}, began_s=1e9, environment={}, ticks=IDLE,
-        arrivals=arrivals,
+        arrivals=arrivals, latest_packet_ms=lambda *_: None,
         report={"silences": [{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]})
     kept = timekeeping_of(evidence, made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS), ())
     assert kept is not None
