@@ -42,7 +42,7 @@ from harness.mirror.servers import read_rtts
 from harness.replay.authority import AUTHORITY, HTTP_1, HTTP_2, Authority, open_authority
 from harness.replay.connection import Service
 from harness.replay.processes import ServerHost, ServingOptions, run_servers
-from harness.replay.site import Site, Sites
+from harness.replay.site import Site
 from harness.system.options import DELAY_MS, PORT, OptionParser, Several
 from harness.system.privileges import User, act_as
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
@@ -90,7 +90,7 @@ def _hosts(places: Places, recording: Recording, settings: Settings, options: ar
             sites = [Site(recording, name, scheme, mark, rtt_ms=rtts_ms.get(name)) for name in dict.fromkeys(names)
                      if scheme in recording.schemes(name)]
             if sites:
-                services.append(Service(Sites(sites), settings.port, "HTTP/1.0" if settings.http == "1.0" else
+                services.append(Service(sites, settings.port, "HTTP/1.0" if settings.http == "1.0" else
                                         "HTTP/1.1", held_rtt_s=options.held_rtt / 1000))
             if sites and scheme == "https":
                 authority = authority or open_authority(options.authority)
@@ -100,16 +100,15 @@ def _hosts(places: Places, recording: Recording, settings: Settings, options: ar
 
 def _secure(authority: Authority, service: Service, settings: Settings) -> Service:
     """Return the https service of an address."""
-    sites = service.sites
     old = settings.server == "2013"
     always, never = settings.http in ("h2", "h3"), old or settings.http == "1.1"
-    protocols = {site.host: HTTP_2 if not never and (always or site.http2) else HTTP_1 for site in sites}
+    protocols = {site.host: HTTP_2 if not never and (always or site.http2) else HTTP_1 for site in service.sites}
     try:
         context = (authority.early_context if settings.warm_pairs else authority.shared_context)(protocols)
         quic = _quic(authority.certified([*protocols])) if any(each.quic for each in settings.transports) else None
     except ValueError as error:
-        raise InputError(f"{sites.first.host}: no certificate can be made for this name ({error}); take its page out "
-                         "of the .pages file and record again") from None
+        raise InputError(f"{service.sites[0].host}: no certificate can be made for this name ({error}); take its page "
+                         "out of the .pages file and record again") from None
     return replace(service, port=settings.https_port, tls=context, quic=quic,
                    protocol="HTTP/1.0" if old else "HTTP/1.1")
 

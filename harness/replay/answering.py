@@ -4,8 +4,8 @@ An answer's way: it is worked out, held back for its round trip (harness.replay.
 its head, and sent piece by piece when its turn comes (harness.replay.turns): as fast as may be, or as it came when it
 was recorded. A subclass reads requests and puts heads and pieces into its version's form (harness.replay.http1, http2).
 
-What HTTP/2 and HTTP/3, over QUIC, have in common is here, too: a request that comes on a stream, and the head of an
-answer as fields.
+What HTTP/2 and HTTP/3, over QUIC, have in common is here, too: requests that come on streams, and the head of an answer
+as fields.
 """
 
 import heapq
@@ -14,16 +14,11 @@ import ssl
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
 
 from harness.files.server_log import Early
-from harness.mirror.asked import Asked, hash_body, headers_of
-from harness.replay.connection import LARGEST_UPLOAD, Accepted, Connection
+from harness.replay.connection import Accepted, Connection
 from harness.replay.heads import Field
-from harness.replay.match import Request
-from harness.replay.site import Site
-from harness.replay.turns import Outgoing, Turns
+from harness.replay.turns import Coming, Outgoing, Turns
 
 UNSENT = 32 * 1024
 """Bytes that wait for the kernel, at most, before the next answer's turn is decided; at some sites also in it."""
@@ -140,44 +135,6 @@ FRAME = 16 * 1024 - 256
 """Bytes of a body in a frame: with its header, and that of a response before it, it fits into one record of TLS."""
 
 
-@dataclass
-class Coming:
-    """A request that has not ended: its head's fields, and what came of its body."""
-
-    fields: Sequence[Field]
-    body: bytearray = field(default_factory=bytearray)
-
-    def take(self, piece: bytes) -> None:
-        """Take a piece of the body; of one that is too long only the beginning is kept."""
-        if len(self.body) < LARGEST_UPLOAD:
-            self.body += piece
-
-    def request(self, connection: Connection) -> tuple[Site, Request]:
-        """Return what is asked for, and the site that is asked.
-
-        Browsers send requests to several hosts over one connection, where its certificate has all their names.
-        """
-        wanted = dict(self.fields)
-        asked = _asked(tuple([field for field in self.fields if not field[0].startswith(":")]))
-        site = connection.service.sites.named(wanted.get(":authority") or asked.headers.get("host", ""))
-        if self.body:
-            asked = Asked(asked.headers, hash_body(bytes(self.body)))
-        return site, Request(wanted.get(":method", "GET"), _utf8(wanted.get(":path", "/")), asked)
-
-
-@lru_cache(maxsize=1024)
-def _asked(fields: tuple[Field, ...]) -> Asked:
-    """Return what a request says beside its URL: a browser says the same of many.
-
-    What only HTTP/1 has means nothing here (RFC 9113, section 8.2.2): nobody opens a WebSocket so.
-    """
-    return Asked(headers_of((name, _utf8(value)) for name, value in fields if name != "upgrade"))
-
-
-def _utf8(text: str) -> str:
-    return text if text.isascii() else text.encode("latin-1").decode("utf-8", "surrogateescape")
-
-
 class Streams(Turns):
     """The answers of a connection that carries several at once. A subclass puts heads into its version's form."""
 
@@ -185,6 +142,18 @@ class Streams(Turns):
         super().__init__(connection)
         self._coming: dict[int, Coming] = {}
         """Requests that have not ended, by stream."""
+
+    def _begin(self, stream: int, fields: Sequence[Field]) -> None:
+        """Take the head of a request; trailers say nothing that counts.
+
+        What only HTTP/1 has means nothing here (RFC 9113, section 8.2.2): nobody opens a WebSocket so.
+        """
+        self._coming.setdefault(stream, Coming([field for field in fields if field[0] != "upgrade"]))
+
+    def _end(self, stream: int, early: str) -> None:
+        """Answer a request that has ended, unless it was reset."""
+        if coming := self._coming.pop(stream, None):
+            self._answer(stream, coming, early)
 
     def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
         """Send a head. `ends`: nothing follows."""

@@ -18,16 +18,17 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from socket import MSG_PEEK, socket
 from typing import TYPE_CHECKING, Any
 
 from harness.files.exchange import H2
 from harness.files.server_log import Early, FoundAs, RequestLog, ServerRequest
 from harness.replay.body import Bodies
-from harness.replay.site import Site, Sites
+from harness.replay.site import Site
 from harness.system.options import TIMEOUT_S
 from harness.system.tcp import carried_data_in_syn
 
@@ -45,19 +46,27 @@ IDLE_LIMIT_S = TIMEOUT_S.high
 
 @dataclass(frozen=True, eq=False)
 class Service:
-    """What an address serves on one port: the sites behind it, and what is spoken there.
+    """What an address serves on one port: the `sites` behind it, and what is spoken there.
 
     `protocol` is "HTTP/1.0" (close after each answer) or "HTTP/1.1"; `tls` is None for plain http. Whether HTTP/2 is
     spoken instead is agreed on in the TLS handshake (ALPN). `quic`: HTTP/3 beside it, on the same port of UDP; None for
     none. Answers are held back for round trips of `held_rtt_s`.
     """
 
-    sites: Sites
+    sites: Sequence[Site]
     port: int
     protocol: str
     tls: ssl.SSLContext | EarlyContext | None = None
     quic: QuicConfiguration | None = None
     held_rtt_s: float = 0.0
+
+    @cached_property
+    def _by_name(self) -> dict[str, Site]:
+        return {site.host.lower(): site for site in self.sites}
+
+    def named(self, authority: str) -> Site:
+        """Return the site that a request's Host header, or `:authority`, is for; the first if it names none of them."""
+        return self._by_name.get(authority.partition(":")[0].lower(), self.sites[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +111,7 @@ class Connection:
 
     def note_silent(self) -> None:
         """Write into the log of the server's first site that this connection brought no request, for whichever."""
-        self.note(self.service.sites.first, time_s=self.accepted_s, request=0, method="-", path="-", status=0, bytes=0,
+        self.note(self.service.sites[0], time_s=self.accepted_s, request=0, method="-", path="-", status=0, bytes=0,
                   found=FoundAs.SILENT)
 
 

@@ -79,13 +79,10 @@ class HeadDecoder:
 
     def decode(self, block: bytes) -> list[Field]:
         """Return the fields of a head. Raises ValueError, IndexError or hpack's HPACKError for what is none."""
-        at, end, fields, dynamic = 0, len(block), list[Field](), self._table.fields
+        at, end, fields = 0, len(block), list[Field]()
         while at < end:
             first = block[at]
-            if INDEXED < first < INDEXED | 0x7F:        # most fields: what the client has sent before, in one byte
-                index, at = first & 0x7F, at + 1
-                field = STATIC[index - 1] if index < FIRST_DYNAMIC else dynamic[FIRST_DYNAMIC - 1 - index]
-            elif first >= INDEXED:
+            if first >= INDEXED:
                 index, at = _integer(block, at, 7)
                 field = self._field(index)
             elif first >= LITERAL_INDEXED:
@@ -146,19 +143,23 @@ class HeadEncoder:
 
     def _added(self, field: Field) -> bytes:
         """Put a field into the table, and return how that is written."""
-        (name, value), newest = field, FIRST_DYNAMIC + self._table.added
+        table, name = self._table, field[0]
         index = STATIC_NAMES.get(name, 0)
-        if not index and name in self._table.places:
-            index = newest - self._table.places[name]
-        self._table.add(field)
-        return integer(index, 6, LITERAL_INDEXED) + (b"" if index else literal(name)) + literal(value)
+        if not index and name in table.places:
+            index = FIRST_DYNAMIC + table.added - table.places[name]
+        table.add(field)
+        return _literal(field, index, 6, LITERAL_INDEXED)
 
 
 @lru_cache(maxsize=4096)
 def _in_full(field: Field) -> bytes:
     """Return a field as nginx writes it, which changes no table."""
-    index = STATIC_NAMES.get(field[0], 0)
-    return STATIC_FIELDS.get(field) or integer(index, 4) + (b"" if index else literal(field[0])) + literal(field[1])
+    return STATIC_FIELDS.get(field) or _literal(field, STATIC_NAMES.get(field[0], 0), 4)
+
+
+def _literal(field: Field, index: int, bits: int, first: int = 0) -> bytes:
+    """Return a field as a literal (RFC 7541, section 6.2), whose name the tables have at `index`; 0: they do not."""
+    return integer(index, bits, first) + (b"" if index else literal(field[0])) + literal(field[1])
 
 
 def head_frames(stream: int, block: bytes, *, ends: bool) -> bytes:

@@ -11,12 +11,10 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from http import client
 
-from harness.mirror.asked import Asked, hash_body, headers_of
 from harness.mirror.headers import TOKEN
 from harness.replay.answering import Answering
-from harness.replay.connection import LARGEST_HEAD, LARGEST_UPLOAD, Accepted
-from harness.replay.match import Request
-from harness.replay.turns import Outgoing
+from harness.replay.connection import LARGEST_HEAD, Accepted
+from harness.replay.turns import Coming, Outgoing
 from harness.replay.websocket import Conversation, NonsenseError
 
 END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
@@ -34,9 +32,9 @@ class Http1Connection(Answering):
         super().__init__(connection)
         self._came = bytearray()
         """What was not taken yet: a part of a request, or the next ones while one is answered."""
-        self._request: Request | None = None
-        """One whose body is coming: `_left` bytes of it."""
-        self._body, self._body_left = bytearray(), 0
+        self._coming: Coming | None = None
+        """A request whose body is coming: `_body_left` bytes of it."""
+        self._body_left = 0
         self._keeps, self._closes = True, False
         """Whether the client keeps the connection after the present answer, and whether it ends with that."""
         self._conversation: Conversation | None = None
@@ -72,7 +70,7 @@ class Http1Connection(Answering):
 
     def _take(self) -> bool:
         """Take a request, or a part of one, out of what came; say whether there was one."""
-        if self._request is None:
+        if self._coming is None:
             end = END_OF_HEAD.search(self._came)
             if end is None:
                 if len(self._came) > LARGEST_HEAD:
@@ -80,41 +78,38 @@ class Http1Connection(Answering):
                 return False
             head = bytes(self._came[:end.start()])
             del self._came[:end.end()]
-            self._take_head(head.decode("utf-8", "surrogateescape").lstrip("\r\n"))
-        if self._request is not None:
-            self._take_body(self._request)
+            self._take_head(head.lstrip(b"\r\n"))
+        if self._coming is not None:
+            self._take_body(self._coming)
         return True
 
-    def _take_head(self, head: str) -> None:
-        first, *lines = head.split("\n")
-        words = first.split()
-        pairs = [(name, value.strip()) for name, _, value in (line.partition(":") for line in lines)]
+    def _take_head(self, head: bytes) -> None:
+        first, *lines = head.split(b"\n")
+        words = [word.decode("latin-1") for word in first.split()]
+        pairs = [(name.decode("latin-1").lower(), value.strip().decode("latin-1"))
+                 for name, _, value in (line.partition(b":") for line in lines)]
         if len(words) != 3 or not words[2].startswith("HTTP/1.") or not all(
                 TOKEN.fullmatch(name) for name in (words[0], *(name for name, _ in pairs))):
             self._refuse()
             return
         method, target, version = words
-        headers = headers_of(pairs)
+        self._coming = Coming([(":method", method), (":path", target), *pairs])
+        headers = self._coming.headers
         said, length = headers.get("connection", "").lower(), headers.get("content-length", "0")
         self._keeps = self._connection.protocol == HTTP_1_1 and said != "close" and (
             version == HTTP_1_1 or said == "keep-alive")
         self._body_left = int(length) if length.isascii() and length.isdigit() else -1
         if "transfer-encoding" in headers or self._body_left < 0:
             self._keeps, self._body_left = False, 0       # where the next request would begin is unknown
-        self._request, self._body = Request(method, target, Asked(headers)), bytearray()
 
-    def _take_body(self, request: Request) -> None:
+    def _take_body(self, coming: Coming) -> None:
         piece = self._came[:self._body_left]
         del self._came[:len(piece)]
-        if len(self._body) < LARGEST_UPLOAD:
-            self._body += piece
+        coming.take(piece)
         self._body_left -= len(piece)
         if not self._body_left:
-            self._request = None
-            site = self._connection.service.sites.named(request.asked.headers.get("host", ""))
-            self._answer(0, site, Request(request.method, request.target,
-                                          Asked(request.asked.headers, hash_body(bytes(self._body)))),
-                         self._connection.early)
+            self._coming = None
+            self._answer(0, coming, self._connection.early)
 
     def _refuse(self) -> None:
         """Answer what is no request."""

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from hpack.exceptions import HPACKError
 
-from harness.replay.answering import FRAME, Answering, Coming, Streams
+from harness.replay.answering import FRAME, Answering, Streams
 from harness.replay.connection import LARGEST_HEAD, Accepted
 from harness.replay.heads import (
     CONTINUATION,
@@ -144,7 +144,8 @@ class Http2Connection(Streams, Answering):
         if not stream % 2:
             raise ValueError("no client's stream")
         if stream > self._last:
-            self._last, self._coming[stream] = stream, Coming(fields)
+            self._last = stream
+            self._begin(stream, fields)
             if not flags & END_STREAM:
                 self._unsent += update(stream, UPLOAD_WINDOW)
         self._take_end(stream, flags)
@@ -162,8 +163,8 @@ class Http2Connection(Streams, Answering):
         self._take_end(stream, flags)
 
     def _take_end(self, stream: int, flags: int) -> None:
-        if flags & END_STREAM and (coming := self._coming.pop(stream, None)):
-            self._answer(stream, *coming.request(self._connection), self._connection.early)
+        if flags & END_STREAM:
+            self._end(stream, self._connection.early)
 
     def _take_reset(self, stream: int, _flags: int = 0, _payload: bytes = b"") -> None:
         self._more.pop(stream, None)

@@ -41,7 +41,7 @@ from aioquic.tls import SessionTicket, load_pem_private_key, load_pem_x509_certi
 
 from harness.files.exchange import H3
 from harness.files.server_log import Early
-from harness.replay.answering import FRAME, Coming, Streams
+from harness.replay.answering import FRAME, Streams
 from harness.replay.connection import IDLE_LIMIT_S, Connection
 from harness.replay.heads import Field
 from harness.replay.turns import Outgoing
@@ -92,16 +92,13 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         super().transmit()
 
     def _take(self, event: H3Event) -> None:
-        if isinstance(event, HeadersReceived):      # those after the first are trailers
-            self._coming.setdefault(event.stream_id, Coming(
-                [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers]))
+        if isinstance(event, HeadersReceived):
+            self._begin(event.stream_id, [(name.decode("latin-1"), value.decode("latin-1"))
+                                          for name, value in event.headers])
         elif isinstance(event, DataReceived) and event.stream_id in self._coming:
             self._coming[event.stream_id].take(event.data)
         if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:
-            coming = self._coming.pop(event.stream_id, None)
-            if coming is not None:
-                self._answer(event.stream_id, *coming.request(self._connection),
-                             Early.NO if self._handshaken else Early.DATA)
+            self._end(event.stream_id, Early.NO if self._handshaken else Early.DATA)
 
     def _wake(self, at_s: float, stream: int) -> None:
         self._loop.call_at(at_s, self._go_on, stream)

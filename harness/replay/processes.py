@@ -50,7 +50,7 @@ class ServerHost:
     @property
     def name(self) -> str:
         """What it is called: one of its hosts."""
-        return self.services[0].sites.first.host
+        return self.services[0].sites[0].host
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ class ReplayServer:
         try:
             threading.Thread(target=self._take_turns, args=(endpoint,), daemon=True).start()
         except RuntimeError as error:    # no more threads: those there are go on
-            print(f"{endpoint.service.sites.first.host}: {error}", file=sys.stderr)
+            print(f"{endpoint.service.sites[0].host}: {error}", file=sys.stderr)
 
     def _serve(self, endpoint: Endpoint, connection: socket.socket) -> None:
         with connection:
@@ -107,4 +107,4 @@ class ReplayServer:
             except OSError:    # the client left
                 pass
             except Exception as error:  # noqa: BLE001 (an error in one connection must not end the server)
-                print(f"{endpoint.service.sites.first.host}: {error!r}", file=sys.stderr)
+                print(f"{endpoint.service.sites[0].host}: {error!r}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -21,22 +20,6 @@ from harness.replay.match import EXACT, LOOP, Matcher, Request, as_found, asked_
 
 HOLDS, FRESH, AGAIN = 2, 1, 0
 """What the client has and still holds, what was not given yet in a load, and what was."""
-
-
-class Sites:
-    """The sites that one server answers for over one scheme: by the name that a request gives, as virtual hosts."""
-
-    def __init__(self, sites: Sequence["Site"]) -> None:
-        self.first = sites[0]
-        """Which answers what names none of them."""
-        self._by_name = {site.host.lower(): site for site in sites}
-
-    def __iter__(self) -> Iterator["Site"]:
-        return iter(self._by_name.values())
-
-    def named(self, authority: str) -> "Site":
-        """Return the site that a request's Host header, or `:authority`, is for."""
-        return self._by_name.get(authority.partition(":")[0].lower(), self.first)
 
 
 class Site:

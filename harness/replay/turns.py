@@ -1,4 +1,4 @@
-"""The answers of one connection, and whose bytes go next: the same for every version of HTTP.
+"""The requests of one connection and their answers, and whose bytes go next: the same for every version of HTTP.
 
 The most urgent answer's bytes are always next (RFC 9218); who is not urgent waits, and so does what its client, or its
 recorded time, does not take yet.
@@ -8,13 +8,16 @@ import heapq
 import re
 import time
 from bisect import bisect
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
 
 from harness.files.server_log import Early
-from harness.replay.connection import Connection
+from harness.mirror.asked import Asked, hash_body, headers_of
+from harness.replay.connection import LARGEST_UPLOAD, Connection
+from harness.replay.heads import Field
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
@@ -24,6 +27,43 @@ URGENCY = re.compile(r"(?:^|[\s,])u=([0-7])(?![0-9])")
 INCREMENTAL = re.compile(r"(?:^|[\s,])i(?:=\?1)?(?=\s*(?:[,;]|$))")
 AT_ONCE_S = 1e-6
 """By how much less a clock may wake somebody too early."""
+
+
+@dataclass
+class Coming:
+    """A request that has not ended: the fields of its head, as HTTP/2 has them, and what came of its body."""
+
+    fields: Sequence[Field]
+    body: bytearray = field(default_factory=bytearray)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Its headers, by their name."""
+        return _headers(tuple([field for field in self.fields if not field[0].startswith(":")]))
+
+    def take(self, piece: bytes | bytearray) -> None:
+        """Take a piece of the body; of one that is too long only the beginning is kept."""
+        if len(self.body) < LARGEST_UPLOAD:
+            self.body += piece
+
+    def request(self, connection: Connection) -> tuple[Site, Request]:
+        """Return what is asked for, and the site that is asked.
+
+        Browsers send requests to several hosts over one connection, where its certificate has all their names.
+        """
+        wanted, headers = dict(self.fields), self.headers
+        return connection.service.named(wanted.get(":authority") or headers.get("host", "")), Request(
+            wanted.get(":method", "GET"), _utf8(wanted.get(":path", "/")), Asked(headers, hash_body(bytes(self.body))))
+
+
+@lru_cache(maxsize=1024)
+def _headers(fields: tuple[Field, ...]) -> dict[str, str]:
+    """Return what a request says beside its URL: a browser says the same of many."""
+    return headers_of((name, _utf8(value)) for name, value in fields)
+
+
+def _utf8(text: str) -> str:
+    return text if text.isascii() else text.encode("latin-1").decode("utf-8", "surrogateescape")
 
 
 @dataclass
@@ -132,9 +172,10 @@ class Turns:
 
     # What all do.
 
-    def _answer(self, stream: int, site: Site, request: Request, early: str = Early.NO) -> None:
+    def _answer(self, stream: int, coming: Coming, early: str) -> None:
         """Begin the answer to a request that is complete now, as `early` as one of Early says."""
         received_s, now_s = time.time(), time.monotonic()
+        site, request = coming.request(self._connection)
         held_s = self._connection.held_s(now_s)
         reply = reply_to(site, self._connection.bodies, request)
         answer = self._answers[stream] = Outgoing(

@@ -15,7 +15,6 @@ from tests.support.internet.server import Internet, serve
 from tests.support.internet.site import MODERN
 
 SETTLED_S = 20.0
-LOADS = 3
 ASKING = """for (const how of [false, true]) { const asked = new XMLHttpRequest();
                 asked.open("GET", `/modern?async=${how}`, how); asked.send(); }
             fetch("/modern?fetched", {priority: "high"});"""
@@ -42,14 +41,13 @@ def test_each_request_is_credited_to_the_connection_that_carried_it() -> None:
 
     WebSockets' handshakes are requests, too. For one request the page stands still.
     """
-    for _ in range(LOADS):
-        with serve() as internet, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-            netlog = load(internet, MODERN, Path(folder) / "netlog.json")
-            credited = [connection.requests for connection in netlog.connections if connection.requests]
-            assert sorted(credited + [1] * netlog.left_out["wss:"]) == internet.requests_per_connection()
-        over_http2 = [transaction for transaction in netlog.transactions
-                      if transaction.sends and transaction.request_headers[0][0].startswith(":")]
-        assert over_http2
-        assert all(transaction.connection is not None for transaction in over_http2)
-        assert {f"{MODERN}?async=true", f"{MODERN}?fetched"} < {each.url for each in netlog.transactions}
-        assert [each.request.url for each in exchanges(netlog, 0) if each.synchronous] == [f"{MODERN}?async=false"]
+    with serve() as internet, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        netlog = load(internet, MODERN, Path(folder) / "netlog.json")
+        credited = [connection.requests for connection in netlog.connections if connection.requests]
+        assert sorted(credited + [1] * netlog.left_out["wss:"]) == internet.requests_per_connection()
+    over_http2 = [transaction.connection is not None for transaction in netlog.transactions
+                  if transaction.sends and transaction.request_headers[0][0].startswith(":")]
+    assert over_http2
+    assert all(over_http2)
+    assert {f"{MODERN}?async=true", f"{MODERN}?fetched"} < {each.url for each in netlog.transactions}
+    assert [each.request.url for each in exchanges(netlog, 0) if each.synchronous] == [f"{MODERN}?async=false"]

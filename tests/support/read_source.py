@@ -14,6 +14,7 @@ from harness.mirror.live import LiveConnection
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.reader import read_into
 from harness.record.sources.served import ServedSource
+from harness.replay.connection import Service
 from harness.replay.match import Request
 
 NAVIGATES = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "upgrade-insecure-requests": "1"}
@@ -55,7 +56,7 @@ class ReadSource:
         """Return the exchange whose answer a request gets, None without one."""
         parts = urlsplit(url)
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        site = self._served.sites[parts.scheme].named(parts.hostname or "")
+        site = Service(self._served.sites[parts.scheme], 0, "").named(parts.hostname or "")
         found = site.answer(Request(method, target, Asked(FETCHES if headers is None else headers, hash_body(sent))))
         number = dict(found.headers or ()).get(NUMBER.lower())
         return self.brought.exchanges[int(number) - 1] if number else None

@@ -37,7 +37,7 @@ from harness.replay.body import Bodies
 from harness.replay.connection import Endpoint, Service
 from harness.replay.match import Request
 from harness.replay.server import Logs, ReplayServer
-from harness.replay.site import MISSING, Site, Sites
+from harness.replay.site import MISSING, Site
 from harness.system.scratch import temporary_directory
 from harness.system.tcp import QUEUE, listen
 
@@ -97,8 +97,8 @@ class ServedSource:
         self._mark_file = directory / "load-mark"
         make_mark(self._mark_file)
         self._mark, recording = LoadMark(self._mark_file), brought.recording()
-        self.sites = {scheme: Sites([ServedSite(self, recording, host, scheme, self._mark)
-                                     for host in (NOBODY, *recording.hosts())]) for scheme in SCHEMES}
+        self.sites = {scheme: [ServedSite(self, recording, host, scheme, self._mark)
+                               for host in (NOBODY, *recording.hosts())] for scheme in SCHEMES}
         self._authority = Authority(trustme.CA())
         self.trusted_key = self._authority.fingerprint
         self._found: dict[str, Recorded] = {}
