@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from harness.netlog.connections import NEVER, OF_JOBS, OF_SOCKETS, Connection, Job, confirming
-from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, net_error, noting
+from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, collecting, net_error, noting
 
 EARLY_STATES = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False}
 FIRST_TIME = "NOT_RETRANSMISSION"
@@ -83,17 +83,16 @@ _OF_STREAMS: Readers[_StreamJob] = {
 
 @dataclass
 class _Session:
-    """An HTTP/2 session: its socket, and for which stream jobs it sent headers over which socket."""
+    """An HTTP/2 session: its socket, and for which stream jobs it sent headers."""
 
     id: int
     socket: int = 0
-    sent: list[tuple[int, int]] = field(default_factory=list)
+    jobs: list[int] = field(default_factory=list)
 
 
 _OF_SESSIONS: Readers[_Session] = {
     ("HTTP2_SESSION_INITIALIZED", POINT): noting("socket", Event.dependency),
-    ("HTTP2_SESSION_SEND_HEADERS", POINT):
-        lambda session, event: session.sent.append((event.dependency(), session.socket)),
+    ("HTTP2_SESSION_SEND_HEADERS", POINT): collecting("jobs", Event.dependency),
 }
 Carriers = dict[tuple[int, bool], Connection]
 """Which connection carried the request of a stream job, over HTTP/2 or not.
@@ -130,7 +129,7 @@ class Connections:
         tried = {each.id: each for each in (*self._sockets.found.values(), *sessions.values()) if each.start != NEVER}
         made = sorted(tried.values(), key=attrgetter("start"))
         carriers = {(job, False): each for each in made for job in each.jobs}
-        carriers |= {(job, True): tried[socket] for session in self._http2.found.values()
-                     for job, socket in session.sent if socket in tried}
+        carriers |= {(job, True): tried[session.socket] for session in self._http2.found.values()
+                     if session.socket in tried for job in session.jobs}
         look_ups = [job for job in (*jobs.values(), *makers.values()) if job.looked_up]
         return made, carriers, sorted(look_ups, key=attrgetter("start"))

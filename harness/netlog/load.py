@@ -28,7 +28,7 @@ from harness.netlog.carriers import Carriers, Connections
 from harness.netlog.connections import Connection, Job, host_and_port
 from harness.netlog.file import Subscriber, read_netlog_file
 from harness.netlog.requests import Requests
-from harness.netlog.transactions import NO_ORIGIN, PREFETCH, SAFE, HttpTransaction, load_flag
+from harness.netlog.transactions import PREFETCH, SAFE, HttpTransaction, load_flag
 
 ONLY_IF_CACHED = "asked of the cache only"
 NAME_NOT_RESOLVED = -105
@@ -116,7 +116,7 @@ def _why_left_out(hops: list[HttpTransaction]) -> str:
     if scheme not in ("http", "https"):
         return f"{scheme}:"
     is_start_page = first.main_frame and first.net_error == NAME_NOT_RESOLVED
-    if is_start_page or (first.initiator == NO_ORIGIN and not first.main_frame):
+    if is_start_page or not (first.initiator or first.main_frame):
         return "Chrome's own"
     if hops[-1].net_error == CACHE_MISS and not any(hop.sends for hop in hops):
         return ONLY_IF_CACHED
@@ -155,10 +155,9 @@ def _complete(hops: list[HttpTransaction], carriers: Carriers, look_ups: list[Jo
             hop.status_line, hop.response_headers = answered[key].status_line, answered[key].response_headers
         elif hop.sent_by and hop.method == "GET" and hop.status not in (0, HTTPStatus.NOT_MODIFIED):
             answered[key] = hop
-        hop.connection, hop.phases = connection.id if connection else None, _phases(hop, fresh, look_up, log_end)
+        hop.connection, hop.phases = connection, _phases(hop, fresh, look_up, log_end)
         hop.error = errors.get(hop.net_error, f"net::{hop.net_error}") if hop.net_error else \
             UNFINISHED if hop.end is None else ""
-        hop.initiator = "" if hop.initiator == NO_ORIGIN else hop.initiator
         hop.synchronous = bool(hop.load_flags & awaited)
 
 

@@ -31,19 +31,15 @@ def exchanges(netlog: NetLog, start_tick: float, load_event: LoadEvent | None = 
 
     `load_event`, in ticks, is None where there was none, or nobody knows when.
     """
-    connections = {connection.id: connection for connection in netlog.connections}
-    found = []
-    for transaction in of_load(netlog, start_tick):
-        connection = connections.get(transaction.connection or 0)
-        found.append(Exchange(
-            request=Request(transaction.method, transaction.url, transaction.request_headers),
-            answer=_answer(transaction), started=netlog.moment(transaction.start),
-            phases=transaction.phases, connection=str(connection.id) if connection else "",
-            address=without_port(connection.address) if connection else "", error=transaction.error,
-            fate=fate_of(transaction.url, transaction.error, answered=bool(transaction.status), late=load_event is not
-                         None and load_event.is_late(transaction.start, transaction.end)),
-            from_cache=transaction.from_cache, initiator=transaction.initiator, synchronous=transaction.synchronous))
-    return found
+    return [Exchange(
+        request=Request(transaction.method, transaction.url, transaction.request_headers),
+        answer=_answer(transaction), started=netlog.moment(transaction.start), phases=transaction.phases,
+        connection=str(connection.id) if (connection := transaction.connection) else "",
+        address=without_port(connection.address) if connection else "", error=transaction.error,
+        fate=fate_of(transaction.url, transaction.error, answered=bool(transaction.status), late=load_event is not
+                     None and load_event.is_late(transaction.start, transaction.end)),
+        from_cache=transaction.from_cache, initiator=transaction.initiator, synchronous=transaction.synchronous)
+        for transaction in of_load(netlog, start_tick)]
 
 
 def _answer(transaction: HttpTransaction) -> Answer:

@@ -19,9 +19,10 @@ from urllib.parse import unquote_to_bytes
 from harness.files.exchange import H2, H3
 from harness.files.headers import Headers
 from harness.netlog.file import BEGIN, END, POINT, Event, Readers, Subscriber, net_error, noting
-from harness.netlog.transactions import NO_ORIGIN, HttpTransaction, ResponseBody
+from harness.netlog.transactions import HttpTransaction, ResponseBody
 
 ABORTED = -3    # net::ERR_ABORTED in Chromium's net/base/net_error_list.h
+NO_ORIGIN = "not an origin"
 ESCAPED = "%ESCAPED:\u200b "
 """What Chrome puts before a text that it percent-encodes, since it is not ASCII (net/log/net_log_values.cc)."""
 
@@ -46,7 +47,7 @@ def _hop(request: Request, event: Event) -> None:
         start = request.alive
     request.hops.append(HttpTransaction(
         request.source, len(request.hops), url, start, method=str(event.params.get("method", "")),
-        initiator=str(event.params.get("initiator", NO_ORIGIN)),
+        initiator=str(event.params.get("initiator", "")).replace(NO_ORIGIN, ""),
         main_frame=event.params.get("request_type") == "main frame", load_flags=int(event.params.get("load_flags", 0)),
         body=ResponseBody(request.keeps_bodies)))
 

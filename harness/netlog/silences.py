@@ -76,9 +76,8 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
             waits[server, False].append((_hello_sent(connection, *secured), secured[1]))
             came[server, True].append(secured[1])
             came[server, False].append(secured[1])
-    by_id = {connection.id: connection for connection in netlog.connections}
     for transaction in netlog.transactions:
-        if transaction.sends and (used := by_id.get(transaction.connection or 0)):
+        if transaction.sends and (used := transaction.connection):
             waits[without_port(used.address), False].append(_waiting(transaction, used, end_tick))
     found = [Silence(server, begin - start_tick, end - start_tick, connecting)
              for (server, connecting), spans in waits.items()
@@ -144,11 +143,10 @@ def server_pieces(netlog: NetLog) -> dict[tuple[int, int], Pieces]:
 
     A pause before the end of a body is one before its last byte.
     """
-    connections = {connection.id: connection for connection in netlog.connections}
     came = sorted(tick for connection in netlog.connections for tick in connection.received)
     found: dict[tuple[int, int], Pieces] = {}
     for transaction in netlog.transactions:
-        connection = connections.get(transaction.connection or 0)
+        connection = transaction.connection
         if connection is None or connection.connect_ms is None or transaction.from_cache:
             continue
         body, head_tick = transaction.body, transaction.start + transaction.phases.until_head

@@ -19,13 +19,13 @@ from typing import Any
 from harness.files.encoding import CHARSET
 from harness.files.exchange import Phases
 from harness.files.headers import EVENT_STREAM, Headers, header_in
+from harness.netlog.connections import Connection
 from harness.netlog.file import Event
 
 PREFETCH = "PREFETCH"
 """The flag of what a page has fetched ahead, for a page that may come later. Chrome logs another origin's document that
 is fetched so (<link rel=prefetch as=document>) as one of the main frame, by whose key it is cached (Chromium's
 prefetch_url_loader_service_context.cc): it is not the page's."""
-NO_ORIGIN = "not an origin"
 SAFE = ("GET", "HEAD", "OPTIONS", "TRACE")
 """Methods that change nothing (RFC 9110, section 9.2.1): Chrome sends no others early (RFC 8470, section 4)."""
 STATUS = re.compile("[1-9][0-9]{2}", re.ASCII)
@@ -73,9 +73,9 @@ class ResponseBody:
 class HttpTransaction:
     """One request and its answer as the events of its source tell it; ticks, None for what never happened.
 
-    It is number `hop` of its source, after so many redirects. `connection` is the id of the socket, None when there was
-    none, `error` "" or Chrome's name such as net::ERR_ABORTED: these and `phases` are known once the log was read
-    (harness.netlog.load). Of cookies Chrome logs the length only.
+    It is number `hop` of its source, after so many redirects. `connection` is None when there was none, `error` "" or
+    Chrome's name such as net::ERR_ABORTED: these and `phases` are known once the log was read (harness.netlog.load). Of
+    cookies Chrome logs the length only.
     """
 
     source: int
@@ -83,7 +83,8 @@ class HttpTransaction:
     url: str
     start: int
     method: str = ""
-    initiator: str = NO_ORIGIN
+    initiator: str = ""
+    """The origin that asked, "" for none: Chrome itself, or who typed the URL."""
     main_frame: bool = False
     load_flags: int = 0
     sent_by: list[int] = field(default_factory=list)
@@ -112,7 +113,7 @@ class HttpTransaction:
     version: str = ""
     """H2 or H3, where that was spoken."""
     job: int = 0
-    connection: int | None = None
+    connection: Connection | None = None
     error: str = ""
     phases: Phases = field(default_factory=Phases)
     synchronous: bool = False

@@ -181,9 +181,8 @@ def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 
     documents = (transaction.start for transaction in netlog.transactions
                  if transaction.main_frame and transaction.start >= visit.start_tick - SLACK_MS)
     start_tick = float(next(documents, visit.start_tick))
-    connect_ms = {connection.id: connection.connect_ms for connection in netlog.connections}
-    requests = [_seen(transaction, replace(exchange, handshake_ms=connect_ms.get(transaction.connection or 0)),
-                      pieces.get((transaction.source, transaction.hop), ()))
+    requests = [_seen(transaction, replace(exchange, handshake_ms=used.connect_ms if (used := transaction.connection)
+                                           else None), pieces.get((transaction.source, transaction.hop), ()))
                 for transaction, exchange in zip(
                     of_load(netlog, start_tick), exchanges(netlog, start_tick), strict=True)]
     _add_sent_bodies(requests, read_sent_bodies(sockets.found.values()))
@@ -204,7 +203,8 @@ def _add_sent_bodies(requests: list[Seen], bodies: dict[tuple[str, str], list[Se
     for seen in sorted(sent, key=lambda seen: (
             seen.transaction.connection is None, seen.transaction.start + seen.transaction.phases.until_asked)):
         waiting = bodies.get((seen.transaction.method, seen.url), [])
-        found = next((sent for sent in waiting if seen.transaction.connection in (None, sent.connection)), None)
+        used = seen.transaction.connection
+        found = next((sent for sent in waiting if used is None or used.id == sent.connection), None)
         if found is not None:
             waiting.remove(found)
             exchange = seen.exchange

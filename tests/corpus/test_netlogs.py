@@ -71,13 +71,14 @@ def summary(log: Path) -> dict[str, Any]:
 
 def lines(netlog: NetLog, sent: dict[tuple[str, str, int], bytes]) -> list[dict[str, Any]]:
     """Return the exchanges; JSON has no bytes, so bodies are told apart by the beginning of a hash."""
-    order: dict[int | None, int] = {}
+    order: dict[int, int] = {}
     found = []
     for transaction in netlog.transactions:
-        reused = transaction.connection in order
-        number = order.setdefault(transaction.connection, len(order) + 1) if transaction.connection else None
+        used = transaction.connection.id if transaction.connection else 0
+        reused = used in order
+        number = order.setdefault(used, len(order) + 1) if used else None
         body = transaction.body.wire
-        posted = sent.get((transaction.method, transaction.url, transaction.connection or 0), b"")
+        posted = sent.get((transaction.method, transaction.url, used), b"")
         found.append({
             "method": transaction.method, "url": transaction.url, "status": transaction.status,
             "type": transaction.mime_type, "network_bytes": transaction.body_bytes,

@@ -91,7 +91,7 @@ def test_over_quic_a_request_is_too_late_for_early_data_once_the_handshake_is_ov
     netlog = read_netlog(log_of("h3_streams", tmp_path))
     assert [each.asked_late for each in netlog.connections] == [False, False, False, True]
     assert [each.first_asked for each in netlog.connections] == [
-        min(hop.send_end for hop in netlog.transactions if hop.connection == each.id and hop.send_end is not None)
+        min(hop.send_end for hop in netlog.transactions if hop.connection is each and hop.send_end is not None)
         for each in netlog.connections]
     opened = [each for each in exchanges(netlog, 0) if each.phases.connect >= 0]
     assert [(each.connection, each.answer.protocol) for each in opened] == [

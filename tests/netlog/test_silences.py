@@ -23,21 +23,22 @@ from harness.netlog.transactions import HttpTransaction, ResponseBody
 
 CONNECTION = Connection(1, "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
 REQUEST = HttpTransaction(1, 0, "http://a.test/", 1000, closed=1310, status_line="HTTP/1.0 200 OK", sent_by=[1],
-                          connection=1, phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))
+                          phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))
 
 
 def cases(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (Path(__file__).parent / name).read_text().splitlines()]
 
 
-def request(phases: list[float] | None = None, **more: Any) -> HttpTransaction:
-    return replace(REQUEST, phases=Phases(*phases) if phases else REQUEST.phases, **more)
+def request(used: Connection, phases: list[float] | None = None, **more: Any) -> HttpTransaction:
+    return replace(REQUEST, phases=Phases(*phases) if phases else REQUEST.phases, **({"connection": used} | more))
 
 
 @pytest.mark.parametrize("case", cases("silences.jsonl"), ids=lambda case: case["what"])
 def test_silences(case: dict[str, Any]) -> None:
     connections = [msgspec.convert(asdict(CONNECTION) | each, Connection) for each in case["connections"]]
-    netlog = NetLog(transactions=[request(**each) for each in case["requests"]], connections=connections)
+    netlog = NetLog(transactions=[request(connections[0], **each) for each in case["requests"]],
+                    connections=connections)
     found = silences(netlog, 1000, case.get("until", 2000))
     assert [[each.start_ms, each.end_ms, each.connecting] for each in found] == case["silences"]
     assert {each.server for each in found} <= {"10.0.0.3"}
@@ -49,6 +50,6 @@ def test_what_a_server_waited_for(case: dict[str, Any]) -> None:
     connections = [replace(CONNECTION, id=number, connect_ms=case["rtt_ms"], received=ticks)
                    for number, ticks in ((1, [tick for tick, _ in arrivals]), (2, case["others"]))]
     body = ResponseBody(decoded=bytearray(case["size"]), waits=[case["wait"]], arrivals=arrivals)
-    asked = request([100.0, -1.0, -1.0, -1.0, 0.0, 0.0, 0.0], start=-100, body=body)
+    asked = request(connections[0], [100.0, -1.0, -1.0, -1.0, 0.0, 0.0, 0.0], start=-100, body=body)
     pieces = server_pieces(NetLog(transactions=[asked], connections=connections))
     assert [[*piece] for piece in pieces.get((1, 0), ())] == case["pieces"]

@@ -2,7 +2,7 @@
 
 import os
 import stat
-import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,10 +11,6 @@ from cryptography import x509
 
 from harness.errors import InputError
 from harness.replay.authority import open_authority
-from harness.system.privileges import User
-from tests.support.ordinary import acting_as
-
-NOBODY = User("nobody", 65534, 65534)
 
 
 def test_the_key_is_its_owners_alone_whatever_the_umask(tmp_path: Path) -> None:
@@ -46,32 +42,16 @@ def test_a_certificate_has_the_names_that_one_can_hold(tmp_path: Path, hosts: li
     assert [str(name.value) for name in found] == names
 
 
-@pytest.mark.root
-def test_it_belongs_to_the_invoking_user() -> None:
-    with tempfile.TemporaryDirectory() as name:
-        os.chown(name, NOBODY.uid, NOBODY.gid)
-        with acting_as(NOBODY):
-            open_authority(Path(name) / "one")
-        made = (Path(name) / "one", *(Path(name) / "one").iterdir())
-        assert {path.stat().st_uid for path in made} == {NOBODY.uid}
-
-
-def test_half_an_authority_and_an_open_key_are_refused(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        open_authority(tmp_path / name)
-    (tmp_path / "other" / "ca.pem").write_text("nonsense")
-    with pytest.raises(InputError, match=r"/other: "):
-        open_authority(tmp_path / "other")
-    (tmp_path / "other" / "ca.pem").unlink()
-    with pytest.raises(InputError, match=r"ca\.pem:1: "):
-        open_authority(tmp_path / "other")
-    (tmp_path / "one" / "ca-key.pem").chmod(0o640)
-    with pytest.raises(InputError, match=r"ca-key\.pem: "):
+@pytest.mark.parametrize(("spoil", "says"), [
+    (lambda folder: (folder / "ca.pem").write_text("nonsense"), "/one: "),
+    (lambda folder: (folder / "ca.pem").unlink(), r"ca\.pem:1: "),
+    (lambda folder: (folder / "ca-key.pem").chmod(0o640), r"ca-key\.pem: "),
+    (lambda folder: (folder / "ca-key.pem").rename(folder / "key") and (folder / "ca-key.pem").symlink_to("key"),
+     r"ca-key\.pem:1: "),
+    (lambda folder: folder.rename(folder.with_name("other")) and folder.touch(), "/one: ")])
+def test_half_an_authority_and_an_open_key_are_refused(tmp_path: Path, spoil: Callable[[Path], object], says: str
+                                                       ) -> None:
+    open_authority(tmp_path / "one")
+    spoil(tmp_path / "one")
+    with pytest.raises(InputError, match=says):
         open_authority(tmp_path / "one")
-    (tmp_path / "one" / "ca-key.pem").rename(tmp_path / "elsewhere.pem")
-    (tmp_path / "one" / "ca-key.pem").symlink_to(tmp_path / "elsewhere.pem")
-    with pytest.raises(InputError, match=r"ca-key\.pem:1: "):
-        open_authority(tmp_path / "one")
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="/file: "):
-        open_authority(tmp_path / "file")

@@ -15,7 +15,7 @@ from tests.support.secure_replay import BIG, Secure, last, serving
 
 @pytest.fixture(scope="module")
 def early(tls_recording: Path) -> Iterator[Secure]:
-    with serving(tls_recording, "--http", "recorded", "--early", "off", hosts=(HOST, "old.test")) as server:
+    with serving(tls_recording, "--http", "recorded", "--early", "off") as server:
         yield server
 
 
@@ -47,12 +47,6 @@ def test_a_large_answer_is_whole_also_on_a_session_taken_up_again(early: Secure)
             assert connection.session_reused == resumed
             session = connection.session
         assert (last(early.server)[0].resumed, last(early.server)[0].early) == (resumed, Early.NO)
-
-
-def test_each_name_is_offered_its_own_protocols(early: Secure) -> None:
-    for name, protocol in ((HOST, "h2"), ("old.test", "http/1.1")):
-        with early.connect("h2", "http/1.1", name=name) as connection:
-            assert connection.selected_alpn_protocol() == protocol
 
 
 def test_who_says_nothing_or_nonsense_is_an_oserror(tmp_path: Path) -> None:

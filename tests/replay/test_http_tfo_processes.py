@@ -119,20 +119,24 @@ def many(recording: Path) -> Path:
     return hosts_file(recording, *(f"{HOST} 127.0.0.{number} -" for number in range(1, 11)))
 
 
-@pytest.mark.parametrize(("number", "status", "also_children"), [
-    (signal.SIGTERM, 0, False), (signal.SIGHUP, 0, False), (signal.SIGINT, 130, True)])
-def test_a_signal_ends_all(ten: Running, number: signal.Signals, status: int, also_children: bool) -> None:
-    """Ctrl-C reaches the whole group."""
-    pids = ten.children()
+@pytest.mark.parametrize(("number", "to", "status", "says"), [
+    (signal.SIGTERM, "parent", 0, ""), (signal.SIGHUP, "parent", 0, ""), (signal.SIGINT, "all", 130, ""),
+    (signal.SIGKILL, "parent", -9, ""), (signal.SIGKILL, "one", 1, f"{HOST}: its server ended (status -9)\n")])
+def test_who_gets_a_signal_takes_all_with_it(ten: Running, number: signal.Signals, to: str, status: int, says: str
+                                             ) -> None:
+    """Ctrl-C reaches the whole group. What was answered is logged."""
+    pids, parent = ten.children(), ten.process.pid
+    for _ in range(3):
+        ten.get("/x.css")
     with ten.connect():    # also while a connection is open
         begin = time.monotonic()
-        for pid in pids if also_children else ():
+        for pid in {"parent": [parent], "all": [*pids, parent], "one": [pids[3]]}[to]:
             os.kill(pid, number)
-        ten.process.send_signal(number)
         _, complaint = ten.process.communicate()
     assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
-    assert (ten.process.returncode, complaint) == (status, "")
-    assert not any(map(is_running, pids))
+    assert (ten.process.returncode, complaint) == (status, says)
+    wait_until(lambda: not any(map(is_running, pids)))
+    assert [line.connection for line in ten.log()][:3] == [1, 2, 3]
 
 
 def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
@@ -143,24 +147,6 @@ def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:
     server.process.communicate()
     assert server.process.returncode == 0
     wait_until(lambda: not any(map(is_running, pids)))
-
-
-def test_no_server_outlives_a_killed_parent(ten: Running) -> None:
-    pids = ten.children()
-    ten.process.kill()
-    ten.process.communicate()
-    wait_until(lambda: not any(map(is_running, pids)))
-
-
-def test_a_server_that_dies_ends_the_others_and_is_named(ten: Running) -> None:
-    pids = ten.children()
-    for _ in range(20):
-        ten.get("/x.css")
-    os.kill(pids[3], signal.SIGKILL)
-    _, complaint = ten.process.communicate()
-    assert (ten.process.returncode, complaint) == (1, f"{HOST}: its server ended (status -9)\n")
-    assert not any(map(is_running, pids))
-    assert [line.connection for line in ten.log()] == list(range(1, 21)), "its log is whole"
 
 
 def test_port_in_use(recording: Path) -> None:

@@ -37,6 +37,7 @@ def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path)
 
 @pytest.mark.parametrize(("options", "spoken"), [
     (("--http", "recorded"), ("h2", "http/1.1", "http/1.1")), (("--http", "1.1"), ("http/1.1", "http/1.1", "http/1.1")),
+    (("--http", "recorded", "--early", "off"), ("h2", "http/1.1", "http/1.1")),
     (("--http", "h2"), ("h2", "h2", "http/1.1")), (("--server", "2013"), ("http/1.1", "http/1.1", "http/1.1"))])
 def test_which_protocol_is_spoken(tls_recording: Path, options: tuple[str, ...], spoken: tuple[str, ...]) -> None:
     """By a host that was recorded over HTTP/2, by one that was not, and to a client that knows no HTTP/2."""

@@ -2,25 +2,14 @@
 
 import socket
 import time
+import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from typing import Any
 
 import pytest
-from wsproto import ConnectionType, WSConnection
-from wsproto.events import (
-    AcceptConnection,
-    BytesMessage,
-    CloseConnection,
-    Event,
-    Ping,
-    Pong,
-    RejectConnection,
-    Request,
-    TextMessage,
-)
-from wsproto.extensions import PerMessageDeflate
+from websocket import ABNF, WebSocketBadStatusException, WebSocketTimeoutException, create_connection
 
 from harness.mirror.recording import read_recording
 from tests.support.https_recording import RECORDED, HttpsRecording
@@ -67,49 +56,23 @@ def logged(server: Running, path: str) -> list[tuple[int, str, int]]:
     return [(line.status, line.found, line.bytes) for line in server.log() if line.path == path]
 
 
-class Page:
-    """The page's end of a WebSocket."""
-
-    def __init__(self, server: Running, path: str, **more: Any) -> None:
-        self.socket = server.connect()
-        self.protocol = WSConnection(ConnectionType.CLIENT)
-        self.socket.sendall(self.protocol.send(Request(host=HOST, target=path, **more)))
-        self.events: list[Event] = []
-
-    def next(self) -> Event:
-        while not self.events:
-            data = self.socket.recv(4096)
-            assert data, "the connection ended"
-            self.protocol.receive_data(data)
-            self.events += self.protocol.events()
-        return self.events.pop(0)
-
-    def say(self, event: Event) -> None:
-        self.socket.sendall(self.protocol.send(event))
-
-
-@contextmanager
-def page(server: Running, path: str, **more: Any) -> Iterator[Page]:
-    talking = Page(server, path, **more)
-    with talking.socket:
-        yield talking
+def page(server: Running, path: str, **more: Any) -> Any:
+    """Open the page's end of a WebSocket."""
+    return closing(create_connection(f"ws://{HOST}{path}", socket=server.connect(), **more))
 
 
 def test_messages_come_in_order_and_answers_wait_for_what_they_answer(server: Running) -> None:
     with page(server, "/talk") as talk:
-        assert isinstance(talk.next(), AcceptConnection)
-        assert talk.next() == TextMessage("hello")
-        talk.socket.settimeout(0.3)
-        with pytest.raises(TimeoutError):
-            talk.next()
-        talk.socket.settimeout(None)
-        talk.say(Ping(b"there?"))
-        assert talk.next() == Pong(b"there?")
-        talk.say(TextMessage("you?"))
-        assert [talk.next(), talk.next()] == [TextMessage("me"), BytesMessage(b"\0\1")]
-        closed = talk.next()
-        assert isinstance(closed, CloseConnection)
-        assert closed.code == 1000
+        assert talk.recv() == "hello"
+        talk.settimeout(0.3)
+        with pytest.raises(WebSocketTimeoutException):
+            talk.recv()
+        talk.settimeout(None)
+        talk.ping("there?")
+        assert talk.recv_data(control_frame=True) == (ABNF.OPCODE_PONG, b"there?")
+        talk.send("you?")
+        assert [talk.recv(), talk.recv()] == ["me", b"\0\1"]
+        assert talk.recv_data() == (ABNF.OPCODE_CLOSE, (1000).to_bytes(2, "big"))
     wait_until(lambda: logged(server, "/talk") == [(101, "live", 7 + 4 + 4 + 4)])       # of frames
 
 
@@ -121,62 +84,55 @@ def test_a_message_keeps_its_time_less_the_round_trip_of_the_recording(server: R
     assert (after_ms["/late"], after_ms["/answers"]) == ([400], [0])
     before_s = time.monotonic()         # a busy client hears late that it is accepted, never early
     with page(server, "/late") as talk:
-        assert [type(talk.next()) for _ in range(2)] == [AcceptConnection, TextMessage]
+        assert talk.recv() == "late"
         assert time.monotonic() - before_s > 0.4, "not before its time"
-        talk.say(CloseConnection(code=1000))
-        assert isinstance(talk.next(), CloseConnection)
-        assert talk.socket.recv(1) == b""
 
 
 def test_a_page_may_ping_and_close_before_the_site_closes(server: Running) -> None:
     with page(server, "/much-later") as talk:
-        assert isinstance(talk.next(), AcceptConnection)
-        talk.say(Ping(b"there?"))
-        assert talk.next() == Pong(b"there?")
-        talk.say(CloseConnection(code=1001))
-        closed = talk.next()
-        assert isinstance(closed, CloseConnection)
-        assert closed.code == 1001
+        talk.ping("there?")
+        assert talk.recv_data(control_frame=True) == (ABNF.OPCODE_PONG, b"there?")
+        talk.send_close(1001)
+        assert talk.recv_data() == (ABNF.OPCODE_CLOSE, (1001).to_bytes(2, "big"))
+        assert talk.sock.recv(1) == b""
 
 
 def test_subprotocol_and_compression_are_agreed_on_as_they_were(server: Running) -> None:
-    with page(server, "/packed", subprotocols=["other", "chat"], extensions=[PerMessageDeflate()]) as talk:
-        accepted = talk.next()
-        assert isinstance(accepted, AcceptConnection)
-        assert accepted.subprotocol == "chat"
-        assert [type(extension) for extension in accepted.extensions] == [PerMessageDeflate]
-        assert talk.next() == TextMessage("x" * 5000)
+    deflated = "permessage-deflate"
+    with page(server, "/packed", subprotocols=["other", "chat"], header={"Sec-WebSocket-Extensions": deflated}) as talk:
+        assert (talk.subprotocol, talk.headers["sec-websocket-extensions"]) == ("chat", deflated)
+        [first, size, *payload] = talk.sock.recv(4096)
+        assert (first, size) == (ABNF.OPCODE_TEXT | 0xC0, len(payload)), "the last frame, compressed (RFC 7692)"
+        assert zlib.decompressobj(-zlib.MAX_WBITS).decompress(bytes(payload)) == b"x" * 5000
 
 
 def test_which_of_several(server: Running) -> None:
     said = []
     for time_ms in (1_785_000_000_000, 1_363_348_800_001, 1_785_000_000_001):
         with page(server, f"/several?t={time_ms}") as talk:
-            said += [talk.next(), talk.next()]
-    assert said[1::2] == [TextMessage("first"), TextMessage("second"), TextMessage("second")]
+            said.append(talk.recv())
+    assert said == ["first", "second", "second"]
 
 
 @pytest.mark.parametrize(("path", "status", "found"), [("/refused", 403, "status"), ("/none", 501, "live")])
 def test_what_the_site_refused_or_never_had_is_refused(server: Running, path: str, status: int, found: str) -> None:
-    with page(server, path) as talk:
-        refused = talk.next()
-        assert isinstance(refused, RejectConnection)
-        assert refused.status_code == status
+    with pytest.raises(WebSocketBadStatusException) as refused:
+        page(server, path)
+    assert refused.value.status_code == status
     wait_until(lambda: logged(server, path) == [(status, found, 0)])
 
 
 def test_frames_and_handshakes_that_make_no_sense_end_the_connection(server: Running) -> None:
     for frames in (b"\xff" * 50, b"\x81\x01x", b"\x81" + b"\xff" * 9, b"\x88\x81\0\0\0\0x", b""):
         with page(server, "/much-later") as talk:
-            talk.next()
-            talk.socket.sendall(frames)
-            talk.socket.shutdown(socket.SHUT_WR)
-            read_all(talk.socket)
+            talk.sock.sendall(frames)
+            talk.sock.shutdown(socket.SHUT_WR)
+            read_all(talk.sock)
     for lines in (b"", b"Sec-WebSocket-Key: x\r\n", b"Connection: Upgrade\r\nSec-WebSocket-Version: 1\r\n"):
         with server.connect() as client:
             head = b"GET /talk HTTP/1.1\r\nHost: a.test\r\nUpgrade: websocket\r\n" + lines + b"\r\n"
             with suppress(OSError):     # the server may have left
                 client.sendall(head + bytes(100_000))
             assert b"101" not in read_all(client)
-    with page(server, "/late") as talk:
-        assert isinstance(talk.next(), AcceptConnection), "the server goes on"
+    with page(server, "/answers") as talk:
+        assert talk.connected, "the server goes on"
