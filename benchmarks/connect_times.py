@@ -6,7 +6,6 @@ is measured is the network, not how long this program waits for a processor.
 
 import multiprocessing
 import os
-import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,12 +13,12 @@ from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 
 from harness.errors import ExperimentError
+from harness.network.rtt import connect
 from harness.system.namespaces import inside
 from harness.system.privileges import as_root
 
 PRIORITY = 10
 PACE_S = 0.010
-ANSWERED_WITHIN_S = 2.0
 AT_ONCE = 100
 """Connects under way together, at most."""
 
@@ -32,7 +31,7 @@ def connecting(pid: int, server: tuple[str, int]) -> Iterator[list[Answer]]:
     """Connect to `server` again and again while this lasts, from the network of `pid`; the answers are there then.
 
     Nobody has to listen: a refusal takes one round trip as well, and leaves no trace in a server's log. Raises
-    ExperimentError when some are not answered within ANSWERED_WITHIN_S.
+    ExperimentError when some are not answered (harness.network.rtt).
     """
     fork, answers = multiprocessing.get_context("fork"), list[Answer]()
     ours, theirs = fork.Pipe()
@@ -63,6 +62,5 @@ def _sample(pid: int, server: tuple[str, int], until: Connection) -> None:
 
 def _connect(server: tuple[str, int]) -> Answer:
     began_epoch_s, began_s = time.time(), time.perf_counter()
-    with suppress(ConnectionRefusedError):
-        socket.create_connection(server, ANSWERED_WITHIN_S).close()
+    connect(server)
     return began_epoch_s, (time.perf_counter() - began_s) * 1000

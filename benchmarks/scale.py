@@ -2,8 +2,7 @@
 """How the laboratory grows: time, memory and RTT accuracy of stars from 84 servers (the paper's pages have 81) to 1000.
 
 Every round builds a star, delays its links, measures the RTT to every server, starts a replay server in each host, and
-takes all of it down. The servers replay the hosts of Paper/, and as many hosts with one file each as are wanting.
-Measured:
+takes all of it down. Each server replays a host of one file. Measured:
 
     star up      until running_star() gives it: Mininet, offloads off, neighbours set (no delay, no servers yet)
     delayed      until the delay is in place
@@ -17,7 +16,6 @@ Measured:
 
 import argparse
 import os
-import shutil
 import statistics
 import sys
 import time
@@ -26,15 +24,15 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from harness.bootstrap import ROOT, use_project_python
+from harness.bootstrap import use_project_python
 
 use_project_python()
 
 import numpy as np
 
-from harness.files.pages import BUNDLED, PageFiles
-from harness.measure.preflight import PageSet, check_pages
+from harness.files.pages import PageFiles
 from harness.measure.settings import Settings, add_options, settings_of
+from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.links import delaying
 from harness.network.needs import check_programs, kernel_has_netem
 from harness.network.nodes import running_star
@@ -52,7 +50,7 @@ from harness.system.signals import run_interruptible
 
 SIZES = (84, 250, 500, 1000)
 FILE_BYTES = 9500
-"""Of the one file of a host that no page has."""
+"""Of the one file of a host."""
 
 
 Figures = dict[str, float]
@@ -78,20 +76,20 @@ def main() -> int:
     settings = settings_of(parser, arguments, delays_ms=(10.0,))
     begin_experiment("benchmarks/scale.py")
     check_programs()
-    page_set, netem = check_pages(PageFiles(ROOT, BUNDLED)), kernel_has_netem()
+    netem = kernel_has_netem()
     with only_experiment():
         print_machine()
         for delay_ms in settings.delays_ms:
-            measure(page_set, delay_ms, arguments, netem)
+            measure(delay_ms, arguments, netem)
     return 0
 
 
-def measure(page_set: PageSet, delay_ms: float, arguments: argparse.Namespace, netem: bool) -> None:
+def measure(delay_ms: float, arguments: argparse.Namespace, netem: bool) -> None:
     """Measure stars of all sizes at one delay (one way), and print the table."""
     results: dict[int, list[Figures]] = {hosts: [] for hosts in arguments.hosts}
     for _ in range(arguments.rounds):    # sizes take turns, so that what disturbs a while disturbs all of them
         for hosts, rounds in results.items():
-            rounds.append(one_round(page_set, hosts, delay_ms, netem))
+            rounds.append(one_round(hosts, delay_ms, netem))
             print(f"# {hosts}: {rounds[-1]}", file=sys.stderr, flush=True)
     print(f"medians of {arguments.rounds} rounds, {2 * delay_ms:g} ms RTT by {'netem' if netem else 'the delay line'}")
     print("servers", *results, sep="\t")
@@ -100,11 +98,13 @@ def measure(page_set: PageSet, delay_ms: float, arguments: argparse.Namespace, n
               sep="\t")
 
 
-def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) -> Figures:
+def one_round(hosts: int, delaynet_ms: float, netem: bool) -> Figures:
     """Build, delay, measure, serve and take down once. Raises ExperimentError when something is off."""
     found: Figures = {}
     with temporary_directory() as work_dir, ExitStack() as serving, ExitStack() as laboratory:
-        names = widen_mirror(page_set, hosts, work_dir / "mirror")
+        names = [f"host{number}.example.test" for number in range(hosts)]
+        files, one_file = PageFiles(work_dir, "Web"), MadeResource("text/html", bytes(FILE_BYTES))
+        write_small_recording(files, {f"http://{name}/": one_file for name in names})
         speeds = LinkSpeeds(delay_net_ms=delaynet_ms)
         with timed("star up", found):
             star = laboratory.enter_context(running_star(names, speeds, netem))
@@ -118,7 +118,7 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
         in_star = descendants(os.getpid())
         with timed("servers up", found):
             serving.enter_context(running_servers(
-                star, work_dir / "mirror", page_set.files.fetchlog, {}, work_dir, logdir=work_dir / "serverlogs",
+                star, files.mirror, files.fetchlog, {}, work_dir, logdir=work_dir / "serverlogs",
                 delays_ms=[delaynet_ms], user=invoking_user()))
         found["servers' memory, MB"] = pss_bytes(descendants(os.getpid()) - in_star) / 1e6
         with timed("servers gone", found):
@@ -126,16 +126,6 @@ def one_round(page_set: PageSet, hosts: int, delaynet_ms: float, netem: bool) ->
         with timed("star gone", found):
             laboratory.close()
     return found
-
-
-def widen_mirror(page_set: PageSet, count: int, mirror: Path) -> list[str]:
-    """Copy the pages' mirror, add hosts to make `count`, and return the names of `count` hosts."""
-    shutil.copytree(page_set.files.mirror, mirror)
-    more = [f"host{number}.example.test" for number in range(count - len(page_set.hosts))]
-    for name in more:
-        (mirror / name).mkdir()
-        (mirror / name / "file.bin").write_bytes(b"x" * FILE_BYTES)
-    return [*page_set.hosts, *more][:count]
 
 
 def pss_bytes(pids: Iterable[int]) -> int:

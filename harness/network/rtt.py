@@ -4,16 +4,12 @@ And that of servers on this machine's loopback (harness.network.star), where no 
 servers' own doing (harness.replay.connection), and is measured by their first answers.
 """
 
-import asyncio
-import errno
-import os
-import selectors
 import socket
 import ssl
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from harness.errors import ExperimentError
 from harness.network.star import Star
@@ -41,10 +37,6 @@ TIMEOUT_S = 10.0
 """How long a server may take to accept a connection."""
 
 
-Nominal = float | Mapping[str, float]
-"""What an RTT should be, in ms: that of all servers, or of each by its name."""
-
-
 class RttError(ExperimentError):
     """The network is there, but the RTT to a server is not the one that was asked for."""
 
@@ -55,46 +47,53 @@ def measure_rtts(star: Star, port: int, samples: int = SAMPLES, pace_s: float = 
     Meant for before the servers listen: a refusal takes one round trip too, and leaves no trace in their logs.
     Raises ExperimentError when a server is silent for 10 s.
     """
-    addresses = [server.address for server in star.servers.values()]
+    places = {name: (server.address, port) for name, server in star.servers.items()}
     with inside(star.user.pid):
-        return shortest_ms([*star.servers], lambda: connect_times_ms(addresses, port, pace_s), samples)
+        return shortest_ms(places, connect, pace_s, samples)
 
 
-def shortest_ms(names: Sequence[str], once: Callable[[], Sequence[float]], samples: int = SAMPLES) -> dict[str, float]:
-    """Return the shortest RTT to each of `names`; `once` measures those to all of them, in ms."""
-    return dict(zip(names, map(min, zip(*(once() for _ in range(samples)), strict=True)), strict=True))
+Server = TypeVar("Server")
 
 
-def connect_times_ms(addresses: Sequence[str], port: int, pace_s: float = PACE_S) -> list[float]:
-    """Connect to all `addresses`, to one each `pace_s`; return for each the ms until it accepted or refused.
+def shortest_ms(servers: Mapping[str, Server], wait: Callable[[Server], object], pace_s: float,
+                samples: int = SAMPLES) -> dict[str, float]:
+    """Return how long `wait` takes for each of the `servers` at least, in ms, by name.
 
-    Raises ExperimentError when one cannot be reached or does not answer within 10 s.
+    Each wait has a thread of its own, in the network that the caller is in, and one begins each `pace_s`.
     """
-    times_ms = [0.0] * len(addresses)
-    left, due_s = deque(enumerate(addresses)), time.perf_counter()
-    with ExitStack() as sockets, selectors.DefaultSelector() as selector:
-        while left or selector.get_map():
-            if left and time.perf_counter() >= due_s:
-                index, address = left.popleft()
-                client = sockets.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-                client.setblocking(False)
-                began_s = time.perf_counter()
-                result = client.connect_ex((address, port))
-                if result not in (0, errno.EINPROGRESS, errno.ECONNREFUSED):
-                    raise ExperimentError(f"{address}:{port} cannot be reached: {os.strerror(result)}")
-                selector.register(client, selectors.EVENT_WRITE, (index, began_s))
-                due_s = max(due_s + pace_s, began_s + pace_s / 2)      # no queue of those that a standstill held up
-            ready = selector.select(max(0.0, due_s - time.perf_counter()) if left else TIMEOUT_S)
-            now_s = time.perf_counter()
-            if not ready and not left:
-                silent = addresses[min(key.data[0] for key in selector.get_map().values())]
-                raise ExperimentError(f"{silent}:{port} did not answer within {TIMEOUT_S:g} s; "
-                                      "the simulated network does not pass packets")
-            for key, _ in ready:
-                index, began_s = key.data
-                times_ms[index] = (now_s - began_s) * 1000
-                selector.unregister(key.fileobj)
-    return times_ms
+    def waited_ms(server: Server) -> float:
+        began_s = time.perf_counter()
+        wait(server)
+        return (time.perf_counter() - began_s) * 1000
+
+    rounds, pool = [], ThreadPoolExecutor(len(servers))
+    try:
+        for _ in range(samples):
+            waiting = []
+            for server in servers.values():
+                waiting.append(pool.submit(waited_ms, server))
+                time.sleep(pace_s)
+            rounds.append([each.result() for each in waiting])
+        pool.shutdown()
+    finally:
+        pool.shutdown(wait=False)       # Ctrl-C waits for no server that is silent
+    return dict(zip(servers, map(min, zip(*rounds, strict=True)), strict=True))
+
+
+def connect(place: tuple[str, int]) -> None:
+    """Connect to an address and port; return when it has accepted or refused. Raises ExperimentError."""
+    where = f"{place[0]}:{place[1]}"
+    with socket.socket() as client:
+        client.settimeout(TIMEOUT_S)
+        try:
+            client.connect(place)
+        except ConnectionRefusedError:
+            pass
+        except TimeoutError:
+            raise ExperimentError(f"{where} did not answer within {TIMEOUT_S:g} s; the simulated network does not pass "
+                                  "packets") from None
+        except OSError as error:
+            raise ExperimentError(f"{where} cannot be reached: {error.strerror}") from None
 
 
 def rtt_tolerance_ms(nominal_ms: float) -> float:
@@ -103,10 +102,10 @@ def rtt_tolerance_ms(nominal_ms: float) -> float:
     return min(tolerance_ms, TOLERANCE_LIMIT_RATIO * nominal_ms) if nominal_ms else tolerance_ms
 
 
-def check_rtts(measured_ms: dict[str, float], nominal_ms: Nominal) -> None:
-    """Raise RttError when any measured RTT is off the nominal one by more than `rtt_tolerance_ms`."""
+def check_rtts(measured_ms: Mapping[str, float], nominal_ms: Mapping[str, float]) -> None:
+    """Raise RttError when the RTT measured to a server is off its nominal one by more than `rtt_tolerance_ms`."""
     for name, rtt_ms in measured_ms.items():
-        wanted_ms = nominal_ms if isinstance(nominal_ms, int | float) else nominal_ms[name]
+        wanted_ms = nominal_ms[name]
         tolerance_ms = rtt_tolerance_ms(wanted_ms)
         if abs(rtt_ms - wanted_ms) > tolerance_ms:
             raise RttError(f"RTT to {name} is {rtt_ms:.1f} ms, not {wanted_ms:g} +- {tolerance_ms:.1f} ms: "
@@ -125,29 +124,20 @@ def measure_held_rtts(servers: Mapping[str, tuple[str, int, bool]]) -> dict[str,
     `servers` are by name: each one's address, its port, and whether it speaks TLS there: then that answer is the one to
     the ClientHello. The shortest of several (`shortest_ms`). Raises ExperimentError when a server does not answer.
     """
-    async def once() -> list[float]:
-        return await asyncio.gather(*(_first_answer_ms(*server, number * HELD_PACE_S)
-                                      for number, server in enumerate(servers.values())))
+    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
 
-    return {name: time_ms / 2 for name, time_ms in shortest_ms([*servers], lambda: asyncio.run(once())).items()}
+    def first_answer(server: tuple[str, int, bool]) -> None:
+        address, port, secure = server
+        try:
+            with socket.create_connection((address, port), ANSWER_S) as client:
+                if secure:
+                    trust.wrap_socket(client).close()
+                    return
+                client.sendall(ASKED)
+                if not client.recv(1):
+                    raise ConnectionError("it closed the connection")
+        except OSError as error:
+            raise ExperimentError(f"{address}:{port}: its server does not answer ({error!r})") from None
 
-
-async def _first_answer_ms(address: str, port: int, secure: bool, begin_s: float) -> float:
-    await asyncio.sleep(begin_s)
-    trust = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if secure else None
-    if trust:
-        trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
-    began_s = time.perf_counter()
-    try:
-        await asyncio.wait_for(_answered(address, port, trust), ANSWER_S)
-    except (OSError, EOFError, asyncio.TimeoutError) as error:
-        raise ExperimentError(f"{address}:{port}: its server does not answer ({error!r})") from None
-    return (time.perf_counter() - began_s) * 1000
-
-
-async def _answered(address: str, port: int, trust: ssl.SSLContext | None) -> None:
-    reader, writer = await asyncio.open_connection(address, port, ssl=trust)
-    if not trust:
-        writer.write(ASKED)
-        await reader.readexactly(1)
-    writer.close()
+    return {name: time_ms / 2 for name, time_ms in shortest_ms(servers, first_answer, HELD_PACE_S).items()}

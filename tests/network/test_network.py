@@ -57,7 +57,7 @@ def running_network(hosts: list[str], speeds: LinkSpeeds) -> Iterator[Star]:
 
 def test_the_rtt_is_that_of_both_links(star: Star) -> None:
     """There and back: 2 * (20 + 80) ms, within the program's own tolerance."""
-    check_rtts(measure_rtts(star, PORT, samples=9), SPEEDS.rtt_ms)
+    check_rtts(measure_rtts(star, PORT, samples=9), SPEEDS.rtts_ms(HOSTS))
 
 
 def test_every_server_has_its_own_rtt_and_each_is_changed_in_place() -> None:
