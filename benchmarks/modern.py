@@ -9,11 +9,10 @@ are tables of the report: PLT with TFO predicted from the loads without it, besi
 by another recorded answer, or by none, and how much of the recording the poorest load got; loads that do not count, for
 whatever reason. Behind them stands what of the recording none of a page's loads got.
 
-Of the results, in client/ there, only the last stay.
+The last results stay in client/ there; earlier ones go to results-DATE/.
 """
 
 import argparse
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,9 +24,10 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from harness.analysis.selection import Selection, select
-from harness.errors import ExperimentError, InputError
+from harness.errors import ExperimentError
 from harness.files.pages import CLIENT, Page, PageFiles, read_pages
-from harness.files.results import has_loads, read_results
+from harness.files.results import read_results
+from harness.measure.folders import set_aside
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.mirror.recording import Recording, read_recording
 from harness.show.improvement import prediction_section
@@ -58,23 +58,15 @@ def parse_arguments() -> tuple[Settings, argparse.Namespace]:
     parser.add_argument("--http", nargs="+", choices=["1.1", "h2"], default=["1.1", "h2"])
     arguments = parser.parse_args()
     arguments.dir = arguments.dir.resolve()
-    settings = settings_of(parser, arguments, delays_ms=(50.0,), testruns=6, retries=0, quiet_s=QUIET_S,
-                           quiet_limit_s=QUIET_LIMIT_S)
-    check_own(arguments.dir / CLIENT, settings.name)
-    return settings, arguments
-
-
-def check_own(client: Path, name: str) -> None:
-    """Raise InputError when `client`, which is deleted before each measurement, has results of somebody else's."""
-    if has_loads(client) and {made.settings.get("name") for made in read_results(client).experiments} != {name}:
-        raise InputError(f"{client}: results of other pages, which would be deleted; give a --dir of its own")
+    return settings_of(parser, arguments, delays_ms=(50.0,), testruns=6, retries=0, quiet_s=QUIET_S,
+                       quiet_limit_s=QUIET_LIMIT_S), arguments
 
 
 def measure(settings: Settings, folder: Path, http: str) -> int:
     """Load all pages in `folder` over `http`, print the tables; return 1 when a load was rejected."""
     files = PageFiles(folder, settings.name)
     recording = read_recording(files.mirror, files.fetchlog)
-    shutil.rmtree(folder / CLIENT, ignore_errors=True)
+    set_aside(folder)
     command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(folder), "--name", settings.name, "--http", http,
                "--testruns", str(settings.testruns), "--delays", " ".join(map(plain, settings.delays_ms)),
                "--quiet", plain(settings.quiet_s), "--quiet-limit", plain(settings.quiet_limit_s),

@@ -11,7 +11,6 @@ from benchmarks import disturbed, stall
 from benchmarks.connect_times import PACE_S, connecting
 from harness.bootstrap import ROOT
 from harness.network.star import Host
-from tests.support.client_folder import make_client
 from tests.support.forked import typed
 from tests.support.internet.server import NGINX
 from tests.support.made_record import made_record
@@ -19,15 +18,6 @@ from tests.support.ran import assert_refused
 
 BENCHMARKS = ROOT / "benchmarks"
 CLOSED_PORT = 9
-
-
-def test_results_of_other_pages_are_not_deleted(tmp_path: Path) -> None:
-    """With --dir . the last run.sh's were, without a word."""
-    client = make_client(tmp_path / "client", [50])
-    done = typed(BENCHMARKS / "modern.py", "--dir", tmp_path, "--name", "mine")
-    assert_refused(done)
-    assert f"{client}: " in done.stderr
-    assert client.is_dir()
 
 
 def test_a_stall_that_is_broken_off_lets_its_part_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
