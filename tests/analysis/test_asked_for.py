@@ -11,7 +11,6 @@ import pytest
 
 from harness.analysis.asked_for import initiators_of, kind_of
 from harness.analysis.causes import dependencies
-from harness.analysis.timeline import make_timeline
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
 from tests.support.beside import cases
@@ -51,7 +50,7 @@ def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
         dependencies(timelines[requests])
 
     loads = {requests: page_of(requests) for requests in (700, 2800)}
-    timelines = {requests: make_timeline(load.log(), load.record(), load.plt_ms) for requests, load in loads.items()}
+    timelines = {requests: load.timeline() for requests, load in loads.items()}
     assert growth(work, 700) < LINEAR
 
 

@@ -3,14 +3,18 @@
 What the path of a load is: tests/corpus/paths.jsonl and, of real loads, test_clients.py.
 """
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.causes import CLOCK_MS, dependencies
+from harness.analysis.explanation import KINDS, critical_path
 from harness.analysis.what_if import Circumstances, SharedLink, ends_ms, saved_ms
-from tests.support.critical_paths import RTT_MS, path_of, saving, timeline
 from tests.support.made_har import PAGE, MadeLoad
+
+RTT_MS = 100
 
 
 @st.composite
@@ -41,12 +45,16 @@ def made_loads(draw: st.DrawFn) -> MadeLoad:
 
 @given(load=made_loads(), bw_mbit=st.floats(0.1, 1000))
 def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeLoad, bw_mbit: float) -> None:
-    steps = path_of(load)
-    found = timeline(load)
-    link = SharedLink(bw_mbit)
-    assert saved_ms(found, dependencies(found), Circumstances(RTT_MS, link=link)) <= load.plt_ms + CLOCK_MS
+    found = load.timeline()
+    graph = dependencies(found)
+    steps = critical_path(found, graph)
+    assert (steps[0].start_ms, steps[-1].end_ms) == (0, load.plt_ms), "from 0 to the load event, gapless"
+    assert all(step.end_ms == following.start_ms for step, following in pairwise(steps))
+    assert all(step.length_ms > 0 and step.kind in KINDS for step in steps)
+    assert saved_ms(found, graph, Circumstances(RTT_MS, link=SharedLink(bw_mbit))) <= load.plt_ms + CLOCK_MS
     on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
-    assert 0 <= saving(load) <= on_path + CLOCK_MS * (1 + len(load.entries)), "each cause may seem 2 ms late"
+    late_ms = CLOCK_MS * (1 + len(load.entries))        # each cause may seem 2 ms late
+    assert 0 <= saved_ms(found, graph, Circumstances(RTT_MS)) <= on_path + late_ms
 
 
 TIMES = st.floats(0, 1000)

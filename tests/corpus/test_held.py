@@ -15,8 +15,8 @@ from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.measure.coverage import RecordedPage, coverage, recorded_page
 from harness.mirror.recording import Recording, read_recording
-from tests.support.https_recording import HttpsRecording
 from tests.support.noted import cases
+from tests.support.recording import MadeRecording
 
 PAGE = "https://one.test/"
 CASES = cases("held.jsonl")
@@ -24,16 +24,13 @@ CASES = cases("held.jsonl")
 
 def read(folder: Path, case: dict[str, Any]) -> tuple[Recording, RecordedPage]:
     """Write the recording of a page; return what is read of it, and what it holds for the page."""
-    made = HttpsRecording(folder)
+    made = MadeRecording(folder)
     for name, known in case["recorded"]:
-        body = known.get("body", "page")
-        made.add(f"{PAGE}{name}", body.encode() if body else None, (("Content-Type", known.get("type", "image/gif")),),
-                 status=known.get("status", 200), method=known.get("method", "GET"), **known.get("more", {}))
-        entry = made.entries[-1]
+        made.add(f"{PAGE}{name}", known.get("body", "page") or None, known.get("type", "image/gif"),
+                 **{key: known[key] for key in ("status", "method", "asked", "post") if key in known},
+                 **known.get("more", {}))
         if "at" in known:
-            entry["startedDateTime"] = f"2026-11-26T10:00:0{known['at']:.3f}Z"
-        entry["request"]["headers"] += [{"name": key, "value": value} for key, value in known.get("asked", {}).items()]
-        entry["request"] |= {"postData": {"text": known["post"]}} if "post" in known else {}
+            made.entries[-1]["startedDateTime"] = f"2026-11-26T10:00:0{known['at']:.3f}Z"
     for file, text in case.get("files", {}).items():
         (folder / "Web" / "one.test" / file).write_text(text)
     made.finish(PAGE)

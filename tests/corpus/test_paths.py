@@ -1,4 +1,4 @@
-"""Loads drawn on paper beside their critical paths: ``paths.jsonl``, a load a line (tests/support/rows.py).
+"""Loads drawn on paper beside their critical paths: ``paths.jsonl``, a load a line (tests/support/made_har.py).
 
 `what` holds of the load, and `why` where that is not plain. `path` is the critical path, `saved_ms` what TFO saves at
 an RTT of 100 ms, by the circumstances: the `link` that transfers share in Mbit/s ("/all": one for all servers),
@@ -12,8 +12,8 @@ import pytest
 from harness.analysis.causes import dependencies
 from harness.analysis.explanation import critical_path
 from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
+from tests.support.made_har import timeline_of
 from tests.support.noted import cases
-from tests.support.rows import timeline_of
 
 LOADS = cases("paths.jsonl")
 

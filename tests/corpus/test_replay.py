@@ -37,7 +37,7 @@ from harness.replay.site import Site
 from tests.corpus.replay.cases import FILES, read_cases, write_cases
 from tests.corpus.replay.table import rows
 from tests.support.noted import WRITES
-from tests.support.written import HOST, Written, text_recording
+from tests.support.recording import HOST, MadeRecording, text_recording
 
 CASES = [(file, case) for file in FILES for case in read_cases(file)]
 BY = {"navigation": {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accept": "text/html"},
@@ -55,12 +55,12 @@ def recording_of(case: dict[str, Any], directory: Path) -> Recording:
         responses = [Response(each["words"], each["type"], "", each["url"], each.get("to"))
                      for each in case["recorded"]]
         return text_recording(directory, case.get("files", {}), responses)
-    written = Written(directory)
+    written = MadeRecording(directory)
     for number, exchange in enumerate(case["recorded"], start=1):
         more = dict(exchange)
         headers = [*more.pop("headers", {}).items(), (NUMBER, str(number))]
         asked = BY.get(more.pop("by", ""), {}) | more.pop("asked", {})
-        written.add(more.pop("url"), more.pop("body", None), headers=headers, asked=asked, **more)
+        written.add(more.pop("url"), more.pop("body", None), headers, asked=asked, **more)
     for name, text in case.get("files", {}).items():
         (directory / "Web" / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / "Web" / name).write_text(text)

@@ -1,6 +1,6 @@
 """Shapes of pages, and pages made of them.
 
-- ``shapes.jsonl``: two loads of a page (`near` without delay, `far` over a round trip; tests/support/rows.py) beside
+- ``shapes.jsonl``: two loads of a page (`near` without delay, `far` over a round trip; timeline_of) beside
   its `shape`, the lines of the page-shape file;
 - ``made_pages.jsonl``: the `resources` of a shape (what differs from RESOURCE) beside what the made page `has` in each
   body, in this order, what it `lacks`, and `at` which place of its document something stands, from and to. {1} is the
@@ -15,9 +15,8 @@ from harness.synthetic.build import make_page_set
 from harness.synthetic.measured import make_shape
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes
-from tests.support.made_har import PAGE
+from tests.support.made_har import PAGE, timeline_of
 from tests.support.noted import cases
-from tests.support.rows import timeline_of
 
 RESOURCE = {"host": "a.test", "scheme": "http", "mime": None, "charset": None, "size_bytes": 500, "path_chars": 9,
             "parent": 0, "redirect_to": None, "start_ms": 0}

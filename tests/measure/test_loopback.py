@@ -16,7 +16,7 @@ from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_record
 from tests.support.project_copy import TFO
 from tests.support.ran import ran
-from tests.support.small_mirror import ICON, SmallMirror
+from tests.support.recording import ICON, MadeRecording
 
 START_S = 1000.0
 
@@ -63,7 +63,7 @@ def test_an_unfit_page_is_one_line_and_no_success(capsys: pytest.CaptureFixture[
 @pytest.mark.chrome
 @pytest.mark.slow
 def test_a_hollow_page_is_found_by_a_dry_run(tmp_path: Path) -> None:
-    mirror = SmallMirror(tmp_path)
+    mirror = MadeRecording(tmp_path, "small", har=False)
     lost = "".join(f'<img src="http://gone{number}.example/x.gif">' for number in range(9))
     mirror.add("http://incomplete.test/", f"<!doctype html>{ICON}<p>incomplete{lost}")
     mirror.add("http://whole.test/", f"<!doctype html>{ICON}<p>whole")

@@ -19,26 +19,27 @@ from harness.browser import program
 from harness.browser.program import find_browser
 from harness.errors import InputError
 from harness.files.pages import PageFiles
-from harness.files.text_log import Response
 from harness.measure.preflight import check_authority, check_browser, check_pages, document_bytes
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
 from harness.system.privileges import browsing_user
-from tests.support.https_recording import HttpsRecording
 from tests.support.ordinary import SUDO
 from tests.support.ran import ran
-from tests.support.small_mirror import SmallMirror
+from tests.support.recording import MadeRecording
 
 FIRST, SECOND = "http://www.one.test/", "http://two.test/path?x=1"
 BODIES = {FIRST: b"<p>one", SECOND: b"<p>the second"}
 
 
-def recorded(directory: Path, *redirects: Response) -> PageFiles:
+def recorded(directory: Path, *, secure: bool = False) -> PageFiles:
     """Make a recording of two pages that has nothing wrong with it."""
-    mirror = SmallMirror(directory)
+    mirror = MadeRecording(directory, "small", har=False)
     for url, body in BODIES.items():
         mirror.add(url, body)
-    mirror.responses += redirects
+    if secure:
+        to = SECOND.replace(":", "s:", 1)
+        mirror.add("http://two.test/", to=to)
+        mirror.add(to)
     return PageFiles(mirror.finish(*BODIES), mirror.name)
 
 
@@ -48,10 +49,8 @@ def test_an_authority_that_cannot_be_used_is_said_at_once(tmp_path: Path, spoil:
     authority, http, https = (tmp_path / name for name in (".authority", "http", "https"))
     spoil(authority)
     check_authority(check_pages(recorded(http)), authority)          # nobody needs one
-    secure = recorded(https, Response("Found", "text/html", "", "http://two.test/", SECOND.replace(":", "s:", 1)),
-                      Response("OK", "text/html", "", SECOND.replace(":", "s:", 1), None))
     with pytest.raises(InputError, match=rf"^{authority}"):
-        check_authority(check_pages(secure), authority)
+        check_authority(check_pages(recorded(https, secure=True)), authority)
 
 
 def test_a_good_recording(tmp_path: Path) -> None:
@@ -66,11 +65,10 @@ def test_a_good_recording(tmp_path: Path) -> None:
 
 def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_path: Path) -> None:
     """Such as a question for consent, which sets a cookie and reloads the page."""
-    recording = HttpsRecording(tmp_path)
-    recording.add("http://one.test/", headers=(("Location", "https://one.test/"),), status=301)
-    for number, body in enumerate((b"<p>consent?", b"<p>the page itself", b"<p>the page itself")):
-        recording.add("https://one.test/", body, _file=f"one.test/{number}")
-        (tmp_path / "Web" / "one.test" / f"{number}").write_bytes(body)
+    recording = MadeRecording(tmp_path)
+    recording.add("http://one.test/", to="https://one.test/", status=301)
+    for body in ("<p>consent?", "<p>the page itself", "<p>the page itself"):
+        recording.add("https://one.test/", body)
     recording.finish("http://one.test/")
     page_set = check_pages(PageFiles(tmp_path, "Web"))
     assert document_bytes(page_set.files, page_set.recording, page_set.pages[0]) == [

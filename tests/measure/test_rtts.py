@@ -14,7 +14,7 @@ from harness.measure.preflight import PageSet
 from harness.measure.rtts import links, own_rtts, proven_rtts_ms, thinking_rtts
 from harness.measure.settings import Settings
 from harness.mirror.recording import read_recording
-from tests.support.small_mirror import chain_of_hosts
+from tests.support.recording import chain_of_hosts
 
 WANTED_MS = {"a.test": 100.0, "b.test": 100.0}
 RIGHT, WRONG = {"a.test": 100.4, "b.test": 100.2}, {"a.test": 100.4, "b.test": 140.0}

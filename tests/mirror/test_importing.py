@@ -12,7 +12,7 @@ from harness.mirror import importing
 from harness.mirror.importing import MadeResource, import_recording, write_small_recording
 from harness.mirror.recording import Recording, read_recording
 from tests.support.har_schema import har_problems
-from tests.support.written import text_recording
+from tests.support.recording import text_recording
 
 RESPONSES = [Response("OK", "text/html", "utf-8", "http://a.test/", None),
              Response("Moved Temporarily", "", "", "http://a.test/go", "/style"),

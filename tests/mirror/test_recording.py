@@ -12,8 +12,7 @@ from harness.measure.preflight import check_pages
 from harness.mirror.importing import complete
 from harness.mirror.manifest import Manifest, damage, read_manifest
 from harness.mirror.recording import read_recording
-from tests.support.small_mirror import SmallMirror
-from tests.support.written import text_recording
+from tests.support.recording import MadeRecording, text_recording
 
 
 def response(url: str, redirect: str | None = None, status: str = "OK") -> Response:
@@ -81,7 +80,7 @@ IMAGES = [f"https://img.test/{number}.png" for number in range(4)]
 
 def made(directory: Path) -> PageFiles:
     """Write a page with four pictures."""
-    mirror = SmallMirror(directory, "Web")
+    mirror = MadeRecording(directory, "Web", har=False)
     for url in (PAGE, *IMAGES):
         mirror.add(url, f"<title>{url}</title>")
     mirror.finish(PAGE)

@@ -21,7 +21,7 @@ from harness.files.pages import PageFiles
 from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording, read_recording, recording_of
 from harness.mirror.servers import RecordedRtts, make_layout, read_rtts, recorded_rtts
-from tests.support.small_mirror import chain_of_hosts
+from tests.support.recording import chain_of_hosts
 
 RECORDINGS, LAYOUTS = ([json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
                        for name in ("rtts.jsonl", "layouts.jsonl"))

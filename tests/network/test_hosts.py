@@ -18,7 +18,7 @@ from harness.system.tcp import listen
 from tests.support.namespaces import host_with
 from tests.support.project_copy import TFO
 from tests.support.ran import ran
-from tests.support.small_mirror import one_document
+from tests.support.recording import one_document
 
 pytestmark = pytest.mark.root
 

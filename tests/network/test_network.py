@@ -20,7 +20,7 @@ from harness.network.star import Host, LinkSpeeds, Star
 from harness.system import fastopen
 from harness.system.namespaces import inside
 from harness.system.privileges import invoking_user
-from tests.support.small_mirror import SmallMirror
+from tests.support.recording import MadeRecording
 
 pytestmark = [pytest.mark.root, pytest.mark.timing]
 
@@ -105,7 +105,7 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path) -
 
     A server that has no RTT yet handed a whole window to its link as one packet, which was there 7 ms early.
     """
-    mirror = SmallMirror(tmp_path)
+    mirror = MadeRecording(tmp_path, "small", har=False)
     for name in HOSTS:
         mirror.add(f"http://{name}/", f"<!doctype html><title>one</title>{FULL_WINDOW}")
     mirror.finish(f"http://{HOSTS[0]}/")

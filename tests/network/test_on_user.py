@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.project_copy import TFO
 from tests.support.ran import assert_refused, ran
-from tests.support.small_mirror import one_document
+from tests.support.recording import one_document
 
 pytestmark = pytest.mark.root
 

@@ -27,7 +27,7 @@ from tests.support.har_schema import assert_har
 from tests.support.plotted import plot
 from tests.support.project_copy import LATE_PYTHON, TFO
 from tests.support.ran import assert_refused, ran
-from tests.support.small_mirror import ICON, SmallMirror, one_document
+from tests.support.recording import ICON, MadeRecording, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 """On a busy machine there would be more reasons than the one that is made on purpose."""
@@ -59,7 +59,7 @@ class Spoiled(Finished):
 
 @pytest.fixture(scope="module")
 def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Spoiled:
-    mirror = SmallMirror(tmp_path_factory.mktemp("spoiled"))
+    mirror = MadeRecording(tmp_path_factory.mktemp("spoiled"), "small", har=False)
     for page, url in PAGES.items():
         part = '<img src="a.png">' if page == "requests" else ""
         mirror.add(f"{url}/", f"<!doctype html>{ICON}<!--{LARGE}--><p>{page}{part}")
@@ -144,7 +144,7 @@ STEPS = 5
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    mirror = SmallMirror(tmp_path_factory.mktemp("disturbed"))
+    mirror = MadeRecording(tmp_path_factory.mktemp("disturbed"), "small", har=False)
     for step in range(STEPS):
         inner = f'<iframe src="/{step + 1}.html"></iframe>' if step + 1 < STEPS else ""
         mirror.add(f"http://one.test/{f'{step}.html' if step else ''}", f"<!doctype html>{ICON}<p>{step}{inner}")

@@ -16,7 +16,7 @@ from harness.files.har import read_har
 from harness.files.load_record import LoadRecord
 from harness.files.transport import Transport
 from tests.support.finished import Finished, measured
-from tests.support.https_recording import HttpsRecording
+from tests.support.recording import MadeRecording
 
 RTT_MS = 200.0
 SHARE, SLACK_MS = 0.03, 6.0
@@ -42,14 +42,14 @@ Loads = dict[Transport, LoadRecord]
 
 def record(directory: Path) -> Path:
     """Record the page."""
-    recorded = HttpsRecording(directory, "small")
+    recorded = MadeRecording(directory, "small")
     images = "".join(f'<img src="{image}">' for image in IMAGES)
     frames = [*(f'<iframe src="{frame}"></iframe>' for frame in DOCUMENTS[1:]), images]
     for url, inside in zip(DOCUMENTS, frames, strict=True):
         body = f'<!doctype html><link rel="icon" href="data:,"><p>{url}</p>{inside}'.encode()
-        recorded.add(url, body, (("Content-Type", "text/html"),))
+        recorded.add(url, body, "text/html")
     for url in IMAGES:
-        recorded.add(url, bytes(1000), (("Content-Type", "image/png"),))
+        recorded.add(url, bytes(1000), "image/png")
     return recorded.finish(DOCUMENTS[0])
 
 

@@ -20,7 +20,7 @@ from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
 from tests.support.project_copy import TFO, experiment
 from tests.support.ran import assert_refused, ran
-from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts, one_document
+from tests.support.recording import ICON, MadeRecording, chain_of_hosts, one_document
 
 PAGE = "httpwww.nytimes.com"
 HOSTS, CONNECTIONS = 3, 6
@@ -160,7 +160,7 @@ def test_dialogs_before_a_late_load_event_do_not_end_the_load(tmp_path: Path) ->
     picture = io.BytesIO()          # a real one: Chrome gives up others as soon as it sees their first bytes
     Image.frombytes("RGB", (220, 220), random.Random(1).randbytes(220 * 220 * 3)).save(picture, "png")
     body = picture.getvalue()
-    mirror = SmallMirror(tmp_path)
+    mirror = MadeRecording(tmp_path, "small", har=False)
     mirror.add("http://one.test/", f"<!doctype html>{ICON}<img src=/slow.png>"
                "<script>setTimeout(() => { alert('one'); confirm('two') }, 300)</script>")
     mirror.add("http://one.test/slow.png", body, "image/png")

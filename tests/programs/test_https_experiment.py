@@ -9,10 +9,10 @@ from harness.files.reason_kinds import ReasonKind
 from harness.replay.authority import AUTHORITY, open_authority
 from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
-from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
 from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
+from tests.support.recording import MadeRecording
 
 RTT_MS = 50
 HTML = (("Content-Type", "text/html"), ("Cache-Control", "max-age=600"))
@@ -22,13 +22,13 @@ URL = "https://www.nytimes.com/"
 
 def record(directory: Path) -> Path:
     """Record a redirect from http to a page of https, whose frames are a chain of hosts: HTTP/2, HTTP/1.1, HTTP/2."""
-    recorded = HttpsRecording(directory, "small")
+    recorded = MadeRecording(directory, "small")
 
     def page(url: str, inner: str, version: str, *more: tuple[str, str]) -> None:
         frame = f'<iframe src="{inner}"></iframe>' if inner else ""
         body = f'<!doctype html>{ICON}<link rel="stylesheet" href="/s.css"><p>{url}</p>{frame}'
         recorded.add(url, body.encode(), (*HTML, *more), version=version)
-        recorded.add(f"{url}s.css", b"p { color: green }", (("Content-Type", "text/css"),), version=version)
+        recorded.add(f"{url}s.css", b"p { color: green }", "text/css", version=version)
 
     recorded.add("http://www.nytimes.com/", status=301, headers=(("Location", URL),), version="http/1.1")
     page(URL, "https://two.test/", "h2", ("Content-Security-Policy", "script-src 'none'"))

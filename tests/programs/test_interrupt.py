@@ -22,7 +22,7 @@ from tests.support.faults import command_of
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import assert_refused, ran
-from tests.support.small_mirror import chain_of_hosts
+from tests.support.recording import chain_of_hosts
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome]

@@ -10,8 +10,8 @@ from harness.files.experiment import experiment_file, read_experiment
 from harness.files.hosts import read_hack_dns
 from tests.support.explained_pages import document, inserting
 from tests.support.finished import Finished, measured
-from tests.support.https_recording import HttpsRecording
 from tests.support.plotted import plot
+from tests.support.recording import MadeRecording
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 CHAIN = ("http://www.one.test/", "http://a.one.test/1.js", "http://two.test/2.js", "http://a.one.test/3.js",
@@ -24,12 +24,12 @@ DELAY_MS = 100
 
 def record(base: Path) -> Path:
     """Record a page whose scripts are each asked for by the one before."""
-    recorded, urls = HttpsRecording(base, "small"), (*CHAIN, *SECURE)
+    recorded, urls = MadeRecording(base, "small"), (*CHAIN, *SECURE)
     for url, following in zip(urls, [*urls[1:], None], strict=True):
         body, kind = inserting(following) if following else "/* the end */", "text/javascript"
         if url == urls[0]:
             body, kind = document(f"<script src={following}></script>"), "text/html"
-        recorded.add(url, body.encode(), (("Content-Type", kind),), version="h2" if url in SECURE else "http/1.1")
+        recorded.add(url, body, kind, version="h2" if url in SECURE else "http/1.1")
     return recorded.finish(CHAIN[0])
 
 

@@ -20,8 +20,8 @@ from harness.measure.about import VERSION
 from tests.support import forked
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import assert_refused, ran
+from tests.support.recording import chain_of_hosts, one_document
 from tests.support.report_folder import MEASURED
-from tests.support.small_mirror import chain_of_hosts, one_document
 
 RUN_SH = "run.sh"
 REFUSALS = [line.split("\t") for line in

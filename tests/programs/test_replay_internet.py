@@ -9,7 +9,7 @@ from tests.support.finished import Finished, measured
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NGINX
-from tests.support.written import lookup
+from tests.support.recording import lookup
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]

@@ -18,7 +18,7 @@ from harness.system.lock import MACHINES
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import assert_refused, ran
-from tests.support.small_mirror import chain_of_hosts
+from tests.support.recording import chain_of_hosts
 
 SOON = ("--quiet", "0.3", "--patience", "0")
 """Nobody waits for a SYN that was lost and is sent again."""

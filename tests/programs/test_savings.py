@@ -9,7 +9,7 @@ from harness.analysis.explanation import explain
 from harness.network.rtt import check_rtts
 from tests.support.explained_pages import BUSY, CHAIN, HANDSHAKES, SIX, make_pages
 from tests.support.finished import AGAIN, Finished, measured, measured_again
-from tests.support.small_mirror import ICON, SmallMirror
+from tests.support.recording import ICON, MadeRecording
 from tests.support.thinking_servers import FAR, KIND_OF, KINDS, LEAST_MS, NEAR, ROUNDS, Kind, record_thinking_servers
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
@@ -140,7 +140,7 @@ FRAMES = '<iframe src="http://ads.test/"></iframe><iframe src="http://ads.test/t
 
 
 def page_with_frames(directory: Path) -> Path:
-    mirror = SmallMirror(directory)
+    mirror = MadeRecording(directory, "small", har=False)
     mirror.add("http://news.test/", f'<!doctype html>{ICON}<script src="http://ads.test/s.js"></script>{FRAMES}')
     mirror.add("http://ads.test/s.js", "document.title = 'news'", "text/javascript")
     for frame in ("", "two"):

@@ -17,7 +17,7 @@ from harness.synthetic.shape import read_shapes
 from tests.support.explained_pages import CHAIN, MAKERS
 from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
-from tests.support.small_mirror import ICON, SmallMirror, chain_of_hosts
+from tests.support.recording import ICON, MadeRecording, chain_of_hosts
 
 SHAPE = (*LATE_PYTHON, ROOT / "scripts" / "shape.py", "--name", "small")
 LACKS = "http://lacks.test/"
@@ -28,7 +28,7 @@ LACKS = "http://lacks.test/"
 @pytest.mark.slow
 def test_a_chain_keeps_its_causes_and_sizes_whatever_becomes_of_another_page(tmp_path: Path) -> None:
     """Most of what the other one asks for is not in its recording, which no second try mends."""
-    mirror = SmallMirror(tmp_path)
+    mirror = MadeRecording(tmp_path, "small", har=False)
     MAKERS[CHAIN](mirror)
     mirror.add(LACKS, f"<!doctype html>{ICON}" + "".join(f"<img src={number}.png>" for number in range(5)))
     mirror.finish(CHAIN, LACKS)

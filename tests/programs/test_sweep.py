@@ -19,7 +19,7 @@ from harness.system.processes import children_by_parent, descendants
 from tests.support.faults import command_of, name_of
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import ran
-from tests.support.small_mirror import ICON, SmallMirror
+from tests.support.recording import ICON, MadeRecording
 from tests.support.waiting import POLL_S, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
@@ -44,7 +44,7 @@ def worker_in_a_load(driver: "subprocess.Popen[bytes]", besides: int = 0) -> int
 
 
 def test_nothing_is_lost_or_doubled_whoever_dies(open_to_all: Path) -> None:
-    mirror = SmallMirror(open_to_all)
+    mirror = MadeRecording(open_to_all, "small", har=False)
     mirror.add(URL, f"<!doctype html><title>small</title>{ICON}<p>One small document.")
     mirror.finish(URL)
     project, results = copy_project(open_to_all / "project"), open_to_all / "sweep-small"

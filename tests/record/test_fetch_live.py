@@ -9,9 +9,9 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.pages import sanitise
-from tests.support.https_recording import HttpsRecording
 from tests.support.ran import ran
-from tests.support.replay_process import HOST, free_port, running
+from tests.support.recording import HOST, MadeRecording
+from tests.support.replay_process import free_port, running
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
@@ -47,8 +47,8 @@ def messages(entry: dict[str, Any]) -> list[tuple[str, int, str]]:
 
 
 def write_recording(directory: Path) -> None:
-    recorded = HttpsRecording(directory)
-    html = (("Content-Type", "text/html"),)
+    recorded = MadeRecording(directory)
+    html = "text/html"
     recorded.add(PAGE, f"<!doctype html><link rel=icon href=data:,><link rel=stylesheet href=/early.css><body>"
                        f"<script>{SCRIPT}</script>".encode(), html)
     recorded.entries[-1]["response"]["_earlyHints"] = HINTS

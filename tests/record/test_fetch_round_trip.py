@@ -11,8 +11,8 @@ from harness.files.encoding import decode
 from harness.files.pages import read_pages, sanitise
 from harness.mirror.recording import read_recording
 from harness.record.export.write import export
-from tests.support.https_recording import HttpsRecording
 from tests.support.ran import ran
+from tests.support.recording import MadeRecording
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow]
 
@@ -28,7 +28,7 @@ DOCUMENT = ("<!doctype html><title>made</title><link rel=icon href=data:,><link 
 
 def write_recording(directory: Path) -> None:
     """Write a page of ours as HAR wants it; the time of its WebSocket is as DevTools write it, until its end."""
-    recorded = HttpsRecording(directory, NAME)
+    recorded = MadeRecording(directory, NAME)
     recorded.add(PAGE, DOCUMENT, (("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(DOCUMENT)))))
     recorded.add_lines(Path(__file__).with_name("round_trip.jsonl"))
     for name, part in recorded.entries[1].items():

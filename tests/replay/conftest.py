@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.recording import MadeRecording
 from tests.support.secure_replay import Client, Secure, record, serving
-from tests.support.written import Written
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,6 @@ def client(secure: Secure) -> Iterator[Client]:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Written:
+def written(tmp_path: Path) -> MadeRecording:
     """Give a recording to which the test adds answers."""
-    return Written(tmp_path)
+    return MadeRecording(tmp_path)

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from harness.browser.program import CLOCK_SHIFT_DAYS
-from tests.support.replay_process import HOST
+from tests.support.recording import HOST
 from tests.support.secure_replay import Client, Secure, last
 
 LINES = Path(__file__).parent / "answers.jsonl"

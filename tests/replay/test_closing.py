@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, Running, running
+from tests.support.recording import HOST, MadeRecording
+from tests.support.replay_process import Running, running
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "closing.jsonl").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    recorded = HttpsRecording(tmp_path_factory.mktemp("closing"))
+    recorded = MadeRecording(tmp_path_factory.mktemp("closing"))
     for number, case in enumerate(CASES):
         more: dict[str, Any] = {"version": case["version"], **({"connection": "7"} if case["by_chrome"] else {})}
         pairs = tuple((name, value) for name, value in case["headers"])

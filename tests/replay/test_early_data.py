@@ -9,7 +9,8 @@ import pytest
 
 from harness.files.server_log import Early
 from harness.replay.authority import HTTP_2, open_authority
-from tests.support.replay_process import HOST, read_all
+from tests.support.recording import HOST
+from tests.support.replay_process import read_all
 from tests.support.secure_replay import BIG, Secure, last, serving
 
 

@@ -4,7 +4,7 @@ import os
 import signal
 
 from harness.system.processes import stat_of
-from tests.support.replay_process import HOST
+from tests.support.recording import HOST
 from tests.support.secure_replay import BIG, LONG, Client, Secure, last
 from tests.support.waiting import wait_until
 

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness.replay.server import ReplayServer
-from tests.support.replay_process import HOST, HTTP_TFO, Running, free_port, make_recording, read_all, running
+from tests.support.recording import HOST
+from tests.support.replay_process import HTTP_TFO, Running, free_port, make_recording, read_all, running
 from tests.support.waiting import wait_until
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "answers_2013.jsonl").read_text().splitlines()]

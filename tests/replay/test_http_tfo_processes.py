@@ -17,7 +17,8 @@ from harness.system.namespaces import inside
 from harness.system.processes import is_running
 from tests.support.namespaces import own_namespace
 from tests.support.ran import ran
-from tests.support.replay_process import HOST, Running, free_port, make_recording, read_all, refusal, running, start
+from tests.support.recording import HOST
+from tests.support.replay_process import Running, free_port, make_recording, read_all, refusal, running, start
 from tests.support.waiting import wait_until
 
 NOBODY = 65534

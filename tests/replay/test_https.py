@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from harness.replay.authority import open_authority
 from harness.replay.http2 import PREFACE
 from harness.replay.server import ReplayServer
-from tests.support.replay_process import HOST, read_all
+from tests.support.recording import HOST
+from tests.support.replay_process import read_all
 from tests.support.secure_replay import Client, Secure, serving
 from tests.support.waiting import wait_until
 

@@ -7,9 +7,9 @@ import pytest
 
 from harness.files.hosts import Remap, resolver_rules
 from harness.replay.authority import open_authority
-from tests.support.https_recording import HttpsRecording
 from tests.support.own_chrome import answer_of
-from tests.support.replay_process import HOST, free_port, running
+from tests.support.recording import HOST, MadeRecording
+from tests.support.replay_process import free_port, running
 
 INSTANT_MS = 1_363_348_800_000
 """2013-03-15 12:00 UTC, the time that the injected script shows."""
@@ -38,7 +38,7 @@ def look(directory: Path, urls: list[str], http_port: int, tls_port: int) -> lis
 
 @pytest.mark.chrome
 def test_csp_cookies_cache_and_preload(tmp_path: Path) -> None:
-    recorded = HttpsRecording(tmp_path)
+    recorded = MadeRecording(tmp_path)
     document = b'<!doctype html><link rel="icon" href="data:,"><link rel="stylesheet" href="/s.css"><body>' \
                b"<script>var ownScriptRan = true</script>"
     html = (("Content-Type", "text/html"), ("Set-Cookie", "seen=1; Expires=Sat, 21 Nov 2026 10:00:00 GMT"),
@@ -48,11 +48,9 @@ def test_csp_cookies_cache_and_preload(tmp_path: Path) -> None:
     recorded.add(f"https://{HOST}/strict", document, (*html, policy, ("Link", "</p.css>; rel=preload; as=style")))
     recorded.add(f"https://{HOST}/s.css", b"body { color: rgb(0, 128, 0) }", (
         ("Content-Type", "text/css"), ("Cache-Control", "max-age=600"), ("Date", "Sat, 21 Nov 2026 09:00:00 GMT")))
-    recorded.add(f"https://{HOST}/p.css", b"p {}", (("Content-Type", "text/css"),))
-    recorded.add(f"http://{HOST}/plain", document, (("Content-Type", "text/html"),), version="http/1.1")
-    blue = b"body { color: rgb(0, 0, 255) }"
-    (tmp_path / "Web" / HOST / "blue").write_bytes(blue)
-    recorded.add(f"http://{HOST}/s.css", None, (("Content-Type", "text/css"),), size=len(blue), _file=f"{HOST}/blue")
+    recorded.add(f"https://{HOST}/p.css", b"p {}", "text/css")
+    recorded.add(f"http://{HOST}/plain", document, "text/html", version="http/1.1")
+    recorded.add(f"http://{HOST}/s.css", "body { color: rgb(0, 0, 255) }", "text/css")
     recorded.finish(f"https://{HOST}/")
     tls_port = free_port()
     with running(tmp_path, "--authority", tmp_path / "authority", "--tls-port", str(tls_port)) as server:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.https_recording import HttpsRecording
+from tests.support.recording import MadeRecording
 from tests.support.replay_process import refusal
 
 pytestmark = pytest.mark.root
@@ -22,8 +22,8 @@ def folder(open_to_all: Path) -> Path:
     of_root.mkdir(mode=0o700)
     (of_root / "file").write_text('{"secret": "of root"}')
     (of_root / "file").chmod(0o600)
-    recording = HttpsRecording(theirs)
-    recording.add("https://a.test/", b"front", (("content-type", "text/html"),))
+    recording = MadeRecording(theirs)
+    recording.add("https://a.test/", b"front", "text/html")
     recording.finish("https://a.test/")
     for path in (theirs, *theirs.rglob("*")):
         os.chown(path, NOBODY, NOBODY)

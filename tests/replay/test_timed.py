@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST
+from tests.support.recording import HOST, MadeRecording
 from tests.support.secure_replay import BIG, TEXT, Client, Secure, last, serving
 from tests.support.waiting import wait_until
 
@@ -37,7 +36,7 @@ WHILE_S = 0.3
 @pytest.fixture(scope="module")
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
     directory: Path = tmp_path_factory.mktemp("timed")
-    recorded = HttpsRecording(directory)
+    recorded = MadeRecording(directory)
     for scheme, version in (("http", "http/1.1"), ("https", "h2")):
         for path, wait_ms in WAITS_MS.items():
             recorded.add(f"{scheme}://{HOST}{path}", b"body", (*TEXT, ("ETag", '"1"')), version=version,
@@ -50,7 +49,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
         recorded.add(f"{scheme}://{HOST}/big", BIG, TEXT, version=version)
         recorded.add(f"{scheme}://{HOST}/poll", status=0, version="", _error="unfinished", time=2500, connection="1")
         for path, later_ms in (("/news", PAUSE_MS), ("/no-more-news", 600_000)):
-            recorded.add(f"{scheme}://{HOST}{path}", NEWS * 2, (("content-type", "text/event-stream"),),
+            recorded.add(f"{scheme}://{HOST}{path}", NEWS * 2, "text/event-stream",
                          version=version, _partial=True, _arrivals=[[0, 9], [later_ms, 18]])
     recorded.finish(f"https://{HOST}/slow")
     (directory / "recorded.rtts").write_text(f"{HOST} {RTT_MS}\n")

@@ -12,8 +12,8 @@ import pytest
 from websocket import ABNF, WebSocketBadStatusException, WebSocketTimeoutException, create_connection
 
 from harness.mirror.recording import read_recording
-from tests.support.https_recording import RECORDED, HttpsRecording
-from tests.support.replay_process import HOST, Running, read_all, running
+from tests.support.recording import HOST, RECORDED, MadeRecording
+from tests.support.replay_process import Running, read_all, running
 from tests.support.waiting import wait_until
 
 HANDSHAKE_MS = 100
@@ -39,7 +39,7 @@ SOCKETS = {
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    recorded = HttpsRecording(tmp_path_factory.mktemp("sockets"))
+    recorded = MadeRecording(tmp_path_factory.mktemp("sockets"))
     recorded.add(f"http://{HOST}/", b"page", version="HTTP/1.1")
     for path, messages in SOCKETS.items():
         headers = (("Sec-WebSocket-Protocol", "chat"), ("Sec-WebSocket-Extensions", "permessage-deflate"))

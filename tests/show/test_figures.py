@@ -111,7 +111,7 @@ def requests_of(client: Path) -> list[ShownRequest]:
 def test_a_request_that_never_ended_lends_nothing_to_the_next_one_of_its_url(tmp_path: Path) -> None:
     """The text log leaves it out. Before, the second one was drawn with its 900 ms, and called unfinished."""
     made = MadeLoad(1000)
-    made.add(POLL, 300, "data", connect=50, wait=900, error=UNFINISHED)
+    made.add(POLL, 300, "data", connect=50, wait=900, _error=UNFINISHED)
     made.add(POLL, 400, "data", connect=22, wait=11)
     logged(made, tmp_path, (400, 433, POLL), each=(ReceivedAnswer(POLL, "failed", error=UNFINISHED),
                                                    ReceivedAnswer(POLL, "stand-in")))

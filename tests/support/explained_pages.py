@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.small_mirror import ICON, SmallMirror
+from tests.support.recording import ICON, MadeRecording
 
 CHAIN_HOSTS = 5
 CHAIN, SIX, BUSY = "http://chain1.test/", "http://six.test/", "http://busy.test/"
@@ -22,7 +22,7 @@ IMAGE_BYTES = 40_000
 
 def make_pages(directory: Path, *pages: str) -> Path:
     """Write a mirror ("small") of `pages`, some of the URLs above; return `directory`."""
-    mirror = SmallMirror(directory)
+    mirror = MadeRecording(directory, "small", har=False)
     for url in pages:
         MAKERS[url](mirror)
     return mirror.finish(*pages)
@@ -40,25 +40,25 @@ def document(body: str) -> str:
 
 def chain_of(directory: Path, *urls: str) -> Path:
     """Write a mirror ("small") of one page, whose scripts are each asked for by the one before; return `directory`."""
-    mirror = SmallMirror(directory)
+    mirror = MadeRecording(directory, "small", har=False)
     mirror.add(urls[0], document(f"<script src={urls[1]}></script>"))
     _scripts(mirror, *urls[1:])
     return mirror.finish(urls[0])
 
 
-def _scripts(mirror: SmallMirror, *urls: str) -> None:
+def _scripts(mirror: MadeRecording, *urls: str) -> None:
     for url, following in zip(urls, [*urls[1:], None], strict=True):
         mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
 
 
-def _chain(mirror: SmallMirror) -> None:
+def _chain(mirror: MadeRecording) -> None:
     """Each script lives on the next host."""
     urls = [f"http://chain{host}.test/next.js" for host in range(2, CHAIN_HOSTS + 1)]
     mirror.add(CHAIN, document(f"<script src={urls[0]}></script>"))
     _scripts(mirror, *urls)
 
 
-def _six(mirror: SmallMirror) -> None:
+def _six(mirror: MadeRecording) -> None:
     """Six images of one host: as many connections as Chrome opens to a host at once."""
     urls = [f"{SIX}{number}.gif" for number in range(6)]
     mirror.add(SIX, document("".join(f"<img src={url}>" for url in urls)))
@@ -66,7 +66,7 @@ def _six(mirror: SmallMirror) -> None:
         mirror.add(url, b"GIF89a" + bytes(IMAGE_BYTES), "image/gif")
 
 
-def _busy(mirror: SmallMirror) -> None:
+def _busy(mirror: MadeRecording) -> None:
     """A script in the document keeps Chrome busy for longer than the images before it need to come."""
     images = "".join(f"<img src=http://aside{host}.test/i.gif>" for host in range(3))
     loop = f"var t = performance.now(); while (performance.now() - t < {BUSY_MS});"

@@ -15,7 +15,7 @@ from harness.bootstrap import ROOT
 from harness.files.urls import split_url
 from tests.support.faults import Fault, Target, command_of, done_to, load_of
 from tests.support.ran import ran
-from tests.support.small_mirror import ICON, SmallMirror
+from tests.support.recording import ICON, MadeRecording
 
 DOCUMENTS = ("http://one.test/", "http://two.test/", "http://one.test/last.html")
 """The page, and frames one in the other: it waits for the network at any moment of its load."""
@@ -197,7 +197,7 @@ def _small_disk(folder: Path, size: str) -> Iterator[None]:
 
 def make_page(base: Path) -> None:
     """Write the page, its recording and its list."""
-    mirror = SmallMirror(base)
+    mirror = MadeRecording(base, "small", har=False)
     for document, inner in zip(DOCUMENTS, [*DOCUMENTS[1:], None], strict=True):
         frame = f'<iframe src="{inner}"></iframe>' if inner else ""
         mirror.add(document, f"<!doctype html>{ICON}<p>{split_url(document)}{frame}")

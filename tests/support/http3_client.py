@@ -13,7 +13,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import HandshakeCompleted, QuicEvent, StreamReset
 from aioquic.tls import SessionTicket
 
-from tests.support.replay_process import HOST
+from tests.support.recording import HOST
 from tests.support.secure_replay import Answer, Secure
 
 Asked = tuple[str, str, tuple[tuple[str, str], ...], int]

@@ -1,16 +1,22 @@
-"""Loads made by code: a HAR and a JSON record whose critical path is known, because it was drawn on paper first."""
+"""Loads made by code: a HAR and a record whose critical path is known, because it was drawn on paper first."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from harness.files.har import LoadLog, log_of, request_head_bytes
+import msgspec
+
+from harness.analysis.timeline import Timeline, make_timeline
+from harness.files.har import log_of, request_head_bytes
 from harness.files.har_entry import from_har
-from harness.files.load_record import FORMAT, LoadRecord
+from harness.files.load_parts import Initiator
+from harness.files.load_record import LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import LoadResult, cell_directory, read_results, write_load
+from tests.support.made_record import made_record
 
 ORIGIN = datetime(2026, 11, 21, tzinfo=timezone.utc)
 PAGE = "http://page.test/"
@@ -18,91 +24,100 @@ ACCEPT = {"document": "text/html,*/*", "style": "text/css,*/*", "image": "image/
           "data": "*/*"}
 TYPES = {"document": "text/html", "style": "text/css", "image": "image/gif", "script": "text/javascript",
          "data": "application/json"}
-
-
-def fill(entry: dict[str, Any], head_bytes: int) -> None:
-    """Give the request of a HAR's entry a header with which its head is as large as that over HTTP/1."""
-    headers = entry["request"]["headers"]
-    headers.append({"name": "X", "value": ""})
-    headers[-1]["value"] = "x" * max(0, head_bytes - request_head_bytes(from_har(entry)))
+TIMINGS = {"blocked": 0, "dns": -1, "connect": -1, "ssl": -1, "send": 0, "wait": 0, "receive": 0}
 
 
 @dataclass
 class MadeLoad:
-    """A load to be written; times in ms from navigationStart."""
+    """A load to be written; times in ms from navigationStart. `entries` are its HAR's."""
 
     plt_ms: float
     entries: list[dict[str, Any]] = field(default_factory=list)
     connections: list[dict[str, Any]] = field(default_factory=list)
     long_tasks: list[tuple[float, float]] = field(default_factory=list)
-    parsed_ms: float | None = None
 
     def add(self, url: str, start: float, kind: str = "script", *, queue: float = 0, dns: float = -1,
             connect: float = 100, ssl: float = -1, wait: float = 100, receive: float = 0, connection: int = 0,
-            referer: str = PAGE, redirect: str = "", request_bytes: int = 400, error: str = "",
-            version: str = "HTTP/1.1", body_bytes: int = 0, synchronous: bool = False,
-            fetched: tuple[str, str] = ("", ""), method: str = "GET") -> float:
-        """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end.
-
-        `fetched` are its Sec-Fetch-Dest and Sec-Fetch-Mode.
-        """
+            referer: str = PAGE, request_bytes: int = 400, **more: Any) -> float:
+        """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end."""
         number = connection or len(self.connections) + 1
         if connect >= 0:
-            tcp = connect - max(0.0, ssl)
-            self.connections.append({"id": number, "address": "10.0.0.2:8000", "connect_ms": tcp, "requests": 1,
-                                     "start_ms": start + queue + max(0.0, dns)})
-        entry: dict[str, Any] = {
-            "startedDateTime": (ORIGIN + timedelta(milliseconds=start)).isoformat(timespec="milliseconds"),
-            "request": {"method": method, "url": url, "httpVersion": version,
-                        "headers": [{"name": "Accept", "value": ACCEPT[kind]},
-                                    *([{"name": "Referer", "value": referer}] if referer else [])]},
-            "response": {"status": 302 if redirect else 200, "redirectURL": redirect, "bodySize": body_bytes,
-                         "content": {"mimeType": "" if redirect else TYPES[kind]}},
-            "timings": {"blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "send": 0, "wait": wait,
-                        "receive": receive},
-            "connection": str(number)}
+            self.connections.append(connection_of(number, start + queue + max(0.0, dns), connect - max(0.0, ssl)))
+        headers = {"Accept": ACCEPT[kind], **({"Referer": referer} if referer else {})}
         origin = "/".join(referer.split("/")[:3])
         if kind == "data" and origin and not url.startswith(f"{origin}/"):      # as Chrome says what scripts fetch
-            entry["request"]["headers"].append({"name": "Origin", "value": origin})
-        for name, value in zip(("Sec-Fetch-Dest", "Sec-Fetch-Mode"), fetched, strict=True):
-            entry["request"]["headers"] += [{"name": name, "value": value}] if value else []
-        if synchronous:
-            entry["_synchronous"] = True
-        fill(entry, request_bytes)
-        self.entries.append({**entry, "_error": error} if error else entry)
+            headers["Origin"] = origin
+        self.entries.append(entry_of({
+            "at": start, "url": url, "headers": headers, "type": TYPES[kind], "blocked": queue, "dns": dns,
+            "connect": connect, "ssl": ssl, "wait": wait, "receive": receive, "connection": number,
+            "sent_bytes": request_bytes, "extra": more}))
         return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
 
-    def add_cached(self, url: str, start: float, waits: float, kind: str = "script", referer: str = PAGE) -> float:
-        """Add a request that gets its answer from Chrome's cache after it has waited for it; return its end."""
-        end = self.add(url, start, kind, queue=waits, connect=-1, wait=0, referer=referer)
+    def add_cached(self, url: str, start: float, waits: float, kind: str = "script") -> None:
+        """Add a request that gets its answer from Chrome's cache after it has waited for it."""
+        self.add(url, start, kind, queue=waits, connect=-1, wait=0, _fromCache="disk")
         del self.entries[-1]["connection"]
-        self.entries[-1]["_fromCache"] = "disk"
-        return end
-
-    def log(self) -> LoadLog:
-        """Return the load's HAR as it is read."""
-        return log_of(self.written())
 
     def written(self) -> dict[str, Any]:
         """Return the HAR's log."""
         return {"version": "1.2", "entries": self.entries,
                 "pages": [{"startedDateTime": ORIGIN.isoformat(timespec="milliseconds"), "id": "page_1"}]}
 
-    def record(self, rtt_ms: float = 100, run: int = 1, tfo: int = 0, url: str = PAGE) -> LoadRecord:
+    def record(self, rtt_ms: float = 100, run: int = 1, tfo: int = 0, **more: Any) -> LoadRecord:
         """Return the load's record."""
-        return LoadRecord.from_json({
-            "format": FORMAT, "url": url, "page": sanitise(url), "delaynet_ms": rtt_ms / 2, "rtt_ms": rtt_ms,
-            "tfo": tfo, "run": run, "valid": True, "plt_ms": self.plt_ms, "last_ms": self.plt_ms,
-            "connections": self.connections, "long_tasks": self.long_tasks, "dom_content_loaded_ms": self.parsed_ms})
+        return made_record(url=PAGE, page=sanitise(PAGE), delaynet_ms=rtt_ms / 2, rtt_ms=rtt_ms, tfo=tfo, run=run,
+                           plt_ms=self.plt_ms, last_ms=self.plt_ms, connections=self.connections,
+                           long_tasks=self.long_tasks, **more)
 
-    def write(self, clientdir: Path, rtt_ms: float = 100, run: int = 1, tfo: int = 0, url: str = PAGE) -> LoadResult:
+    def timeline(self, initiators: list[Initiator] | None = None, **record: Any) -> Timeline:
+        """Return the load as it is analysed."""
+        return make_timeline(log_of(self.written()), self.record(**record), self.plt_ms, initiators or [])
+
+    def write(self, clientdir: Path, rtt_ms: float = 100, run: int = 1, tfo: int = 0) -> LoadResult:
         """Write HAR and JSON into a client folder; return the load as read back."""
-        page, delaynet_ms = sanitise(url), rtt_ms / 2
-        directory = clientdir / cell_directory(delaynet_ms, run, tfo)
-        write_load(directory, self.record(rtt_ms, run, tfo, url))
-        (directory / f"{page}.har").write_text(json.dumps({"log": self.written()}))
+        directory = clientdir / cell_directory(rtt_ms / 2, run, tfo)
+        write_load(directory, self.record(rtt_ms, run, tfo))
+        (directory / f"{sanitise(PAGE)}.har").write_text(json.dumps({"log": self.written()}))
         return next(load for load in read_results(clientdir).loads
-                    if (load.page, load.rtt_ms, load.run, load.tfo) == (page, rtt_ms, run, tfo))
+                    if (load.page, load.rtt_ms, load.run, load.tfo) == (sanitise(PAGE), rtt_ms, run, tfo))
+
+
+def connection_of(number: int, start_ms: float, connect_ms: float) -> dict[str, Any]:
+    """Return what a record has of a connection."""
+    return {"id": number, "address": "10.0.0.2:8000", "connect_ms": connect_ms, "requests": 1, "start_ms": start_ms}
+
+
+def entry_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a HAR's entry, made from few words: `at`, `url`, `headers` and what is not as usual.
+
+    The request has a header with which its head is as large as `sent_bytes` over HTTP/1.
+    """
+    connection = {"connection": str(row["connection"])} if "connection" in row else {}
+    sent = {**row["headers"], **({"Content-Length": str(row["posted_bytes"])} if row.get("posted_bytes") else {})}
+    headers = [{"name": name, "value": value} for name, value in {**sent, "X": ""}.items()]
+    entry = {
+        "startedDateTime": (ORIGIN + timedelta(milliseconds=row["at"])).isoformat(timespec="milliseconds"),
+        "request": {"method": row.get("method", "GET"), "url": row["url"],
+                    "httpVersion": row.get("version", "HTTP/1.1"), "headers": headers},
+        "response": {"status": row.get("status", 200), "redirectURL": row.get("redirect", ""),
+                     "bodySize": row.get("bytes", 0), "content": {"mimeType": row.get("type", "")},
+                     **({"_earlyHints": [{"name": "Link", "value": "x"}]} if row.get("hints") else {})},
+        "timings": {name: row.get(name, value) for name, value in TIMINGS.items()}, **connection,
+        **row.get("extra", {})}
+    headers[-1]["value"] = "x" * max(0, row.get("sent_bytes", 400) - request_head_bytes(from_har(entry)))
+    return entry
+
+
+def timeline_of(load: Mapping[str, Any]) -> Timeline:
+    """Return the timeline of a load as corpora have it, from what a HAR and a record would tell.
+
+    `requests` are entries (`at`: ms from navigationStart; timings that are not named do not apply), `connections`
+    [id, start, handshake] in ms, `initiators` what Chrome says.
+    """
+    made = MadeLoad(load["plt_ms"], [entry_of(row) for row in load["requests"]],
+                    [connection_of(*each) for each in load["connections"]], load.get("long_tasks", []))
+    return made.timeline(msgspec.convert(load.get("initiators", []), list[Initiator]), tfo=load.get("tfo", 0),
+                         network=load.get("network", "star"), dom_content_loaded_ms=load.get("parsed_ms"))
 
 
 def chain(hosts: int, connect: float = 100) -> MadeLoad:

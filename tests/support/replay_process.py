@@ -12,14 +12,14 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.files.server_log import ServerRequest, read_server_log
-from harness.files.text_log import PageLog, Response, format_log
+from harness.files.text_log import Response
 from harness.mirror.paths import write_file
 from harness.system.processes import children_by_parent
 from tests.support.forked import typed
+from tests.support.recording import HOST, write_text_log
 from tests.support.waiting import wait_until
 
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
-HOST = "a.test"
 PORTS = iter(range(11_000 + os.getpid() % 100 * 100, 28_000))
 """Of this process: another one begins elsewhere."""
 LONG = "/long?" + "q" * 70
@@ -84,8 +84,7 @@ def make_recording(directory: Path) -> tuple[Path, Path]:
     for path, body in BODIES.items():
         write_file(mirror, f"http://{HOST}{path}", body)
     write_file(mirror, "http://b.test/", b"b")
-    logs.mkdir()
-    (logs / "page").write_text(format_log(PageLog(responses=RESPONSES, transactions_seen=True)), encoding="utf-8")
+    write_text_log(logs / "page", RESPONSES)
     return mirror, logs
 
 

@@ -22,8 +22,8 @@ from h2.events import (
 )
 
 from harness.files.server_log import ServerRequest
-from tests.support.https_recording import HttpsRecording
-from tests.support.replay_process import HOST, Running, free_port, running
+from tests.support.recording import HOST, MadeRecording
+from tests.support.replay_process import Running, free_port, running
 
 BIG = bytes(range(256)) * 20_000
 """5 MB."""
@@ -35,7 +35,7 @@ TEXT = (("Content-Type", "text/plain"),)
 
 def record(directory: Path) -> None:
     """Write the recording of two hosts, over HTTP/2 and HTTP/1.1: ``secure_replay.jsonl``, and large bodies."""
-    recorded = HttpsRecording(directory)
+    recorded = MadeRecording(directory)
     recorded.add(f"https://{HOST}/", gzip.compress(b"<html>front"), (
         ("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"),
         ("Server", "x"), ("Strict-Transport-Security", "max-age=9"), ("Alt-Svc", 'h3=":443"'), ("Connection", "close"),

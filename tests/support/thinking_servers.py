@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.support.explained_pages import document, inserting
-from tests.support.https_recording import HttpsRecording
+from tests.support.recording import MadeRecording
 
 NEAR, FAR = "near.test", "far.test"
 PAGE = f"http://{NEAR}/"
@@ -36,11 +36,11 @@ def record_thinking_servers(directory: Path, rtts_ms: Mapping[str, float]) -> Pa
     scripts = list(KIND_OF)
     bodies = {PAGE: document(f"<script src={scripts[0]}></script>"), scripts[-1]: "/* the end */",
               **{script: inserting(following) for script, following in pairwise(scripts)}}
-    recording = HttpsRecording(directory, "small")
+    recording = MadeRecording(directory, "small")
     for url, body in bodies.items():
         kind = KIND_OF.get(url, Kind(NEAR, 0))
         content_type = "text/html" if url == PAGE else "text/javascript"
-        recording.add(url, body.encode(), (("Content-Type", content_type),), version="HTTP/1.1", timings={
+        recording.add(url, body, content_type, version="HTTP/1.1", timings={
             "blocked": 1, "dns": 0, "connect": rtts_ms[kind.host] + (url == scripts[-1]), "ssl": -1, "send": 0,
             "receive": 1, "wait": rtts_ms[kind.host] + kind.think_ms})
     return recording.finish(PAGE)

@@ -17,7 +17,7 @@ from harness.system.privileges import give, invoking_user
 from tests.support.client_folder import make_client
 from tests.support.made_units import VERSIONS, unit
 from tests.support.ordinary import acting_as
-from tests.support.small_mirror import SmallMirror
+from tests.support.recording import MadeRecording
 
 URL = "http://one.test/"
 USER = 54321
@@ -37,7 +37,7 @@ class Host:
         self.folder, self.scratch, self.project = folder, folder / "scratch", folder / "project"
         for made in (self.scratch, self.project, folder / "source"):
             made.mkdir()
-        mirror = SmallMirror(folder / "source", SITE)
+        mirror = MadeRecording(folder / "source", SITE, har=False)
         mirror.add(URL, "one")
         mirror.finish(URL)
 

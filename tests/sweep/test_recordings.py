@@ -16,7 +16,7 @@ from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import SITE, write_files
 from harness.sweep.recordings import SiteRecording, files_of, planned, record_missing
 from tests.support.made_units import VERSIONS
-from tests.support.small_mirror import SmallMirror
+from tests.support.recording import MadeRecording
 
 ONE, TWO = "http://one.test/", "http://two.test/"
 
@@ -24,7 +24,7 @@ ONE, TWO = "http://one.test/", "http://two.test/"
 @pytest.fixture
 def sweep(tmp_path: Path) -> SweepFolder:
     """Give a sweep beside a recording of two pages, one of which uses a second host."""
-    mirror = SmallMirror(tmp_path, "both")
+    mirror = MadeRecording(tmp_path, "both", har=False)
     for url in (ONE, "http://img.one.test/a.png", TWO, f"{TWO}b.css"):
         mirror.add(url, f"body of {url}")
     mirror.finish(ONE, TWO)
@@ -115,7 +115,7 @@ def test_a_page_of_the_same_file_name_gets_no_other_pages_recording(tmp_path: Pa
     def fetch(folder: Path) -> str:
         url = PageFiles(folder, SITE).pages.read_text().strip()
         fetched.append(url)
-        mirror = SmallMirror(folder, SITE)
+        mirror = MadeRecording(folder, SITE, har=False)
         mirror.add(url, url)
         mirror.finish(url)
         return "it is gone" if url.endswith("gone") else ""

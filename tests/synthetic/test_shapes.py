@@ -22,10 +22,21 @@ from harness.synthetic.measured import document_texts, make_shape
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
 from tests.support.beside import cases
-from tests.support.https_recording import HttpsRecording
-from tests.support.made_har import PAGE
-from tests.support.made_shapes import LAST_MS, RESOURCE, SAID, SHAPE, TEXT, TIMER_MS, WORK_MS, load
+from tests.support.made_har import PAGE, timeline_of
+from tests.support.noted import cases as corpus
 from tests.support.ran import ran
+from tests.support.recording import MadeRecording
+
+MADE = corpus("shapes.jsonl")[0]
+"""A script works for WORK_MS and asks for an image, whose arrival sets a timer that fetches data.
+
+Beside it comes a style sheet that in the load without delay ends just before the image is asked for: by chance.
+"""
+WORK_MS, TIMER_MS, LAST_MS = 30, 400, 7
+TEXT = MADE["texts"][PAGE]
+NEAR, FAR = timeline_of(MADE["near"]), timeline_of(MADE["far"])
+SHAPE = make_shape(PAGE, "2026-11", NEAR, timeline_of({**MADE["far"], "initiators": []}))
+RESOURCE = Resource(0, "a.test", "http", "text/html", None, 5000, 1, None, None, 0, 9, "document")
 
 
 def test_what_caused_what_is_what_both_loads_bear_out() -> None:
@@ -38,14 +49,13 @@ def test_what_caused_what_is_what_both_loads_bear_out() -> None:
 
 def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_path: Path) -> None:
     """Nothing was known of its text, and all of its children stood at its beginning."""
-    recorded = HttpsRecording(tmp_path)
+    recorded = MadeRecording(tmp_path)
     recorded.add(PAGE, gzip.compress(TEXT.encode()), (("content-encoding", "gzip"),), version="http/1.1")
     recorded.finish(PAGE)
-    far = load(100, SAID)
-    texts = document_texts(far, read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog"), tmp_path / "Web")
+    texts = document_texts(FAR, read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog"), tmp_path / "Web")
     assert texts == {PAGE: TEXT}
-    document = replace(far.requests[0], body_bytes=len(TEXT) // 2)
-    told = make_shape(PAGE, "2026-11", load(0), replace(far, requests=(document, *far.requests[1:])),
+    document = replace(FAR.requests[0], body_bytes=len(TEXT) // 2)
+    told = make_shape(PAGE, "2026-11", NEAR, replace(FAR, requests=(document, *FAR.requests[1:])),
                       texts=texts, loading_ms=10_000)
     offset = TEXT.index("\n") + 1
     assert [(resource.way, resource.offset) for resource in told.resources[1:4]] == [
@@ -61,8 +71,7 @@ def test_what_chrome_says_of_requests_is_read(case: dict[str, Any]) -> None:
 
 
 def test_a_page_that_did_not_answer_has_no_shape() -> None:
-    timeline = load(0)
-    silent = replace(timeline, requests=tuple(replace(request, status=0) for request in timeline.requests))
+    silent = replace(NEAR, requests=tuple(replace(request, status=0) for request in NEAR.requests))
     with pytest.raises(ValueError, match="not answered"):
         make_shape(PAGE, "2026-11", silent, silent)
 

@@ -26,8 +26,8 @@ from harness.synthetic.padding import make_image, prose
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import read_shapes
 from tests.support.growth import LINEAR, growth
+from tests.support.recording import lookup
 from tests.support.waiting import wait_until
-from tests.support.written import lookup
 
 PAPER = (ROOT / "Paper.pages").read_text(encoding="ascii")
 

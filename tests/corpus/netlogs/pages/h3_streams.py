@@ -11,7 +11,7 @@ from selenium.webdriver import Chrome
 
 from harness.replay.authority import open_authority
 from tests.corpus.pages.site import page, picture
-from tests.support.https_recording import HttpsRecording
+from tests.support.recording import MadeRecording
 from tests.support.replay_process import free_port, running
 
 FIRST, SECOND, PICTURES = "first.example", "second.example", 10
@@ -24,15 +24,15 @@ new WebSocket('wss://' + location.host + '/socket').onerror = () => { document.t
 @contextmanager
 def served(directory: Path) -> Iterator[None]:
     """Run the servers; `remap` is in `directory`."""
-    recorded = HttpsRecording(directory)
+    recorded = MadeRecording(directory)
     svg = (("Content-Type", "image/svg+xml"), ("Cache-Control", "no-store"))
-    recorded.add(f"https://{FIRST}/", page("streams", BODY).encode(), (("Content-Type", "text/html"),))
+    recorded.add(f"https://{FIRST}/", page("streams", BODY).encode(), "text/html")
     for host in (FIRST, SECOND):
         for number in range(PICTURES):
             recorded.add(f"https://{host}/{number}.svg", picture(2000 if number % 2 else 20_000).encode(), svg)
     recorded.add(f"https://{FIRST}/moved.svg", status=302, headers=(("Location", f"https://{SECOND}/there.svg"),))
     recorded.add(f"https://{SECOND}/there.svg", picture(500).encode(), svg)
-    recorded.add(f"https://{FIRST}/form.json", b'{"form": 1}', (("Content-Type", "application/json"),), method="POST")
+    recorded.add(f"https://{FIRST}/form.json", b'{"form": 1}', "application/json", method="POST")
     recorded.finish(f"https://{FIRST}/")
     port, hosts = free_port(), {FIRST: "127.0.0.1", SECOND: "127.0.0.2"}
     (directory / "hosts").write_text("".join(f"{host} {address} -\n" for host, address in hosts.items()))

@@ -1,0 +1,164 @@
+"""Recordings that tests write, exchange by exchange: NAME.pages, NAME/ and NAME.fetchlog/, as fetch.py leaves them.
+
+Or as the tool of 2013 did, whose logs are text without headers.
+"""
+
+import gzip
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from harness.files.pages import sanitise
+from harness.files.text_log import PageLog, Response, format_log
+from harness.files.urls import split_url
+from harness.mirror.answers import Recorded
+from harness.mirror.paths import mirror_file, write_file
+from harness.mirror.recording import Recording, read_recording
+
+HOST = "a.test"
+RECORDED = "2026-11-21T09:00:00.000+00:00"
+ICON = '<link rel="icon" href="data:,">'
+Headers = Iterable[tuple[str, str]]
+
+
+@dataclass
+class MadeRecording:
+    """What is written to `directory`; `entries` are those of its HARs. Without `har` it is a recording of 2013's."""
+
+    directory: Path
+    name: str = "Web"
+    har: bool = True
+    entries: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, url: str, body: bytes | str | None = None, headers: Headers | str = (), *, status: int = 200,
+            method: str = "GET", version: str = "h2", size: int | None = None, to: str = "",
+            asked: Mapping[str, str] | None = None, post: str = "", page: str = "page", **more: Any) -> None:
+        """Record an exchange; a path alone is one of https://a.test, `headers` may be a media type alone.
+
+        `body` is as on the wire, `size` that of it decoded; it stands where its URL puts it, if nothing else does. `to`
+        redirects; `asked` and `post` are the request's headers and body; `page` names its log.
+        """
+        url = url if "://" in url else f"https://{HOST}{url}"
+        if body is not None:
+            body, (host, path) = body.encode() if isinstance(body, str) else body, split_url(url)
+            file = self.mirror / host / mirror_file(path)
+            is_taken = file.is_file() and file.read_bytes() != body
+            file = write_file(self.mirror, f"http://{host}/{sha256(body).hexdigest()}" if is_taken else url, body)
+            more = {"_file": file.relative_to(self.mirror).as_posix(), **more}
+        answered = [("Content-Type", headers)] if isinstance(headers, str) else [*headers]
+        posted = {"postData": {"mimeType": "application/json", "text": post}} if post else {}
+        self.entries.append({
+            "pageref": page, "startedDateTime": RECORDED,
+            "request": {"method": method, "url": url, "headers": _pairs((asked or {}).items()), **posted},
+            "response": {
+                "status": 302 if to and status == 200 else status, "httpVersion": version,
+                "headers": _pairs([*answered, *([("Location", to)] if to else [])]),
+                "content": {"size": len(body or b"") if size is None else size}}, **more})
+
+    def add_lines(self, path: Path) -> None:
+        """Record the exchanges in a file, each a line of JSON: what `add` takes, a body as characters of Latin-1.
+
+        `times`: so often it is repeated; `gzip`: it was sent so; `request` and `response`: more of an entry's parts.
+        """
+        for line in path.read_text().splitlines():
+            each = json.loads(line)
+            times, gzipped, parts = each.pop("times", 1), each.pop("gzip", False), [
+                (name, each.pop(name, {})) for name in ("request", "response")]
+            body = each.pop("body").encode("latin-1") * times if "body" in each else None
+            self.add(each.pop("url"), gzip.compress(body, mtime=0) if body and gzipped else body,
+                     [*dict(each.pop("headers", {})).items()], size=len(body or b""), **each)
+            for name, part in parts:
+                self.entries[-1][name] |= part
+
+    @property
+    def mirror(self) -> Path:
+        """The folder of the bodies."""
+        return self.directory / self.name
+
+    def finish(self, *pages: str) -> Path:
+        """Write pages and logs; return the directory.
+
+        To a page belongs what is on its host or below it; the first one has what belongs to none.
+        """
+        (self.directory / f"{self.name}.pages").write_text("".join(f"{page}\n" for page in pages))
+        for entry in self.entries:
+            host = split_url(entry["request"]["url"])[0]
+            owner = next((page for page in pages if f".{host}".endswith(f".{split_url(page)[0]}")), pages[0])
+            entry["pageref"] = sanitise(owner)
+        self._write_logs(map(sanitise, pages))
+        return self.directory
+
+    def read(self) -> Recording:
+        """Write and read it, with a log for each `page`."""
+        (self.mirror / HOST).mkdir(parents=True, exist_ok=True)
+        self._write_logs(dict.fromkeys(entry["pageref"] for entry in self.entries))
+        return read_recording(self.mirror, self.directory / f"{self.name}.fetchlog")
+
+    def _write_logs(self, pages: Iterable[str]) -> None:
+        fetchlog = self.directory / f"{self.name}.fetchlog"
+        for page in pages:
+            entries = [entry for entry in self.entries if entry["pageref"] == page]
+            # The text log of a recording with a HAR does not count: here all of it is wrong.
+            write_text_log(fetchlog / page, [
+                Response("Not Found", "x/y", "", url, None) if self.har else _response(entry) for entry in entries
+                if (url := entry["request"]["url"]).startswith("http")])
+            if self.har:
+                (fetchlog / f"{page}.har").write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
+        if not self.har:
+            manifest = {"format": 2, "source": "synthetic", "seed": 1, "note": "made by a test"}
+            (fetchlog / "manifest.json").write_text(json.dumps(manifest))
+
+
+def write_text_log(path: Path, responses: Sequence[Response]) -> None:
+    """Write the log of a page in 2013's format."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(format_log(PageLog(responses=[*responses], transactions_seen=True)), encoding="utf-8")
+
+
+def _response(entry: Mapping[str, Any]) -> Response:
+    """Return what a text log has of a HAR's entry."""
+    headers = {header["name"]: header["value"] for header in entry["response"]["headers"]}
+    return Response(HTTPStatus(entry["response"]["status"]).phrase, headers.get("Content-Type", "text/html"), "utf-8",
+                    entry["request"]["url"], headers.get("Location"))
+
+
+def _pairs(headers: Headers) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+def text_recording(directory: Path, files: Mapping[str, str], responses: Sequence[Response]) -> Recording:
+    """Write and read a recording in 2013's format: `files` by host and name."""
+    for name, text in files.items():
+        (directory / "Web" / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / "Web" / name).write_text(text)
+    write_text_log(directory / "Web.fetchlog" / "page", responses)
+    return read_recording(directory / "Web", directory / "Web.fetchlog")
+
+
+def one_document(directory: Path, url: str = "http://one.test/") -> Path:
+    """Make a recording of one page that is one small document."""
+    made = MadeRecording(directory, "small", har=False)
+    made.add(url, f"<!doctype html><title>one</title>{ICON}<p>One small document.")
+    return made.finish(url)
+
+
+def chain_of_hosts(directory: Path, hosts: int, url: str = "http://www.nytimes.com/") -> Path:
+    """Make a recording of nested frames, each on a host of its own, each with a style sheet: a chain."""
+    made = MadeRecording(directory, "small", har=False)
+    urls = [url, *(f"http://host{number}.test/" for number in range(1, hosts))]
+    for here, inner in zip(urls, [*urls[1:], None], strict=True):
+        frame = f'<iframe src="{inner}"></iframe>' if inner else ""
+        made.add(here, f'<!doctype html>{ICON}<link rel="stylesheet" href="/s.css"><p>{split_url(here)[0]}</p>{frame}')
+        made.add(f"{here}s.css", "p { color: green }", "text/css")
+    return made.finish(url)
+
+
+def lookup(recording: Recording, host: str, path_and_query: str, scheme: str = "http", method: str = "GET"
+           ) -> Recorded | None:
+    """Return the final answer to exactly this URL and method, after redirects to itself; None if there is none."""
+    recorded = recording.exact(scheme, host, path_and_query, method)
+    return next((answer for answer in reversed(recorded) if not answer.redirect_url), next(reversed(recorded), None))
