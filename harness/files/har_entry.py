@@ -30,7 +30,7 @@ NAMES = {"mime_type": "mimeType", "version": "httpVersion", "posted": "postData"
          "reason": "statusText", "redirect_url": "redirectURL", "head_bytes": "headersSize",
          "transfer_bytes": "_transferSize", "started": "startedDateTime", "connect_ms": "_connectMs",
          "protocol": "_protocol", "messages": "_webSocketMessages",
-         "file": "_file", "own_encoding": "_encoding", "early_hints": "_earlyHints",
+         "own_encoding": "_encoding", "early_hints": "_earlyHints",
          "sha256": "_sha256"}
 """Fields of the schema -> HAR's names."""
 LINE_ENDS = dict.fromkeys(map(ord, "\r\n"))
@@ -53,19 +53,17 @@ class Posted(Part, frozen=True):
     text: str = ""
     encoding: str = ""
     own_encoding: str = ""
-    file: str = ""
     sha256: str = ""
 
 
 class Content(Part, frozen=True):
-    """The body of an answer; `text` is decoded, `file` the name of what lies beside the HAR."""
+    """The body of an answer; `text` is decoded."""
 
     size: float = UNKNOWN
     mime_type: str = ""
     text: str | None = None
     encoding: str = ""
     comment: str = ""
-    file: str | None = None
 
 
 class RequestPart(Part, frozen=True):

@@ -46,10 +46,8 @@ class Seen:
     exchange: Exchange
     stays_open: bool = False
     """Whether it is a stream that every replay sends again."""
-    lost: Exchange | None = None
-    """Set where the source that the page comes from has no answer to it: with the error, where it lists one."""
     archived: Exchange | None = None
-    """What a source has written down of it, where it did not come from the Internet."""
+    """What a source has written down of it, where the page comes from one. Where that has no answer, `status` is 0."""
 
     @property
     def status(self) -> int:

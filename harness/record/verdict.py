@@ -99,9 +99,9 @@ def _no_page(recording: PageRecording) -> list[str]:
         status = bad[-1].status
         return [f"the server answered {status} {client.responses.get(status, '')}: it does not give the page to us"]
     brought = recording.brought
-    if brought and documents and (lost := documents[-1].lost):
-        if lost.error:
-            return [f"{brought.name} has {documents[-1].url} without its body: {lost.error}"]
+    if brought and documents and (archived := documents[-1].archived) and not documents[-1].status:
+        if archived.error:
+            return [f"{brought.name} has {documents[-1].url} without its body: {archived.error}"]
         return [f"{brought.name} does not have {documents[-1].url} as a page"]
     reasons = list(recording.visit.errors)
     if recording.visit.document_uri.startswith("chrome-error://"):
@@ -144,14 +144,14 @@ def _remarks(recording: PageRecording, failed: Sequence[Seen], lost: Counter[str
 
 def _of_source(recording: PageRecording, brought: Brought) -> Iterator[str]:
     """Say from where and when the answers are, and what stands in for what."""
-    answers = [seen.archived for seen in recording.requests if seen.archived is not None]
+    answers = [seen.archived for seen in recording.requests if seen.archived and seen.status]
     days = sorted({str(answer.started.date()) for answer in answers if answer.started is not None})
     when = f", captured on {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
     yield f"brought from {brought.name}{when}; its times are unknown"
     yield from brought.remarks
     if notes := Counter(answer.note for answer in answers if answer.note):
         yield f"br or gzip stands for the coding of {many(notes.total(), 'answer')}: {counted(notes)}"
-    if stand_ins := sum(seen.stands_in for seen in recording.requests):
+    if stand_ins := sum(seen.stands_in for seen in recording.requests if seen.status):
         yield f"{stand_ins} answered by what was recorded for a similar URL"
 
 
@@ -163,7 +163,7 @@ def incompleteness(recording: PageRecording) -> str:
     """
     asked = [seen for seen in recording.requests if seen.over and _counts(seen)]
     failed = [seen for seen in asked if not seen.status]
-    missing = sum(max(0, seen.lost.answer.body_bytes) for seen in failed if seen.lost)
+    missing = sum(max(0, seen.archived.answer.body_bytes) for seen in failed if seen.archived)
     total = missing + sum(map(_network_bytes, asked))
     if len(failed) <= FAILED_RATIO * len(asked) and missing <= FAILED_RATIO * total:
         return ""

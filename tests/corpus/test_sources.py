@@ -1,6 +1,6 @@
 """Foreign files, each beside the summary of what `fetch.py --from` reads in it: tests/corpus/sources/.
 
-A case is a file ``NAME.har`` (.warc, .warc.gz, .wacz, .zip, ...), perhaps with the list of pages ``NAME.pages`` that a
+A case is a file ``NAME.har`` (.warc, .warc.gz, .wacz), perhaps with the list of pages ``NAME.pages`` that a
 user gives with it, and ``NAME.json``, its summary: what is so of the file (`about`, written by hand), and either of
 
 - `refused`: the kind of the refusal, or
@@ -30,12 +30,12 @@ from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.exchange import Exchange
 from harness.files.pages import read_pages
-from harness.record.sources.reader import HARS, WARCS
+from harness.record.sources.reader import HAR, WARCS
 from tests.support.noted import assert_beside
 from tests.support.read_source import ReadSource, read_source
 
 SOURCES = Path(__file__).parent / "sources"
-CASES = sorted(path for path in SOURCES.rglob("*") if path.name.endswith((*WARCS, *HARS)))
+CASES = sorted(path for path in SOURCES.rglob("*") if path.name.endswith((*WARCS, HAR)))
 
 
 def beside(source: Path, ending: str) -> Path:

@@ -9,6 +9,7 @@ import os
 import zipfile
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,11 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.har import PageTimes
+from harness.files.har import LoadLog, PageTimes
 from harness.files.pages import Page, PageFiles, read_pages, sanitise
 from harness.files.urls import document_url
 from harness.mirror.paths import write_file
-from harness.record.export.recorded import RecordedPage, recorded_pages
+from harness.record.export.recorded import recorded_pages
 from harness.record.export.write import export, write_har
 from harness.synthetic.build import make_pages
 from tests.support.har_schema import assert_har
@@ -98,15 +99,14 @@ SENT = bytes(range(256))
 
 def make_special(entries: list[Any]) -> None:
     """Say the first answer in foreign words, post bytes, and ask for the head alone of what nobody got."""
-    entries.append(json.loads(json.dumps(entries[0])))
+    first, posted = entries[0], entries[-1]
+    entries.append(json.loads(json.dumps(first)))
     entries[-1]["request"] |= {"method": "HEAD", "url": f"{URL}map"}
     entries[-1]["response"]["headers"].append({"name": "content-length", "value": "12345"})
     del entries[-1]["_file"]
-    response = entries[0]["response"]
-    response["statusText"] = "Trouvé"
-    response["headers"] += [{"name": name, "value": value} for name, value in FOREIGN.items()]
-    entries[-2]["request"]["postData"] = {"mimeType": "", "text": base64.b64encode(SENT).decode(),
-                                          "_encoding": "base64"}
+    first["response"]["statusText"] = "Trouvé"
+    first["response"]["headers"] += [{"name": name, "value": value} for name, value in FOREIGN.items()]
+    posted["request"]["postData"] = {"mimeType": "", "text": base64.b64encode(SENT).decode(), "_encoding": "base64"}
 
 
 @pytest.mark.parametrize("ending", ["warc.gz", "wacz", "har"])
@@ -127,11 +127,10 @@ def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], 
             assert found.answer.reason == "Trouv\u00e9"
             assert FOREIGN.items() <= {(name.lower(), value) for name, value in found.answer.headers or ()}
     assert source.answer_body(f"{URL}api", "POST", SENT) == b'{"answer": 1}'
-    assert source.answered(f"{URL}gone") is None
     head = source.answered(f"{URL}map", "HEAD")
     assert head is not None
     assert head.answer.header("content-length") == "12345"
-    assert source.answered(f"{URL}map") is None
+    assert [source.answered(f"{URL}{name}") for name in ("gone", "map")] == [None, None]
 
 
 @pytest.mark.parametrize(("body", "headers"), [
@@ -145,10 +144,9 @@ def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], 
     (b"not gzip", {"Content-Type": "text/html", "Content-Encoding": "gzip"})])
 def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, headers: dict[str, str]) -> None:
     """Servers say a wrong charset, and an answer that broke off cannot be unzipped."""
-    page = Page(URL, "made")
     exchange = Exchange(request=Request("GET", URL), started=datetime.now(timezone.utc),
                         answer=Answer(200, headers=tuple(headers.items()), content=body, body_bytes=len(body)))
-    write_har(tmp_path / "x.har", [RecordedPage(page, PageTimes(), [exchange], [])])
+    write_har(tmp_path / "x.har", [Page(URL, "made")], [LoadLog(PageTimes(), (exchange,))])
     source = read_source(tmp_path / "x.har")
     found = source.answered(URL, headers=NAVIGATES)
     assert found is not None
@@ -178,31 +176,31 @@ def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
     assert_har(tmp_path / "old.har")
 
 
-@pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7])
-def test_a_har_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page], file: object) -> None:
+def name_all(file: object, entries: list[Any]) -> None:
+    for entry in entries:
+        entry["_file"] = file
+
+
+def test_a_recording_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page]) -> None:
     (tmp_path / "secret").write_text("mine")
     (host := tmp_path / "made" / "www.made.test").mkdir(exist_ok=True)
     (host / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(host / "fifo")
-    alter(tmp_path, lambda entries: [entry.update(_file=file) for entry in entries])
-    with pytest.raises(InputError, match=r"made/|\.har:1: "):
-        export(tmp_path, "made", pages, tmp_path / "made.har")
-
-
-@pytest.mark.parametrize("content", ["[" * 100_000, "{}", '{"log": {"entries": [{}]}}', '{"log": {"entries": [7]}}',
-                                     "1e999"])
-def test_a_har_that_is_none(tmp_path: Path, pages: list[Page], content: str) -> None:
+    for file in ("../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7):
+        alter(tmp_path, partial(name_all, file))
+        with pytest.raises(InputError, match=r"made/|\.har:1: "):
+            export(tmp_path, "made", pages, tmp_path / "made.har")
     [har] = (tmp_path / "made.fetchlog").glob("*.har")
-    har.write_text(content)
-    with pytest.raises(InputError, match=rf"{har.name}:1: "):
-        export(tmp_path, "made", pages, tmp_path / "made.har")
+    for content in ("[" * 100_000, "{}", '{"log": {"entries": [{}]}}', "1e999"):
+        har.write_text(content)
+        with pytest.raises(InputError, match=rf"{har.name}:1: "):
+            export(tmp_path, "made", pages, tmp_path / "made.har")
 
 
 @pytest.mark.parametrize(("page", "name", "file", "words"), [
-    (URL, "made", "made.zip", "zip"), (URL, "made", "there.har", r"/there\.har"),
     ("http://other.test", "made", "x.har", r"http://other\.test"), (URL, "none", "x.har", "none"),
     *((URL, "made", file, f"/{file}:1: ")
-      for file in ("nowhere/x.har", "nowhere/x.warc.gz", "there.har/x.har", "nowhere/x.wacz"))])
+      for file in ("x.zip", "there.har", "nowhere/x.har", "nowhere/x.warc.gz", "there.har/x.har", "nowhere/x.wacz"))])
 def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, page: str, name: str, file: str, words: str
                                                     ) -> None:
     make_recording(tmp_path)
@@ -220,7 +218,7 @@ def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path) -> None:
     for ending in ("har", "wacz"):
         source = read_source(ROOT / f"demo/demo.{ending}", tmp_path / ending)
         assert source.brought.pages == [document_url(page.url) for page in pages]
-        for exchange in (each for page in recorded for each in page.answered):
+        for exchange in (each for log in recorded for each in log.exchanges):
             found = source.answered(exchange.request.url)
             assert found is not None
             assert (found.answer.status, source.body_of(found), found.answer.header("content-type")) == (

@@ -2,6 +2,7 @@
 
 import gzip
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -11,10 +12,12 @@ import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.errors import InputError
 from harness.files.exchange import Answer, Exchange, Request
 from harness.record.sources.body import NOISE, with_body
-from harness.record.sources.served import ServedSource
+from harness.record.sources.served import ServedSource, list_pages
 from harness.system.background import call_forked
+from tests.support.foreign_hars import entry, har
 from tests.support.made_warc import Record, write_warc
 from tests.support.read_source import NAVIGATES, read_source
 
@@ -113,6 +116,21 @@ def test_a_body_keeps_the_codings_that_it_has_and_a_browser_takes(url: str, codi
     found = with_body(Exchange(request=Request("GET", url), answer=Answer(200, mime_type="text/css")), body, coding)
     assert found.answer.header("content-encoding") == taken
     assert (found.answer.content == body) == (coding == taken)
+
+
+LONG, PORT = f"{PAGE}?{'x' * 300}", "http://b.test:8080/"
+
+
+@pytest.mark.parametrize(("urls", "listed"), [
+    ([LONG, PAGE, f"{PAGE}?", PORT], f"{PAGE}\n"), ([LONG], None), (["http://-/"], None), ([PORT], None),
+    ([f"{PAGE}x.png"], None)])
+def test_the_list_has_the_pages_that_can_be_recorded(urls: list[str], listed: str | None, tmp_path: Path) -> None:
+    path = har(tmp_path / "x.har", *(entry(url, "image/png" if url.endswith(".png") else "text/html", page=f"page_{at}")
+                                     for at, url in enumerate(urls)))
+    list_file = tmp_path / "A.pages"
+    with nullcontext() if listed else pytest.raises(InputError):
+        list_pages(list_file, read_source(path).brought)
+    assert (list_file.read_text() if list_file.exists() else None) == listed
 
 
 @given(st.binary(max_size=200), st.sampled_from(["text/css", "image/png", ""]), st.integers(-1, 400),

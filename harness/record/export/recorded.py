@@ -1,7 +1,6 @@
 """A recording as exchanges with their bodies, page by page."""
 
 import os
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import responses
 
@@ -9,7 +8,7 @@ from msgspec.structs import replace
 
 from harness.errors import InputError
 from harness.files.exchange import Exchange
-from harness.files.har import PageTimes, read_har
+from harness.files.har import LoadLog, read_har
 from harness.files.headers import header_in
 from harness.files.pages import Page, PageFiles
 from harness.files.urls import document_url, without_fragment
@@ -19,18 +18,11 @@ from harness.mirror.recording import read_whole
 from harness.system.untrusted import UnreadableFileError
 
 
-@dataclass(frozen=True)
-class RecordedPage:
-    """A page with its times, what was answered to its requests, with the bodies, and its WebSockets."""
+def recorded_pages(files: PageFiles, pages: list[Page]) -> list[LoadLog]:
+    """Return what is recorded of each of `pages`, in today's format: what was answered, then its WebSockets.
 
-    page: Page
-    times: PageTimes
-    answered: list[Exchange]
-    live: list[Exchange]
-
-
-def recorded_pages(files: PageFiles, pages: list[Page]) -> list[RecordedPage]:
-    """Return what is recorded of `pages`, in today's format. Raises InputError without a recording."""
+    Raises InputError without a recording.
+    """
     read_whole(files)
     mirror = os.open(files.mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -39,28 +31,29 @@ def recorded_pages(files: PageFiles, pages: list[Page]) -> list[RecordedPage]:
         os.close(mirror)
 
 
-def _read(files: PageFiles, page: Page, mirror: int) -> RecordedPage:
+def _read(files: PageFiles, page: Page, mirror: int) -> LoadLog:
     """Return what is recorded of a page. Readers of a HAR take the first entry for the page."""
-    har = files.fetchlog / f"{page.name}.har"
+    har, problems = files.fetchlog / f"{page.name}.har", list[str]()
     try:
-        problems: list[str] = []
         log = read_har(har, page.name, problems)
         if problems:
             raise UnreadableFileError(har, problems[0])
-        answered = [_complete(each, mirror) for each in log.exchanges if _has_answer(each)]
+        found = [each if is_live(each) else _complete(each, mirror) for each in log.exchanges
+                 if is_live(each) or _has_answer(each)]
     except (UnreadableFileError, OSError) as error:
         raise InputError(f"{har}:1: no recording of {page.url} ({error}); record it with ./fetch.py --append --name "
                          f"{files.mirror.name}") from None
-    answered.sort(key=lambda exchange: document_url(exchange.request.url) != document_url(page.url))
-    return RecordedPage(page, log.times, answered, [each for each in log.exchanges if _is_websocket(each)])
+    found.sort(key=lambda each: (is_live(each), document_url(each.request.url) != document_url(page.url)))
+    return LoadLog(log.times, tuple(found))
 
 
-def _is_websocket(exchange: Exchange) -> bool:
+def is_live(exchange: Exchange) -> bool:
+    """Say whether it is a WebSocket's."""
     return exchange.answer.messages is not None
 
 
 def _has_answer(exchange: Exchange) -> bool:
-    return (exchange.request.url.startswith("http") and not _is_websocket(exchange) and not exchange.from_cache
+    return (exchange.request.url.startswith("http") and not exchange.from_cache
             and exchange.answer.status not in (0, HTTPStatus.NOT_MODIFIED))
 
 

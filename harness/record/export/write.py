@@ -13,13 +13,12 @@ WACZ (https://specs.webrecorder.net/wacz/1.1.1/), which ReplayWeb.page and pywb 
 import hashlib
 import io
 import json
-import tempfile
 import uuid
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from surt import surt  # type: ignore[import-untyped]
@@ -28,14 +27,14 @@ from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.errors import InputError
 from harness.files.exchange import H2, Exchange
-from harness.files.har import CREATOR, to_har
+from harness.files.har import CREATOR, LoadLog, to_har
 from harness.files.headers import without
 from harness.files.moments import EPOCH
 from harness.files.pages import Page, PageFiles
 from harness.files.urls import document_url
 from harness.mirror.alike import path_and_query
 from harness.mirror.importing import import_recording
-from harness.record.export.recorded import RecordedPage, recorded_pages
+from harness.record.export.recorded import is_live, recorded_pages
 from harness.system.atomic import written_beside
 
 ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
@@ -53,56 +52,54 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     there is no recording.
     """
     kind = next((ending for ending in ENDINGS if file.name.lower().endswith(ending)), "")
-    if not kind:
-        raise InputError(f"{file}:1: not a kind of file this can write; let its name end in {', '.join(ENDINGS)}")
-    if file.exists():
-        raise InputError(f"{file}:1: is there already; move it away, or give another name")
+    if not kind or file.exists():
+        raise InputError(f"{file}:1: is there already, or not a kind of file this can write; give another name, ending "
+                         f"in {', '.join(ENDINGS)}")
     files = PageFiles(directory, name)
     imported = import_recording(files)
-    recorded = recorded_pages(files, pages)
-    exchanges = [exchange for page in recorded for exchange in page.answered]
+    logs = recorded_pages(files, pages)
+    exchanges = [exchange for log in logs for exchange in log.exchanges if not is_live(exchange)]
     try:
         with written_beside(file) as beside:
-            if kind == ".wacz":
-                write_wacz(beside, exchanges, pages)
-            elif kind == ".har":
-                write_har(beside, recorded)
+            if kind == ".har":
+                write_har(beside, pages, logs)
+            elif kind == ".wacz":
+                write_wacz(beside, pages, exchanges)
             else:
-                write_warc(beside, exchanges)
+                with beside.open("wb") as output:
+                    write_warc(output, exchanges, is_packed=kind == ".warc.gz")
     except OSError as error:
         raise InputError(f"{file}:1: cannot be written ({error.strerror}); give another name") from None
     return "\n".join(filter(None, (imported, f"{file}: {len(pages)} pages with {len(exchanges)} answers")))
 
 
-def write_har(file: Path, recorded: list[RecordedPage]) -> None:
-    """Write the exchanges into `file` as one HAR 1.2 with the bodies in it, decoded as HAR wants them; times are those
-    of the pages' own HARs.
+def write_har(file: Path, pages: list[Page], logs: list[LoadLog]) -> None:
+    """Write the exchanges of `pages` into `file` as one HAR 1.2 with the bodies in it, decoded as HAR wants them; times
+    are those of the pages' own HARs.
     """
-    pages, entries = [], []
-    for number, each in enumerate(recorded, start=1):
-        name = f"page_{number}"
-        pages.append(each.times.to_har(each.page.url, name))
-        entries += [to_har(exchange, name) for exchange in (*each.answered, *each.live)]
-    log = {"version": "1.2", "creator": CREATOR, "pages": pages, "entries": entries}
+    names = [f"page_{number}" for number in range(1, len(pages) + 1)]
+    log = {"version": "1.2", "creator": CREATOR,
+           "pages": [log.times.to_har(page.url, name) for page, log, name in zip(pages, logs, names, strict=True)],
+           "entries": [to_har(exchange, name) for log, name in zip(logs, names, strict=True)
+                       for exchange in log.exchanges]}
     file.write_text(json.dumps({"log": log}), encoding="utf-8")
 
 
-def write_warc(file: Path, exchanges: Iterable[Exchange]) -> list[str]:
-    """Write the exchanges into `file`, each record compressed by itself unless the name ends in ``.warc``.
+def write_warc(output: IO[bytes], exchanges: Iterable[Exchange], *, is_packed: bool = True) -> list[str]:
+    """Write the exchanges, each record compressed by itself if it `is_packed`.
 
     Return the lines of an index (CDXJ) that say where each answer is.
     """
     index = []
-    with file.open("wb") as output:
-        writer = WARCWriter(output, gzip=not file.name.lower().endswith(".warc"), warc_version="WARC/1.1")
-        writer.write_record(writer.create_warcinfo_record(file.name, {"software": SOFTWARE, "format": "WARC 1.1"}))
-        for exchange in exchanges:
-            offset, response, request = output.tell(), _response(writer, exchange), _request(writer, exchange)
-            writer.write_record(response)
-            told = response.rec_headers.get_header
-            index.append(_cdx_line(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
-            request.rec_headers.add_header("WARC-Concurrent-To", told("WARC-Record-ID"))
-            writer.write_record(request)
+    writer = WARCWriter(output, gzip=is_packed, warc_version="WARC/1.1")
+    writer.write_record(writer.create_warcinfo_record(WARC, {"software": SOFTWARE, "format": "WARC 1.1"}))
+    for exchange in exchanges:
+        offset, response, request = output.tell(), _response(writer, exchange), _request(writer, exchange)
+        writer.write_record(response)
+        told = response.rec_headers.get_header
+        index.append(_cdx_line(exchange, told("WARC-Payload-Digest"), offset, output.tell() - offset))
+        request.rec_headers.add_header("WARC-Concurrent-To", told("WARC-Record-ID"))
+        writer.write_record(request)
     return sorted(index)
 
 
@@ -152,14 +149,21 @@ def _head(first_line: str, headers: list[tuple[str, str]], **more: Any) -> Any:
     return head
 
 
-def write_wacz(file: Path, exchanges: Sequence[Exchange], pages: list[Page]) -> None:
+def write_wacz(file: Path, pages: list[Page], exchanges: Sequence[Exchange]) -> None:
     """Write the exchanges of `pages` into `file`."""
-    with tempfile.TemporaryDirectory(prefix="tfo-wacz-", dir=file.parent) as directory:
-        warc = Path(directory, WARC)
-        index = write_warc(warc, exchanges)
-        members = {f"archive/{WARC}": warc.read_bytes(), "indexes/index.cdx": "".join(index).encode(),
-                   "pages/pages.jsonl": _pages(pages, exchanges)}
-    members["datapackage.json"] = _package(members, pages)
+    warc = io.BytesIO()
+    index = write_warc(warc, exchanges)
+    dates = {document_url(exchange.request.url): date_of(exchange) for exchange in reversed(exchanges)}
+    listed = [{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}]
+    listed += [{"id": page.name, "url": page.url, "title": page.url,
+                "ts": dates.get(document_url(page.url), min(dates.values(), default=""))} for page in pages]
+    members = {f"archive/{WARC}": warc.getvalue(), "indexes/index.cdx": "".join(index).encode(),
+               "pages/pages.jsonl": b"".join(map(_json, listed))}
+    members["datapackage.json"] = _json({
+        "profile": "data-package", "wacz_version": VERSION, "software": SOFTWARE,
+        "created": f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}", "mainPageUrl": pages[0].url,
+        "resources": [{"name": Path(path).name, "path": path, "bytes": len(content),
+                       "hash": f"sha256:{hashlib.sha256(content).hexdigest()}"} for path, content in members.items()]})
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:     # stored: readers seek in it
         for name, content in members.items():
             archive.writestr(name, content)
@@ -180,25 +184,5 @@ def _cdx_line(exchange: Exchange, digest: str, offset: int, size: int) -> str:
     return f"{surt(key)} {date_of(exchange, '%Y%m%d%H%M%S')} {json.dumps(found)}\n"
 
 
-def _pages(pages: list[Page], exchanges: Sequence[Exchange]) -> bytes:
-    dates = {document_url(exchange.request.url): date_of(exchange) for exchange in reversed(exchanges)}
-    lines = [{"format": "json-pages-1.0", "id": "pages", "title": "All pages"}]
-    lines += [{"id": page.name, "url": page.url, "title": page.url,
-               "ts": dates.get(document_url(page.url), min(dates.values(), default=""))} for page in pages]
-    return b"".join(map(_json, lines))
-
-
-def _package(members: dict[str, bytes], pages: list[Page]) -> bytes:
-    now = datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
-    resources = [{"name": Path(path).name, "path": path, "hash": _hash(content), "bytes": len(content)}
-                 for path, content in members.items()]
-    return _json({"profile": "data-package", "wacz_version": VERSION, "software": SOFTWARE, "created": now,
-                  "mainPageUrl": pages[0].url, "resources": resources})
-
-
-def _hash(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"
-
-
-def _json(content: dict[str, Any]) -> bytes:
+def _json(content: Mapping[str, Any]) -> bytes:
     return json.dumps(content).encode() + b"\n"

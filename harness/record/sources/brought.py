@@ -2,6 +2,8 @@
 
 import hashlib
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 
@@ -21,6 +23,18 @@ NUMBER = "X-TFO-Lab-Answer"
 BODIES = "bodies"
 """The folder of all bodies, in the place of a host's: a body's name is its SHA-256."""
 OTHER = {"http": "https", "https": "http"}
+
+
+@dataclass
+class Source:
+    """A file while it is read. `pages` are the URLs of its pages by their ids, `load_ends` when their load events were,
+    in s since the epoch; `remarks` say what could not be read, once the exchanges were.
+    """
+
+    exchanges: Iterable[Exchange]
+    pages: Mapping[str, str]
+    load_ends: Mapping[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
 
 class Brought(msgspec.Struct):
@@ -54,10 +68,6 @@ class Brought(msgspec.Struct):
         found = self.exchanges[number - 1]
         headers = ((NUMBER, str(number)), *(found.answer.headers or ()))
         return replace(found, request=replace(found.request, url=url), answer=replace(found.answer, headers=headers))
-
-    def missing(self) -> dict[str, Exchange]:
-        """Return what is missing, by `same_name`."""
-        return {same_name(each.request.url): each for each in self.exchanges if each.error}
 
     def asked_for(self, log: str) -> set[str]:
         """Return which URLs (`mask`) the recorded load of a page got up to its load event; none where nobody knows."""

@@ -10,7 +10,6 @@ from harness.files.har import STILL_ENCODED
 from harness.files.har_entry import Content, ResponsePart, from_base64, is_base64
 from harness.files.headers import REDIRECTS, WITHOUT_BODY, Headers, header_in, length_in
 from harness.files.looks import Role
-from harness.files.packed import Attached
 from harness.record.sources.body import CACHED, role_in, with_body
 
 NO_BODY = "the HAR does not have its body"
@@ -18,10 +17,10 @@ LARGEST_HEAD = 8192
 """Bytes that a response's head can have, cookies and all."""
 
 
-def with_content(known: Exchange, response: ResponsePart, attached: Attached, page_charset: str) -> Exchange:
+def with_content(known: Exchange, response: ResponsePart, page_charset: str) -> Exchange:
     """Return an exchange with the body that its entry has, or the error that says why it is missing.
 
-    `attached` gives what lies beside the HAR; a script without a charset of its own is in its page's.
+    A script without a charset of its own is in its page's.
     """
     content, answer = response.content, known.answer
     if answer.status == HTTPStatus.NOT_MODIFIED:        # a text's size is then its decoded one
@@ -34,7 +33,7 @@ def with_content(known: Exchange, response: ResponsePart, attached: Attached, pa
     told = (length_in(answer.headers or ()) or 0) if is_plain else 0
     # What crossed the network is asked last: it counts chunks' framing, too.
     size = max(0, answer.content_bytes, told) or max(0, answer.body_bytes if is_plain else 0)
-    body = _body(content, known, size, attached, page_charset)
+    body = _body(content, known, size, page_charset)
     if body is None and answer.content_bytes == 0:
         body = b""
     sent_bytes = max(answer.body_bytes, int(response.transfer_bytes) - LARGEST_HEAD)
@@ -47,25 +46,19 @@ def with_content(known: Exchange, response: ResponsePart, attached: Attached, pa
     return with_body(known, body, named, answer.body_bytes if named else UNKNOWN, size=size, is_decoded=True)
 
 
-def _body(content: Content, known: Exchange, size: int, attached: Attached, page_charset: str) -> bytes | None:
+def _body(content: Content, known: Exchange, size: int, page_charset: str) -> bytes | None:
     """Return the body that a text stands for, None without one: some call a text base64 that is none."""
     text = content.text
-    if content.file is not None:
-        there = attached(content.file)
-        try:
-            text = there.decode() if there else None        # Playwright keeps every text in UTF-8
-        except UnicodeDecodeError:
-            text = None
-        if not text:
-            return there
-    elif text is not None and is_base64(content.encoding) and (in_base64 := from_base64(text)) is not None:
+    if text is None:
+        return None
+    if is_base64(content.encoding) and (in_base64 := from_base64(text)) is not None:
         return in_base64
-    elif text and _has_bytes(text, known, size):
+    if text and _has_bytes(text, known, size):
         return text.encode("latin-1")       # a character a byte
-    if text and role_in(known) is Role.ANY and len(text) > size > 0 and len(from_base64(text) or b"") == size:
+    if role_in(known) is Role.ANY and len(text) > size > 0 and len(from_base64(text) or b"") == size:
         return None                         # base64 that is not called so
-    return None if text is None else encode_text(text, known.answer.header("content-type") or known.answer.mime_type,
-                                                 size=size, page_charset=page_charset)
+    return encode_text(text, known.answer.header("content-type") or known.answer.mime_type, size=size,
+                       page_charset=page_charset)
 
 
 def _has_bytes(text: str, known: Exchange, size: int) -> bool:

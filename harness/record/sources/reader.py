@@ -20,19 +20,18 @@ from msgspec.structs import replace
 
 from harness.errors import NO_FAULT_OF_OURS, InputError, many
 from harness.files.hosts import is_host_name
-from harness.files.packed import BROKEN_ZIP
 from harness.files.pages import listable, sanitise
 from harness.files.urls import document_url, names_port
 from harness.record.sources.body import MOST_BYTES, TOO_MUCH
-from harness.record.sources.brought import BODIES, Brought, same_name
-from harness.record.sources.har import HarSource
-from harness.record.sources.warc import WarcSource
+from harness.record.sources.brought import BODIES, Brought, Source, same_name
+from harness.record.sources.har import har_source
+from harness.record.sources.warc import BROKEN_ZIP, warc_source
 from harness.system.background import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 WARCS = (".warc", ".warc.gz", ".wacz")
-HARS = (".har", ".har.gz", ".har.json", ".zip")
-KINDS = "a .har (or .zip with one), .warc, .warc.gz or .wacz file"
+HAR = ".har"
+KINDS = "a .har, .warc, .warc.gz or .wacz file"
 MOST_MEMORY = 2**30
 MOST_CPU_S, MOST_S = 60, 600
 """What a child may take: bytes of memory, seconds of a processor, and seconds in all."""
@@ -79,10 +78,10 @@ def _within_limits(source: Path, wanted: Sequence[str] | None, into: Path) -> in
 def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     """Read the source at `path`, its bodies into `into`. Raises InputError."""
     name = path.name.lower()
-    if not name.endswith((*HARS, *WARCS)):
-        raise InputError(f"{path}:1: a source of an unknown kind; give {KINDS}")
+    if not name.endswith((HAR, *WARCS)):
+        raise InputError(f"{path}:1: a source of an unknown kind; unpack it, or give {KINDS}")
     try:
-        return _brought(path, HarSource(path) if name.endswith(HARS) else WarcSource(path), wanted, into)
+        return _brought(path, har_source(path) if name.endswith(HAR) else warc_source(path), wanted, into)
     except UnreadableFileError as error:
         raise InputError(f"{error}; give {KINDS}") from None
     except (*BROKEN_ZIP, OSError) as error:
@@ -92,7 +91,7 @@ def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
         raise InputError(f"{path}:1: cannot be read ({words}); give {KINDS}") from None
 
 
-def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] | None, into: Path) -> Brought:
+def _brought(path: Path, source: Source, wanted: Sequence[str] | None, into: Path) -> Brought:
     """Keep the exchanges of a source, each with the log of its page, by their URLs as browsers ask for them."""
     brought = Brought(path.name, pages=list(source.pages.values()))
     logs = {same_name(url): sanitise(url) for url in (recordable(brought.pages) if wanted is None else wanted)}
@@ -100,15 +99,15 @@ def _brought(path: Path, source: HarSource | WarcSource, wanted: Sequence[str] |
     brought.load_ends = {log: source.load_ends[page] for page, log in log_of_page.items() if page in source.load_ends}
     (into / BODIES).mkdir()
     log, errors, total = OTHERS, Counter[str](), 0
-    lost_pages = set[str]()
-    for exchange in source:
+    is_har, lost_pages = path.name.lower().endswith(HAR), set[str]()
+    for exchange in source.exchanges:
         answer, url = exchange.answer, document_url(exchange.request.url)
         total += len(answer.content or b"")
         if total > MOST_BYTES:
             raise InputError(f"{path}:1: {TOO_MUCH}")
         if exchange.error:
             errors[exchange.error] += 1
-            lost_pages |= {url} if same_name(url) in logs and isinstance(source, HarSource) else set()
+            lost_pages |= {url} if is_har and same_name(url) in logs else set()
         # What a script got later from a page's URL is not the page.
         elif not answer.status or not is_host_name(urlsplit(url).hostname or "") or url in lost_pages:
             continue

@@ -24,22 +24,27 @@ def restore(recording: PageRecording, brought: Brought) -> None:
     recording.brought = brought
     recording.websockets = [websocket for websocket in recording.websockets     # without those that the source lacks
                             if websocket.answer.status != HTTPStatus.NOT_IMPLEMENTED]
-    missing, numbered = brought.missing(), {str(number): each for number, each in enumerate(brought.exchanges, start=1)}
+    missing = {same_name(each.request.url): each for each in brought.exchanges if each.error}
+    numbered = {str(number): each for number, each in enumerate(brought.exchanges, start=1)}
     for seen in recording.requests:
-        answered = seen.archived = numbered.get(seen.exchange.answer.header(NUMBER))
-        if seen.transaction.main_frame and seen.stands_in:        # another page is not this one
-            seen.archived = None
-        if seen.archived is not None:
-            _restore(seen, seen.archived)
-        elif answered is not None or (seen.status and seen.transaction.connection is not None
-                                      and not _is_preflight(seen)):
-            _lose(seen, missing.get(same_name(seen.url)) or Exchange(request=seen.exchange.request))
+        seen.archived = numbered.get(seen.exchange.answer.header(NUMBER))
+        if seen.archived is not None and not (seen.transaction.main_frame and seen.stands_in):
+            seen.exchange = replace(seen.exchange, answer=_recorded_head(seen.exchange.answer, seen.archived.answer))
+            if seen.stands_in:
+                seen.exchange = replace(
+                    seen.exchange, note=f"a stand-in: recorded for {seen.archived.request.url}")
+        elif seen.archived is not None or (seen.status and seen.transaction.connection is not None
+                                           and not _is_preflight(seen)):
+            seen.archived = missing.get(same_name(seen.url)) or Exchange(request=seen.exchange.request)
+            lost = seen.archived.error
+            error = f"in the archive without its body ({lost})" if lost else "not in the archive"
+            seen.exchange = replace(seen.exchange, answer=Answer(partial=True), error=error, note=error)
         # Chrome answered the others itself, or nobody did; or the servers allowed it (CORS).
-    known = [seen.archived.started for seen in recording.requests if seen.archived and seen.archived.started]
-    recording.began = min(known, default=recording.began)
+    known = [seen.archived.started for seen in recording.requests if seen.archived and seen.status]
+    recording.began = min(filter(None, known), default=recording.began)
     told_s, moment = first_message_s(recording.websockets), recording.netlog.moment
     for seen in recording.requests:
-        there = seen.archived or Exchange(request=seen.exchange.request)
+        there = seen.archived if seen.archived and seen.status else Exchange(request=seen.exchange.request)
         answer, seen.stays_open = seen.exchange.answer, False
         seen.exchange = replace(
             seen.exchange, answer=replace(answer, arrivals=(), protocol=there.answer.protocol or answer.protocol),
@@ -54,19 +59,9 @@ def _is_preflight(seen: Seen) -> bool:
     return seen.transaction.method == "OPTIONS" and seen.status == HTTPStatus.NO_CONTENT
 
 
-def _lose(seen: Seen, lost: Exchange) -> None:
-    """Make a failure of what the source does not have."""
-    seen.lost = lost
-    error = f"in the archive without its body ({lost.error})" if lost.error else "not in the archive"
-    seen.exchange = replace(seen.exchange, answer=Answer(partial=True), error=error, note=error)
-
-
-def _restore(seen: Seen, found: Exchange) -> None:
-    """Give an answer the recorded head."""
-    sent, answer = seen.exchange.answer, found.answer
-    headers, part = answer.headers or (), sent.header("content-range")
-    if part and part != answer.header("content-range"):     # what was asked for is what the recording has
+def _recorded_head(sent: Answer, recorded: Answer) -> Answer:
+    """Return an answer as it was sent, with the recorded head."""
+    headers, part = recorded.headers or (), sent.header("content-range")
+    if part and part != recorded.header("content-range"):     # what was asked for is what the recording has
         headers = (*without(headers, "content-range", "content-length"), ("Content-Range", part))
-    note = f"a stand-in: recorded for {found.request.url}" if seen.stands_in else seen.exchange.note
-    seen.exchange = replace(seen.exchange, note=note, answer=replace(
-        sent, reason=" ".join(answer.reason.split()), headers=headers))
+    return replace(sent, reason=" ".join(recorded.reason.split()), headers=headers)

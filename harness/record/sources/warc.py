@@ -13,9 +13,12 @@ import errno
 import gzip
 import io
 import logging
+import lzma
 import re
+import struct
 import zipfile
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -34,9 +37,9 @@ from harness.files.encoding import LARGEST_BODY
 from harness.files.exchange import H2, UNKNOWN, Answer, Exchange, Request, is_over_http2
 from harness.files.headers import Headers, header_in, without
 from harness.files.moments import moment_of
-from harness.files.packed import BROKEN_ZIP
 from harness.files.urls import as_browsers_ask, document_url, without_fragment
 from harness.record.sources.body import CACHED, stated_bytes, with_body, without_chunks
+from harness.record.sources.brought import Source
 from harness.system.untrusted import parse_json
 
 ANSWERS = ("response", "revisit")
@@ -49,6 +52,9 @@ INTERIM = re.compile("1(?!01)[0-9][0-9]")
 STATUS = re.compile("[2-5][0-9][0-9]")
 CUT, ELSEWHERE = "its record does not have all of it", "its body is in another file, or not whole (a revisit)"
 GZIP = b"\x1f\x8b"
+BROKEN_ZIP = (zipfile.BadZipFile, RuntimeError, EOFError, ValueError, OverflowError, struct.error,
+              zlib.error, lzma.LZMAError)
+"""What zipfile raises for what is no zip, is damaged, or has a method or password that we do not have."""
 DAMAGED = (*BROKEN_ZIP, ArchiveLoadFailed, OSError, AttributeError, TypeError, IndexError)
 """What is raised for a file that is none, is damaged, or has a record that lacks what every record has."""
 IN_WACZ = re.compile(r"archive/.+\.warc(?:\.gz)?", re.DOTALL)
@@ -72,71 +78,73 @@ class _Record:
     size: int
 
 
-class WarcSource:
-    """A WARC file, or those in a WACZ: iterate over it for its exchanges, in order. `pages` are the URLs of the pages
-    that it names, by themselves; `remarks` say what could not be read, once they were read.
-    """
+def warc_source(path: Path) -> Source:
+    """Read a WARC file, or those in a WACZ. Raises one of DAMAGED when it is a WACZ and cannot be read."""
+    is_wacz, remarks = path.name.lower().endswith(".wacz"), list[str]()
+    pages = wacz_pages(path) if is_wacz else []
+    return Source(_exchanges(path, warcs_in(path) if is_wacz else [path.open("rb")], remarks),
+                  {url: url for url in pages}, remarks=remarks)
 
-    load_ends: Mapping[str, float] = {}
 
-    def __init__(self, path: Path) -> None:
-        """Read the names of its pages. Raises one of DAMAGED when it is a WACZ and cannot be read."""
-        self.remarks: list[str] = []
-        self._path, self._is_wacz = path, path.name.lower().endswith(".wacz")
-        self.pages = {url: url for url in wacz_pages(path)} if self._is_wacz else dict[str, str]()
-        self._records: list[_Record] = []
-        self._requests: dict[str, Request] = {}
-        """By the name of their own record, and by that of their answer's."""
+def _exchanges(path: Path, files: Iterable[IO[bytes]], remarks: list[str]) -> Iterator[Exchange]:
+    """Give what is in the files, in order. Raises InputError, or one of DAMAGED, where nothing is in them."""
+    with TemporaryFile() as bodies:
+        read = _Reading(bodies, [], {})
+        for file in files:
+            with file:
+                remarks += read.add(file, path.name)
+        if not read.records:
+            raise InputError(f"{path}:1: no answers of servers in it; give a WARC of a crawl")
+        originals = {record.digest: record for record in reversed(read.records)
+                     if record.digest and not record.is_revisit and not record.exchange.error}
+        for record in read.records:
+            exchange = _answer(record, originals, bodies)
+            request = next(filter(None, map(read.requests.get, record.ids)), exchange.request)
+            exchange = replace(exchange, request=replace(request, url=exchange.request.url))
+            yield replace(exchange, error="") if request.method == "HEAD" else exchange
 
-    def __iter__(self) -> Iterator[Exchange]:
-        """Give what is in the files. Raises InputError, or one of DAMAGED, where nothing is in them."""
-        with TemporaryFile() as bodies:
-            for file in warcs_in(self._path) if self._is_wacz else [self._path.open("rb")]:
-                with file:
-                    self._read(file, bodies)
-            if not self._records:
-                raise InputError(f"{self._path}:1: no answers of servers in it; give a WARC of a crawl")
-            originals = {record.digest: record for record in reversed(self._records)
-                         if record.digest and not record.is_revisit and not record.exchange.error}
-            for record in self._records:
-                answer = _answer(record, originals, bodies)
-                request = next(filter(None, map(self._requests.get, record.ids)), None)
-                if request is not None:
-                    answer = replace(answer, request=replace(request, url=answer.request.url))
-                yield replace(answer, error="") if answer.request.method == "HEAD" else answer
 
-    def _read(self, file: IO[bytes], bodies: IO[bytes]) -> None:
-        """Add what a file holds. It ends where something else than a record stands: then the answer before that is
-        missing, since it has another length than its record says.
+@dataclass
+class _Reading:
+    """What was read so far: answers, their bodies, and requests, by their own name and by that of their answer."""
+
+    bodies: IO[bytes]
+    records: list[_Record]
+    requests: dict[str, Request]
+
+    def add(self, file: IO[bytes], name: str) -> list[str]:
+        """Add what a file holds, and return what could not be read. It ends where something else than a record stands:
+        then the answer before that is missing, since it has another length than its record says.
         """
-        before = len(self._records)
+        before = len(self.records)
         try:
             for record in records_in(file):
                 url = without_fragment(as_browsers_ask(record.rec_headers.get_header("WARC-Target-URI") or ""))
                 if record.rec_type == "request" and record.http_headers is not None:
                     self._add_request(record, url)
                 elif record.rec_type in ANSWERS and url.startswith(("http://", "https://")):
-                    self._add_answer(record, url, bodies)
+                    self._add_answer(record, url)
         except DAMAGED as error:
             if isinstance(error, OSError) and error.errno in (*NO_FAULT_OF_OURS, errno.EFBIG):
                 raise
             words = " ".join(str(error).split())[:160]
-            if len(self._records) == before:
+            if len(self.records) == before:
                 raise ValueError(f"not a WARC: {words}") from None
             if isinstance(error, ArchiveLoadFailed):
-                self._records[-1].exchange = replace(self._records[-1].exchange, error=CUT)
-            self.remarks.append(f"{self._path.name} breaks off at its answer {len(self._records) - before} ({words}): "
-                                "what came then is missing")
+                self.records[-1].exchange = replace(self.records[-1].exchange, error=CUT)
+            return [f"{name} breaks off at its answer {len(self.records) - before} ({words}): what came then is "
+                    "missing"]
+        return []
 
     def _add_request(self, record: ArcWarcRecord, url: str) -> None:
         head = record.rec_headers.get_header
         line = f"{record.http_headers.protocol or ''} {record.http_headers.statusline or ''}".split()
         request = Request(line[0].upper() if line else "GET", url, _headers_in(record.http_headers),
                           record.raw_stream.read(LARGEST_BODY))
-        self._requests |= dict.fromkeys(
+        self.requests |= dict.fromkeys(
             filter(None, (head("WARC-Record-ID"), head("WARC-Concurrent-To"))), request)
 
-    def _add_answer(self, record: ArcWarcRecord, url: str, bodies: IO[bytes]) -> None:
+    def _add_answer(self, record: ArcWarcRecord, url: str) -> None:
         """Read an answer, unless it broke off before its status."""
         head, http, is_revisit = record.rec_headers.get_header, _final_head(record), record.rec_type == "revisit"
         status = int(http.get_statuscode()) if http and STATUS.fullmatch(http.get_statuscode() or "") else 0
@@ -161,9 +169,9 @@ class WarcSource:
         exchange = Exchange(request=Request("GET", url), answer=answer, started=moment_of(head("WARC-Date")),
                             error=CACHED if status == HTTPStatus.NOT_MODIFIED else error)
         ids = head("WARC-Record-ID") or "", head("WARC-Concurrent-To") or ""
-        self._records.append(_Record(exchange, is_revisit, ids, head("WARC-Payload-Digest") or "",
-                                     bodies.seek(0, io.SEEK_END), len(body)))
-        bodies.write(body)
+        self.records.append(_Record(exchange, is_revisit, ids, head("WARC-Payload-Digest") or "",
+                                    self.bodies.seek(0, io.SEEK_END), len(body)))
+        self.bodies.write(body)
 
 
 def records_in(file: IO[bytes]) -> Iterator[ArcWarcRecord]:

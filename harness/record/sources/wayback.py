@@ -9,7 +9,6 @@ these only the type and where a redirect leads are the captured answer's.
 """
 
 import re
-import threading
 from collections import Counter
 from datetime import date
 from urllib.parse import urljoin
@@ -41,8 +40,8 @@ ANSWER_S = 60.0
 TOO_LARGE = "it is too large"
 
 
-class UnansweredError(Exception):
-    """The archive did not say whether it has something; its text is what the archive did instead."""
+class UnansweredError(OSError):
+    """The archive did not say whether it has something."""
 
 
 class WebArchive:
@@ -58,70 +57,58 @@ class WebArchive:
                       retry_after_max=LONGEST_WAIT_S)
         self._session = requests.Session()
         for scheme in ("http://", "https://"):
-            self._session.mount(scheme, HTTPAdapter(max_retries=again))
+            self._session.mount(scheme, HTTPAdapter(pool_maxsize=AT_ONCE, pool_block=True, max_retries=again))
         self._session.headers["Accept-Encoding"] = "gzip, br"
-        self._places = threading.Semaphore(AT_ONCE)
 
     def find(self, url: str) -> Exchange | None:
         """Return the capture that is nearest to the day, with an error if it cannot be used; None without one.
 
         Raises UnansweredError when the archive did not say: another page may need it, too.
         """
-        troubles = self._troubles       # of the page at hand: a request may outlive it
         try:
-            with self._places:
-                return self._ask(url)
-        except UnansweredError as trouble:
-            troubles[str(trouble)] += 1
-            raise
+            return self._ask(url)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+            self._troubles[str(error) if isinstance(error, UnansweredError) else type(error).__name__] += 1
+            raise UnansweredError from None
 
     def complaints(self) -> list[str]:
         """Return what the archive did instead of answering since the last call: what was asked for then is unknown."""
-        told = [f"{self.name} did not answer {count} requests ({what}); try again later"
-                for what, count in self._troubles.items()]
-        self._troubles = Counter()
-        return told
+        troubles, self._troubles = self._troubles, Counter()
+        return [f"{self.name} did not answer {count} requests ({what}); try again later"
+                for what, count in troubles.items()]
 
     def _ask(self, url: str) -> Exchange | None:
-        """Return the capture, None when there is none. Raises UnansweredError."""
+        """Return the capture, None when there is none. Raises errors of requests and urllib3."""
         address = self._prefix + url
         for _ in range(MOST_HOPS):
-            try:
-                answer = self._session.get(address, allow_redirects=False, stream=True, timeout=ANSWER_S)
-            except (requests.RequestException, OSError) as error:
-                raise UnansweredError(type(error).__name__) from None
-            if "memento-datetime" in answer.headers:
-                return self._capture(url, answer)
-            answer.close()
-            if answer.status_code in BUSY:
-                raise UnansweredError(f"status {answer.status_code}")
-            address = urljoin(address, answer.headers.get("location", ""))
-            if not answer.is_redirect or not CAPTURE.search(address):
-                return None
+            with self._session.get(address, allow_redirects=False, stream=True, timeout=ANSWER_S) as answer:
+                if "memento-datetime" in answer.headers:
+                    return _capture(url, answer)
+                if answer.status_code in BUSY:
+                    raise UnansweredError(f"status {answer.status_code}")
+                address = urljoin(address, answer.headers.get("location", ""))
+                if not answer.is_redirect or not CAPTURE.search(address):
+                    return None
         return None
 
-    def _capture(self, url: str, answer: requests.Response) -> Exchange:
-        """Return the answer as it was captured. Raises UnansweredError if it breaks off."""
-        try:
-            body: bytes = answer.raw.read(LARGEST_BODY + 1, decode_content=False)
-            answer.raw.read(1)      # it says whether the body broke off
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise UnansweredError(type(error).__name__) from None
-        finally:
-            answer.close()
-        headers = _captured_headers(answer)
-        if there := header_in(headers, "location"):
-            inside = CAPTURE.search(there)
-            there = inside["url"] if inside else there
-            headers = (*without(headers, "location"), ("Location", there))
-        captured = Answer(answer.status_code, answer.reason or "", "", headers, header_in(headers, "content-type"),
-                          as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "",
-                          body_bytes=len(body))
-        exchange = Exchange(request=Request("GET", url), answer=captured,
-                            started=moment_of(answer.headers["memento-datetime"]))
-        if len(body) > LARGEST_BODY:
-            return replace(exchange, error=TOO_LARGE)
-        return with_body(exchange, body, captured.header("content-encoding"), stated_bytes(headers) or UNKNOWN)
+
+def _capture(url: str, answer: requests.Response) -> Exchange:
+    """Return the answer as it was captured. Raises urllib3's errors if it breaks off."""
+    body: bytes = answer.raw.read(LARGEST_BODY + 1, decode_content=False)
+    answer.raw.read(1)      # it says whether the body broke off
+    headers = _captured_headers(answer)
+    if there := header_in(headers, "location"):
+        inside = CAPTURE.search(there)
+        there = inside["url"] if inside else there
+        headers = (*without(headers, "location"), ("Location", there))
+    captured = Answer(answer.status_code, answer.reason or "", "", headers, header_in(headers, "content-type"),
+                      as_browsers_ask(there, url) if there and answer.status_code in REDIRECTS else "",
+                      body_bytes=len(body))
+    exchange = Exchange(request=Request("GET", url), answer=captured,
+                        started=moment_of(answer.headers["memento-datetime"]))
+    if len(body) > LARGEST_BODY:
+        return replace(exchange, error=TOO_LARGE)
+    return with_body(exchange, body, captured.header("content-encoding"), stated_bytes(headers) or UNKNOWN)
 
 
 def _captured_headers(answer: requests.Response) -> Headers:
