@@ -153,7 +153,7 @@ def _make_server(host: ServerHost, options: ServingOptions) -> ReplayServer:
     sites = [site for service in host.services for site in service.sites]
     logs = _open_logs({site.host for site in sites}, options)
     directories = _open_directories({lender for site in sites for lender in site.lenders}, options)
-    server = ReplayServer(endpoints, Bodies(directories), logs, options.mark.early,
+    server = ReplayServer(endpoints, Bodies(directories), logs, lambda: options.mark.load().early,
                           most_threads=1 if options.single_threaded else MOST_THREADS)
     become(unprivileged(options.user))
     return server
@@ -183,7 +183,7 @@ def _open_logs(names: Iterable[str], options: ServingOptions) -> Callable[[], Lo
     switch = FastOpenSwitch()
 
     def logs_of_now() -> Logs:
-        delay_ms, tfo = options.mark.delaynet_ms(), switch.server_enabled()
+        delay_ms, tfo = options.mark.load().delaynet_ms, switch.server_enabled()
         return logs[delay_ms if delay_ms in options.delays_ms else options.delays_ms[0], tfo]
 
     return logs_of_now

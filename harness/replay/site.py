@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.files import exchange
 from harness.files.exchange import Answer, Exchange, Place
-from harness.files.load_mark import LoadMark
+from harness.files.load_mark import Load, LoadMark
 from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
 from harness.mirror.alike import alike_path, mask_target
@@ -40,7 +40,7 @@ class Site:
         """A long poll of each path that has one, by method and path without volatile values."""
         self._mark = mark or LoadMark()
         self._lock = threading.Lock()
-        self._load = b""
+        self._load = Load()
         self._given: set[str] = set()
         """Identities of what was answered in the present load."""
         self._confirmed: Counter[str] = Counter()
@@ -124,17 +124,17 @@ class Site:
         Without an experiment's mark (harness.files.load_mark) a load begins with a navigation to another page of the
         recording.
         """
-        load, page = self._mark.read()
+        load = self._mark.load()
         if self._mark.own and request.asked.navigation:
             wanted = sanitise(f"{self.scheme}://{self.host}{request.path_and_query}")
-            if wanted in self._pages and wanted != page:
+            if wanted in self._pages and wanted != load.page:
                 self._mark.begin(wanted)
-                load, page = self._mark.read()
+                load = self._mark.load()
         if load != self._load:
             self._given.clear()
             self._confirmed.clear()
         self._load = load
-        return page
+        return load.page
 
 
 def ended(recorded: Recorded, asked: Asked) -> Recorded:

@@ -9,13 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.files.load_record import (
-    FORMAT,
-    NO_REASON,
-    LoadRecord,
-    read_load_record,
-    write_json,
-)
+from harness.files.load_record import FORMAT, NO_REASON, LoadRecord, read_load_record, write_json
 from tests.support.made_record import made_record
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -1,13 +1,15 @@
 """Client folders: names, writing, reading, and which loads count: ``results.jsonl``, a folder a line.
 
 A folder has what `make_client` makes (`made`, its arguments), more `loads` of the news page ([one-way delay in ms, run,
-TFO, PLT in ms, what else their records say]), `experiments` by delay, `changes` of JSON files, and other `files`, or
-folders, whose names end in a slash. `is` says which loads count and which do not, what is missing, where there is a
-problem, and RTTs by name; or which file refuses the folder.
+TFO, PLT in ms, what else their records say]), `experiments` by delay, `changes` of JSON files, other `files`, or
+folders, whose names end in a slash, and folders that are `copied` from logs of 2013. `is` says which loads count and
+which do not, what is missing, cells of cold loads, where there is a problem, and RTTs by name; or which file refuses
+the folder.
 """
 
 import errno
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +28,6 @@ from tests.support.client_folder import NEWS, add_load, make_client
 from tests.support.made_record import made_record
 
 OLD = Path(__file__).parent.parent / "data" / "2013"
-NEWS_PAGE = "httpwww.news.example"
 CASES = [json.loads(line) for line in (Path(__file__).parent / "results.jsonl").read_text().splitlines()]
 
 
@@ -43,6 +44,8 @@ def written(client: Path, case: dict[str, Any]) -> None:
     for name, text in case.get("files", {}).items():
         (client / name).parent.mkdir(parents=True, exist_ok=True)
         (client / name).mkdir() if name.endswith("/") else (client / name).write_text(text)
+    for name, source in case.get("copied", {}).items():
+        shutil.copytree(OLD / source, client / name)
 
 
 def summary(client: Path) -> dict[str, Any]:
@@ -62,6 +65,7 @@ def summary(client: Path) -> dict[str, Any]:
         "not": names([load for load in results.loads if not load.valid]),
         "again": names(results.again), "others": names(results.others),
         "missing": [f"{cell.page} {cell.rtt_ms:g} {cell.transport}" for cell in selection.missing],
+        "cold": [f"{cell.page} {cell.rtt_ms:g} {cell.transport}" for cell in selection.cells if cell.cold],
         "problems": [problem.removeprefix(f"{client}/").partition(": ")[0] for problem in results.problems],
         "urls": [*results.urls.values()], "rtts_ms": results.rtts_ms, "rtt_names": [*results.rtt_names.values()]}
     assert not any(load.valid for load in (*results.again, *results.others))
@@ -91,36 +95,7 @@ def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypa
         return listed(path)
 
     monkeypatch.setattr(Path, "iterdir", iterdir)
-    with pytest.raises(InputError, match=rf"^{closed}:1: "):
-        read_results(tmp_path)
-
-
-def test_old_logs(tmp_path: Path) -> None:
-    results = read_results(OLD)
-    assert results.old
-    assert list(results.urls.values()) == ["http://blog.example/2013/post.html", "http://www.news.example/",
-                                           "http://www.shop.example/"]
-    selection = select(results, "load")
-    assert selection.metric == "last"
-    reasons = {str(load.log.relative_to(OLD)): reason for load, reason in selection.left_out}
-    assert reasons == {
-        "50-1-tfo-1/httpwww.news.example": "truncated: <transactions> has no end",
-        "10-0-tfo-0/httpwww.shop.example": 'the page itself was answered "file not found"; '
-                                           "only 1 request: nothing but the document was loaded",
-        "50-0-tfo-0/httpwww.shop.example": "no <transactions>: the browser crashed"}
-    assert len(results.problems) == 5
-    assert all(any(known in problem for known in ("no row of", "has no end", "not UTF-8"))
-               for problem in results.problems)
-
-
-def test_old_cells_use_run_0_only_when_there_is_no_other(tmp_path: Path) -> None:
-    log = (OLD / "10-1-tfo-1" / NEWS_PAGE).read_bytes()
-    for name in ("10-0-tfo-0", "10-0-tfo-1", "10-1-tfo-1"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / NEWS_PAGE).write_bytes(log)
-    selection = select(read_results(tmp_path), "last")
-    assert {(cell.transport, load.run) for cell in selection.cells for load in cell.loads} == {(0, 0), (1, 1)}
-    assert [(cell.transport, cell.cold) for cell in selection.cells] == [(0, True), (1, False)]
+    assert summary(tmp_path) == {"refused": "/10-1-tfo-0"}
 
 
 def write_half(path: Path) -> None:
@@ -135,7 +110,6 @@ def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         write_half(path)
     assert path.read_text() == "first"
-    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     with pytest.raises(ValueError):
         write_load(tmp_path, replace(made_record(page="y"), plt_ms=float("nan")))
-    assert not (tmp_path / "y.json").exists()
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]

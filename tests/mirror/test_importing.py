@@ -21,13 +21,6 @@ RESPONSES = [Response("OK", "text/html", "utf-8", "http://a.test/", None),
 MIRROR = {"a.test/index.html": "page", "a.test/go": "p {}", "c.test/of_no_log.js": "1"}
 
 
-@pytest.fixture
-def older(tmp_path: Path) -> PageFiles:
-    """A recording as the scraper of 2013 left it."""
-    text_recording(tmp_path, MIRROR, RESPONSES)
-    return PageFiles(tmp_path, "Web")
-
-
 def read(files: PageFiles) -> Recording:
     return read_recording(files.mirror, files.fetchlog)
 
@@ -37,8 +30,30 @@ def answers(recording: Recording) -> list[tuple[object, ...]]:
              answer.redirect_url, answer.answer.mime_type) for answer in recording.each]
 
 
-def test_what_is_brought_in_is_a_recording_like_any_other(older: PageFiles) -> None:
-    before = read(older)
+def broken_off(older: PageFiles, writes: int) -> None:
+    """Have the disk full after so many files."""
+    left = [*range(writes)]
+
+    def write(path: Path, content: str | bytes) -> None:
+        if not left:
+            raise OSError(28, "No space left on device", str(path))
+        left.pop()
+        path.write_text(str(content))
+
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(importing, "write_atomically", write)
+        with pytest.raises(OSError, match="Errno 28"):
+            import_recording(older)
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+def test_what_is_brought_in_is_a_recording_like_any_other(tmp_path: Path, writes: int) -> None:
+    """Also where it was broken off before: it is begun anew."""
+    text_recording(tmp_path, MIRROR, RESPONSES)
+    older = PageFiles(tmp_path, "Web")
+    before = answers(read(older))
+    broken_off(older, writes)
+    assert answers(read(older)) == before
     assert "1 page" in import_recording(older)
     archive = json.loads((older.fetchlog / "page.har").read_text())
     assert har_problems(archive) == []
@@ -47,42 +62,18 @@ def test_what_is_brought_in_is_a_recording_like_any_other(older: PageFiles) -> N
     assert named == {"http://a.test/": ("a.test/index.html", 4, 64), "http://a.test/go": (None, None, 0),
                      "http://a.test/style": ("a.test/go", 4, 64), "http://b.test/gone": (None, None, 0)}
     after = read(older)
-    assert answers(after) == answers(before)
+    assert answers(after) == before
     assert set(after.bodies) == set(MIRROR)
     assert import_recording(older) == "", "once"
 
 
-@pytest.mark.parametrize("writes", [0, 1])
-def test_what_was_broken_off_is_begun_anew(older: PageFiles, monkeypatch: pytest.MonkeyPatch, writes: int) -> None:
-    left = [writes]
-
-    def write(path: Path, content: str | bytes) -> None:
-        if not left[0]:
-            raise OSError(28, "No space left on device", str(path))
-        left[0] -= 1
-        path.write_text(str(content))
-
-    before = answers(read(older))
-    with monkeypatch.context() as broken:
-        broken.setattr(importing, "write_atomically", write)
-        with pytest.raises(OSError, match="Errno 28"):
-            import_recording(older)
-    assert answers(read(older)) == before
-    assert import_recording(older)
-    assert answers(read(older)) == before
-
-
-PAGE, SCRIPT = "http://www.one.test/", "http://cdn.test/a/s.js?v=1"
-
-
 def test_what_a_program_made_is_read_as_a_recording(tmp_path: Path) -> None:
-    files = PageFiles(tmp_path, "one")
-    write_small_recording(files, {PAGE: MadeResource("text/html", b"<p>\xc3\xa4"),
-                                  SCRIPT: MadeResource("text/javascript", b"1")}, "by hand")
-    assert [page.url for page in check_pages(files).pages] == [PAGE]
+    page, script, files = "http://www.one.test/", "http://cdn.test/a/s.js?v=1", PageFiles(tmp_path, "one")
+    write_small_recording(files, {page: MadeResource("text/html", b"<p>\xc3\xa4"),
+                                  script: MadeResource("text/javascript", b"1")}, "by hand")
+    assert [page.url for page in check_pages(files).pages] == [page]
     recording = read(files)
-    assert recording.hosts() == ["cdn.test", "www.one.test"]
-    assert [recording.exact_url(url)[0].answer.mime_type for url in (PAGE, SCRIPT)] == [
+    assert [recording.exact_url(url)[0].answer.mime_type for url in (page, script)] == [
         "text/html; charset=utf-8", "text/javascript; charset=utf-8"]
     assert (recording.manifest.source, recording.manifest.note, recording.manifest.bodies) == ("made", "by hand", {})
     assert (files.mirror / "cdn.test/a/s.js?v=1").read_bytes() == b"1"

@@ -18,6 +18,9 @@ from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.match import Request as Asking
 from harness.replay.site import Site
 from tests.support.growth import LINEAR, growth
+from tests.support.noted import cases
+
+AS_SENT, HANGS = (cases(Path(__file__).with_name(name)) for name in ("as_sent.jsonl", "hangs.jsonl"))
 
 
 @pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
@@ -42,18 +45,14 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     assert growth(read_many, 500) < LINEAR
 
 
-def rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
-
-
-@pytest.mark.parametrize("case", rows("as_sent.jsonl"), ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", AS_SENT, ids=lambda case: case["what"])
 def test_status_and_headers_are_those_of_the_har(case: dict[str, Any]) -> None:
     answer = as_sent(from_har(case["entry"]), inf)
     assert {"status": answer.status, "file": answer.body and answer.body.file, "size": answer.content_bytes,
             "headers": [list(pair) for pair in answer.headers or ()]} == case["sent"]
 
 
-@pytest.mark.parametrize("case", rows("hangs.jsonl"), ids=str)
+@pytest.mark.parametrize("case", HANGS, ids=str)
 def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(case: dict[str, Any]) -> None:
     request = {"url": "https://push.test/poll", "headers": [{"name": name, "value": value}
                                                             for name, value in case["asked"].items()]}
@@ -63,25 +62,20 @@ def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
     assert [(answer.hangs, answer.found) for answer in recording.each] == [(True, "unanswered")] * case["hangs"]
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"log": {"entries": 7}}', "\x00"])
-def test_a_broken_har_is_reported(tmp_path: Path, content: str) -> None:
-    (tmp_path / "Web" / "a.test").mkdir(parents=True)
-    (tmp_path / "page").touch()
-    (tmp_path / "page.har").write_text(content)
-    [problem] = read_recording(tmp_path / "Web", tmp_path).problems
-    assert "/page.har:" in problem
+URLS = ("data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")
 
 
-def test_other_schemes_and_ports_are_left_out(tmp_path: Path) -> None:
-    entries: list[dict[str, Any]] = [
-        {"request": {"method": "GET", "url": url}, "response": {"status": 200}} for url in (
-            "data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")]
-    (tmp_path / "x.har").write_text(json.dumps({"log": {"entries": entries}}))
-    problems: list[str] = []
-    page = read_page(tmp_path / "x.har", problems)
+def test_other_schemes_and_ports_are_left_out_and_no_har_is_reported(tmp_path: Path) -> None:
+    har, problems = tmp_path / "x.har", list[str]()
+    har.write_text(json.dumps({"log": {"entries": [{"request": {"url": url}} for url in URLS]}}))
+    page = read_page(har, problems)
     assert page is not None
     assert [exchange.request.url for exchange in page.exchanges] == ["http://a.test:80/"]
     assert [problem.rpartition(": ")[2] for problem in problems] == ["'https://a.test:8443/'", "'https://['"]
+    for content in ("", "{}", "[]", '{"log": {"entries": 7}}', "\x00"):
+        har.write_text(content)
+        assert read_page(har, problems) is None
+        assert problems[-1].startswith(f"{har}:")
 
 
 RANGE = [{"name": "Content-Range", "value": "bytes 5-4/3"}, {"name": "a\nb", "value": "*"}]
@@ -97,7 +91,7 @@ def test_whatever_a_har_says_it_is_read_and_answers_are_final(tmp_path: Path, fo
     mirror, logs = tmp_path / "Web", tmp_path / "Web.fetchlog"
     (mirror / "a.test").mkdir(parents=True, exist_ok=True)
     logs.mkdir(exist_ok=True)
-    (logs / "page").write_text("<responses>\n</responses>\n")
+    (logs / "page").touch()
     whole = {"url": "https://a.test/", "status": 200}
     entries = [{"request": whole | odd, "response": whole | odd, **odd} for odd in found]
     (logs / "page.har").write_text(json.dumps({"log": {"entries": entries}}))
@@ -105,16 +99,15 @@ def test_whatever_a_har_says_it_is_read_and_answers_are_final(tmp_path: Path, fo
     for host in recording.hosts():
         for scheme in recording.schemes(host):
             site = Site(recording, host, scheme)
-            for _ in range(3):
-                assert 200 <= site.answer(Asking("GET", "/")).status <= 599
-                assert 200 <= site.answer(Asking("POST", "/x?z")).status <= 599
+            for method, path in 2 * [("GET", "/"), ("POST", "/x?z")]:
+                assert 200 <= site.answer(Asking(method, path)).status <= 599
 
 
 @pytest.mark.parametrize(("failed", "known"), [(1, {("https", "gone.test")}), (2, None), (90, None)])
 def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(failed: int, known: object) -> None:
-    got = [Exchange(page="x", request=Request("GET", f"https://a.test/{number}"), answer=Answer(200))
-           for number in range(9)]
-    lost = [Exchange(page="x", request=Request("GET", f"https://gone.test/{number}")) for number in range(failed)]
-    recording = recording_of([PageExchanges("x", [*got, *lost])])
+    asked = [Exchange(page="x", request=Request("GET", f"https://gone.test/{number}")) for number in range(failed)]
+    asked += [Exchange(page="x", request=Request("GET", f"https://a.test/{number}"), answer=Answer(200))
+              for number in range(9)]
+    recording = recording_of([PageExchanges("x", asked)])
     assert recording.silent.get("x") == known
     assert recording.hosts() == ["a.test"]

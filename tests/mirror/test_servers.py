@@ -7,7 +7,6 @@ And the layouts that a recording offers: `layouts.jsonl`, one a line. `pages` ar
 `servers` None: the layout cannot be made.
 """
 
-import json
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,10 @@ from harness.files.pages import PageFiles
 from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording, read_recording, recording_of
 from harness.mirror.servers import RecordedRtts, make_layout, read_rtts, recorded_rtts
+from tests.support.noted import cases
 from tests.support.recording import chain_of_hosts
 
-RECORDINGS, LAYOUTS = ([json.loads(line) for line in Path(__file__).with_name(name).read_text().splitlines()]
-                       for name in ("rtts.jsonl", "layouts.jsonl"))
+RECORDINGS, LAYOUTS = (cases(Path(__file__).with_name(name)) for name in ("rtts.jsonl", "layouts.jsonl"))
 
 
 @pytest.mark.parametrize("case", RECORDINGS, ids=lambda case: case["what"])

@@ -1,48 +1,51 @@
 """A recorder that is killed leaves a recording of one time in its place, and a hidden folder for the next to remove."""
 
+import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.mirror.store import Store
-
-RECORDER = """import os, signal, sys
-from pathlib import Path
-from harness.mirror.store import Store
-directory, renames = Path(sys.argv[1]), int(sys.argv[2])
-store = Store(directory, "demo")
-store.make()
-rename = Path.rename
-def counted(self, target):
-    global renames
-    if renames == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    renames -= 1
-    return rename(self, target)
-Path.rename = counted
-store.put("http://a.test/x", "GET", b"new")
-store.write_manifest()
-store.publish()
-os.kill(os.getpid(), signal.SIGKILL)"""
 
 
 def tree(directory: Path) -> list[str]:
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file())
 
 
+def killed(directory: Path, renames: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Record in a child that is killed instead of its rename of this number, from 0, or at its end."""
+    rename, done = Path.rename, [*range(renames)]
+
+    def counted(path: Path, target: Path) -> Path:
+        if not done:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done.pop()
+        return rename(path, target)
+
+    child = os.fork()
+    if child == 0:
+        try:
+            store = Store(directory, "demo")
+            store.make()
+            monkeypatch.setattr(Path, "rename", counted)
+            store.put("http://a.test/x", "GET", b"new")
+            store.write_manifest()
+            store.publish()
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
 @pytest.mark.parametrize("replaces", [False, True])
 @pytest.mark.parametrize("renames", range(5))
-def test_killed_at_any_moment_of_the_exchange(tmp_path: Path, renames: int, replaces: bool) -> None:
+def test_killed_at_any_moment_of_the_exchange(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int, replaces: bool) -> None:
     old, new = {"demo": ["old"], "demo.fetchlog": ["old"]}, {"demo": ["a.test/x"], "demo.fetchlog": ["manifest.json"]}
     for name in old if replaces else ():
         (tmp_path / name).mkdir()
         (tmp_path / name / "old").touch()
-    killed = subprocess.run([sys.executable, "-c", RECORDER, str(tmp_path), str(renames)], cwd=ROOT, check=False)
-    assert killed.returncode == -signal.SIGKILL
+    killed(tmp_path, renames, monkeypatch)
     assert len(list(tmp_path.glob(".demo.recording-*"))) == 1
     following = Store(tmp_path, "other")
     following.make()
@@ -53,14 +56,11 @@ def test_killed_at_any_moment_of_the_exchange(tmp_path: Path, renames: int, repl
 
 
 def test_a_recorder_that_runs_and_folders_of_others_are_left_alone(tmp_path: Path) -> None:
-    running, short = Store(tmp_path, "demo"), Store(tmp_path, "other")
+    running, following = Store(tmp_path, "demo"), Store(tmp_path, "other")
     running.make()
-    short.make()
     somebody = tmp_path / ".demo.recording-mine"
     somebody.mkdir()
     (somebody / "lock").touch()
-    short.clean_up()
-    following = Store(tmp_path, "third")
     following.make()
     assert running.mirror.is_dir()
     assert somebody.is_dir()

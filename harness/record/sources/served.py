@@ -120,7 +120,7 @@ class ServedSource:
         ports = [Endpoint(Service(self.sites["http"], http, "HTTP/1.1"), listeners[0]),
                  Endpoint(Service(self.sites["https"], https, "HTTP/1.1", tls), listeners[1])]
         bodies = os.open(self._directory / BODIES, os.O_PATH | os.O_DIRECTORY)
-        server = ReplayServer(ports, Bodies({BODIES: bodies}), _no_logs, self._mark.early)
+        server = ReplayServer(ports, Bodies({BODIES: bodies}), _no_logs, lambda: self._mark.load().early)
         others = set(threading.enumerate())
         try:
             yield (f"MAP *:80 {ADDRESS}:{http},MAP *:443 {ADDRESS}:{https},MAP * ~NOTFOUND",
