@@ -1,6 +1,6 @@
 """Net-logs of Chrome, each beside what is read in it: tests/corpus/netlogs/.
 
-A case is a log ``NAME.json.gz`` (record.py made it) and ``NAME.exchanges.json``, its summary:
+A case is a log ``NAME.json.gz`` of Chromium 156 and ``NAME.exchanges.json``, its summary:
 
 - `exchanges`: method, URL, status, type, bytes as they crossed the network and decoded, the first digits of the SHA-256
   of the body where the log has it and of what was sent, the connection (numbered in order of appearance), whether an
@@ -10,6 +10,18 @@ A case is a log ``NAME.json.gz`` (record.py made it) and ``NAME.exchanges.json``
 - `quic`, where there is some: by connection, whether early data was taken and how many packets were sent again;
 - `connections`, those that carried a request and those that did not; `look_ups` that succeeded and failed;
 - `left_out`: requests that are not the page's, by reason; `problems`: how many lines are said of what was not read.
+
+The sites and the program that recorded them with all bytes are here no more: commit 66eecd8d has them, record.py and
+pages/ (of settled, hanging, killed and idle: c9ef1e52). To record them with a new Chrome, check that out.
+
+- h2_streams: nginx, forty pictures at once, two texts larger than a stream's window, two POSTs, gzip;
+- h3_streams: our replay servers, two hosts, twenty pictures, a redirect, a POST, a WebSocket over TCP; twice, the
+  second time with early data, since all connections were closed in between;
+- redirects: through one URL, which leads elsewhere each time; the page comes by way of one that leads back to it;
+- reload: a page that sets a cookie and loads itself again, while its pictures are still on their way;
+- video: in ranges, of a player that jumps to its middle, of a script that fetches two, and of one that takes half;
+- websocket: a document in two pieces, 300 ms apart, whose script says three things and gets them back;
+- settled, hanging, killed: one site whose load settles, hangs, or whose Chrome is killed; with what their server saw.
 
 What no recorded log has is a line of ``made.jsonl``: `what` is special, its `events` (tick, kind and id of the source,
 name with "begin" or "end", parameters; `text` stands for bytes in ASCII), and what `is` read in it: the same, without

@@ -19,6 +19,9 @@ code; read the difference before it is committed. ``.venv/bin/python -m tests.co
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.load_mark import LoadMark, make_mark, mark_load
 from harness.files.text_log import Response
+from harness.mirror.answers import Recorded
 from harness.mirror.asked import Asked, hash_body
 from harness.mirror.recording import Recording
 from harness.replay.body import Bodies
@@ -35,7 +39,7 @@ from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.corpus.replay.cases import FILES, read_cases, write_cases
-from tests.corpus.replay.table import rows
+from tests.corpus.replay.table import items
 from tests.support.noted import WRITES
 from tests.support.recording import HOST, MadeRecording, text_recording
 
@@ -69,16 +73,15 @@ def recording_of(case: dict[str, Any], directory: Path) -> Recording:
 
 def names_of(case: dict[str, Any], recording: Recording) -> dict[str, int]:
     """Return the numbers of the recorded exchanges by the identities of their answers."""
-    answers = [answer for answer in recording.each if answer.page]
-    urls = [absolute(exchange["url"]).partition("#")[0] for exchange in case["recorded"]]
-    return {answer.identity: int(dict(answer.headers or ()).get(NUMBER) or _number(case, urls, answer))
-            for answer in answers}
+    return {answer.identity: int(dict(answer.headers or ()).get(NUMBER) or _number(case, answer))
+            for answer in recording.each if answer.page}
 
 
-def _number(case: dict[str, Any], urls: list[str], answer: Any) -> int:
+def _number(case: dict[str, Any], answer: Recorded) -> int:
     """Return the number of an exchange that has no headers: the first of its URL and page without an answer, or any."""
-    return next(number for number, (url, exchange) in enumerate(zip(urls, case["recorded"], strict=True), start=1)
-                if url == answer.url and exchange.get("page", "page") == answer.page
+    return next(number for number, exchange in enumerate(case["recorded"], start=1)
+                if absolute(exchange["url"]).partition("#")[0] == answer.url
+                and exchange.get("page", "page") == answer.page
                 and (case.get("text_log") or not exchange.get("status", 200)))
 
 
@@ -87,82 +90,65 @@ def absolute(url: str) -> str:
     return url if "://" in url else f"https://{HOST}{url}"
 
 
-class Replay:
-    """The replay of one case's recording, request after request."""
+def replay(case: dict[str, Any], directory: Path) -> Iterator[dict[str, Any]]:
+    """Yield what the requests of a case get, one after the other."""
+    recording, mark = recording_of(case, directory), directory / "mark"
+    if any("load" in request for request in case["requests"]):      # else a navigation begins a load
+        make_mark(mark)
+    load = LoadMark(mark if mark.exists() else None)
+    site_of = cache(lambda scheme, host: Site(recording, host, scheme, load))
+    numbers = names_of(case, recording)
+    with ExitStack() as stack:
+        directories = {}
+        for folder in (directory / "Web").iterdir():
+            directories[folder.name] = os.open(folder, os.O_PATH)
+            stack.callback(os.close, directories[folder.name])
+        for request in case["requests"]:
+            if "load" in request:
+                mark_load(mark, request["load"])
+            scheme, _, rest = absolute(request["url"]).partition("://")
+            host, slash, path = rest.partition("/")
+            asked = Asked(BY.get(request.get("by", ""), {}) | request.get("headers", {}),
+                          hash_body(request.get("post", "").encode()))
+            method = request.get("method", "GET")
+            reply = reply_to(site_of(scheme, host), Bodies(directories), Request(method, slash + path, asked))
+            yield outcome(case, reply, numbers.get(reply.answer), preflight=method == "OPTIONS")
 
-    def __init__(self, case: dict[str, Any], directory: Path, recording: Recording | None = None) -> None:
-        self.recording = recording or recording_of(case, directory)
-        self._mirror, self._mark = directory / "Web", directory / "mark"
-        self._numbers = names_of(case, self.recording)
-        if any("load" in request for request in case["requests"]):
-            make_mark(self._mark)
-            self._load = LoadMark(self._mark)
-        else:
-            self._load = LoadMark()
-        self._sites: dict[tuple[str, str], Site] = {}
-        self._texts = [exchange.get("body", "") for exchange in case["recorded"]]
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return what a request gets."""
-        if "load" in request:
-            mark_load(self._mark, request["load"])
-        scheme, _, rest = absolute(request["url"]).partition("://")
-        host, slash, path = rest.partition("/")
-        if (scheme, host) not in self._sites:
-            self._sites[scheme, host] = Site(self.recording, host, scheme, self._load)
-        asked = Asked(BY.get(request.get("by", ""), {}) | request.get("headers", {}),
-                      hash_body(request.get("post", "").encode()))
-        descriptors = {name.name: os.open(name, os.O_PATH) for name in self._mirror.iterdir()}
-        try:
-            reply = reply_to(self._sites[scheme, host], Bodies(descriptors),
-                             Request(request.get("method", "GET"), slash + path, asked))
-            return self._outcome(reply, preflight=request.get("method") == "OPTIONS")
-        finally:
-            for descriptor in descriptors.values():
-                os.close(descriptor)
-
-    def _outcome(self, reply: Reply, *, preflight: bool) -> dict[str, Any]:
-        headers = dict(reply.headers)
-        body = (reply.body or b"").decode() if reply.found != "missing" else ""
-        number = self._numbers.get(reply.answer)
-        gets: dict[str, Any] = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
-                                "status": reply.status}
-        if 0 < reply.think_ms < inf:
-            gets["waits_ms"] = reply.think_ms
-        if "location" in headers:
-            gets["to"] = headers["location"]
-        if number and reply.status not in (0, 304) and reply.found != "ended" and body != self._texts[number - 1]:
-            gets["sends"] = body
-        if preflight:
-            gets["allows"] = {name.removeprefix("access-control-allow-"): value for name, value in headers.items()
-                              if name.startswith("access-control-allow-")}
-        return gets
+def outcome(case: dict[str, Any], reply: Reply, number: int | None, *, preflight: bool) -> dict[str, Any]:
+    """Return what a reply is in a case's words; `number`: of the recorded exchange that it comes from."""
+    headers = dict(reply.headers)
+    body = (reply.body or b"").decode() if reply.found != "missing" else ""
+    gets: dict[str, Any] = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
+                            "status": reply.status}
+    if 0 < reply.think_ms < inf:
+        gets["waits_ms"] = reply.think_ms
+    if "location" in headers:
+        gets["to"] = headers["location"]
+    if number and reply.status not in (0, 304) and reply.found != "ended" and (
+            body != case["recorded"][number - 1].get("body", "")):
+        gets["sends"] = body
+    if preflight:
+        gets["allows"] = {name.removeprefix("access-control-allow-"): value for name, value in headers.items()
+                          if name.startswith("access-control-allow-")}
+    return gets
 
 
 OUTCOME = ("gets", "found", "status", "waits_ms", "to", "sends", "allows")
 
 
-def given(request: dict[str, Any]) -> dict[str, Any]:
-    return {name: request[name] for name in OUTCOME if name in request}
-
-
 @pytest.mark.parametrize(("file", "case"), CASES, ids=[case["name"] for _, case in CASES])
 def test_each_request_gets_its_answer(file: Path, case: dict[str, Any], tmp_path: Path) -> None:
-    replay = Replay(case, tmp_path)
-    answers = [replay.ask(request) for request in case["requests"]]
+    answers = [*replay(case, tmp_path)]
+    expected = [{name: request.pop(name) for name in OUTCOME if name in request} for request in case["requests"]]
+    for request, answer in zip(case["requests"], answers if WRITES else expected, strict=True):
+        request.update(answer)
     if WRITES:
-        cases = read_cases(file)
-        for request, answer in zip(cases[[each["name"] for each in cases].index(case["name"])]["requests"], answers,
-                                   strict=True):
-            for name in OUTCOME:
-                request.pop(name, None)
-            request.update(answer)
-        write_cases(file, cases)
-    assert answers == [given(request) for request in case["requests"]] or WRITES
+        write_cases(file, [each for of_file, each in CASES if of_file == file])
+    assert WRITES or answers == expected
 
 
-def test_every_case_is_a_row_of_the_table() -> None:
+def test_every_case_is_in_the_list_of_the_docs() -> None:
     assert len(CASES) >= 110
     assert len({case["name"] for _, case in CASES}) == len(CASES)
-    assert len(rows(whole=True)) == len(CASES) + 2      # with the title
-    assert "\n".join(rows(whole=False)) in (ROOT / "docs" / "replay.md").read_text()
+    assert "\n".join(items()) in (ROOT / "docs" / "replay.md").read_text()
