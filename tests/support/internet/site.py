@@ -216,7 +216,9 @@ def _api() -> Host:
                "add_header Access-Control-Allow-Headers X-Own;")
     return Host({
         "/rude": rude, "/popup": html("popup"), "/never-loads": html("<script async src=/hanging></script>"),
-        "/stuck": html("<script>for (;;);</script>"), "/alerts": html("<script>for (;;) alert(1);</script>"),
+        "/stuck": html("""<script>const waits = new XMLHttpRequest();      // as an endless loop, with no processor
+                          waits.open('GET', '/hanging', false); waits.send();</script>"""),
+        "/alerts": html("<script>for (;;) alert(1);</script>"),
         "/again": html("<script>setTimeout(() => location.reload(), 50);</script>"),
         "/fine.png": File(small_image(30), "image/png"),
         "/download": File(script(31, 5000), "application/octet-stream",
