@@ -3,43 +3,44 @@
 Three nested frames, each found in the one before, with a style sheet each: six connections to three hosts.
 """
 
-import io
 import json
-import os
-import random
 import subprocess
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
+from harness.files.load_record import LoadRecord
 from harness.measure.resume import program_digest
 from tests.support.explained_pages import TWO_SITES, chain_of
 from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
-from tests.support.project_copy import TFO, experiment
+from tests.support.project_copy import TFO
 from tests.support.ran import assert_refused, ran
-from tests.support.recording import ICON, MadeRecording, chain_of_hosts, one_document
+from tests.support.recording import chain_of_hosts
 
 PAGE = "httpwww.nytimes.com"
 HOSTS, CONNECTIONS = 3, 6
 COOKIE_BYTES = 8
 """Length of Linux's cookies (RFC 7413 allows 4 to 16)."""
-UNTIL = ("--delaynet", "50", "--until-ci", "99", "--min-pairs", "2", "--max-runs", "5", "--pcap")
+FIELDS = ("tcp.flags", "tcp.len", "tcp.options.tfo.cookie", "tcp.options.tfo.request", "tcp.analysis.lost_segment",
+          "tcp.analysis.ack_lost_segment")
+FIN, SYN, ACK = 0x01, 0x02, 0x10
 
 
-def tshark(found: Finished, run: int, tfo: int, fields: tuple[str, ...], *shown: str) -> list[list[str]]:
-    """Return these fields of each packet that is `shown`, or of all, in the capture of a load."""
-    command = ["tshark", "-r", str(found.client / f"50-{run}-tfo-{tfo}" / f"{PAGE}.pcap"), *shown, "-T", "fields",
-               *(word for name in fields for word in ("-e", name))]
-    return [line.split("\t") for line in subprocess.check_output(command, text=True).splitlines()]
+def packets(found: Finished, load: LoadRecord) -> list[tuple[int, list[str]]]:
+    """Return the flags and the other FIELDS of each packet in the capture of a load."""
+    command = ["tshark", "-r", str(found.client / f"50-{load.run}-tfo-{load.tfo}" / f"{PAGE}.pcap"), "-T", "fields",
+               *(word for name in FIELDS for word in ("-e", name))]
+    lines = [line.split("\t") for line in subprocess.check_output(command, text=True).splitlines()]
+    return [(int(flags, 16), more) for flags, *more in lines]
 
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """Measure once for all tests: at first two runs, and one more for an interval."""
-    return measured(chain_of_hosts(tmp_path_factory.mktemp("until-ci"), HOSTS), *UNTIL)
+    return measured(chain_of_hosts(tmp_path_factory.mktemp("until-ci"), HOSTS), "--delaynet", 50, "--until-ci", 99,
+                    "--min-pairs", 2, "--max-runs", 5, "--pcap")
 
 
 @pytest.mark.root
@@ -81,32 +82,30 @@ class TestExperiment:
             assert len(assert_har(path)["entries"]) == CONNECTIONS
         assert sorted(path.name for path in (found.base / "serverlogs").iterdir()) == ["50-tfo-0", "50-tfo-1"]
 
-    def test_a_whole_experiment_is_resumed_in_a_line_that_counts_all_its_loads(self, found: Finished) -> None:
-        """Those beyond --testruns, too."""
-        assert measured(found.base, *UNTIL, "--resume").said.endswith("100 ms: all 4 measured loads are there\n")
-
-    def test_syns_carry_a_cookie_and_data_with_tfo_alone(self, found: Finished) -> None:
-        fields = ("tcp.options.tfo.cookie", "tcp.options.tfo.request", "tcp.len")
-        syns = {(load.run, load.tfo): tshark(found, load.run, load.tfo, fields,
-                                             "-Y", "tcp.flags.syn == 1 && tcp.flags.ack == 0") for load in found.loads}
-        for run in (1, 2):
-            assert len(syns[run, 1]) == CONNECTIONS
-            for cookie, request, data_bytes in syns[run, 1]:
-                assert len(bytes.fromhex(cookie)) == COOKIE_BYTES
-                assert (request, int(data_bytes) > 100) == ("", True), "a whole HTTP request"
-        assert sum(request != "" for _, request, _ in syns[0, 1]) == HOSTS, "the warm-up asks each for a cookie"
-        assert [syns[run, 0] for run in (0, 1, 2)] == [[["", "", "0"]] * CONNECTIONS] * 3
-
-    def test_captures_are_whole(self, found: Finished) -> None:
+    def test_captures_are_whole_and_syns_carry_a_cookie_and_data_with_tfo_alone(self, found: Finished) -> None:
         """No packet is missing: each connection of the load is there to the end, with all its data."""
         for load in found.loads:
             assert load.capture is not None
             assert (load.capture.dropped, load.capture.problem) == (0, None)
-            read = tshark(found, load.run, load.tfo,
-                          ("tcp.flags.fin", "tcp.analysis.lost_segment", "tcp.analysis.ack_lost_segment"))
+            read = packets(found, load)
             assert len(read) == load.capture.packets > CONNECTIONS * 7, "SYN, SYN-ACK, request, answer, FIN, FIN, ACK"
-            assert sum(fin in ("1", "True") for fin, *_ in read) == 2 * CONNECTIONS
-            assert not [lost for _, *lost in read if any(lost)]
+            assert sum(bool(flags & FIN) for flags, _ in read) == 2 * CONNECTIONS
+            assert not [lost for _, (*_, lost, lost_ack) in read if lost or lost_ack]
+
+            syns = [(int(size), cookie, request) for flags, (size, cookie, request, *_) in read
+                    if flags & (SYN | ACK) == SYN]
+            assert len(syns) == CONNECTIONS
+            if not load.tfo:
+                assert syns == [(0, "", "")] * CONNECTIONS
+            elif load.run == 0:
+                assert sum(request != "" for *_, request in syns) == HOSTS, "the warm-up asks each for a cookie"
+            else:
+                assert {(size > 100, len(cookie) // 2, request) for size, cookie, request in syns} == {
+                    (True, COOKIE_BYTES, "")}, "a whole HTTP request"
+
+
+DIALOGS = "<script>setTimeout(() => { alert('one'); confirm('two') }, 100)</script>"
+"""A page that asks while more of it is on the way: that must not end its load."""
 
 
 @pytest.mark.root
@@ -120,50 +119,20 @@ def test_first_visits_have_the_cookies_that_servers_gave_before(mode: str, gave:
     Data are in the SYN of the second connection to a.one.test, or of all but the first to each site, for which cookies
     are copied within a round trip. By the packets, by the servers' logs and by the kernel's counters.
     """
-    record = measured(chain_of(tmp_path, *TWO_SITES), "--delaynet", "50", "--tfo", "1", "--cookies", mode).load(tfo=1)
+    base = chain_of(tmp_path, *TWO_SITES)
+    with (base / "small" / "www.one.test" / "index.html").open("a") as document:
+        document.write(DIALOGS)
+    record = measured(base, "--delaynet", "50", "--tfo", "1", "--cookies", mode).load(tfo=1)
     assert record.cookies is not None
     assert (record.cookies.mode, record.cookies.first) == (mode, gave)
     assert record.cookies.given >= gave
-    assert record.connections_with_request == len(TWO_SITES)
+    assert record.requests == record.connections_with_request == len(TWO_SITES)
+    assert (record.plt_ms or 0.0) > 100 * (2 * len(TWO_SITES) - in_syn), "not when a dialog opened, after 100 ms"
     assert record.syn_data_connections == in_syn
     assert record.counters["servers"]["TCPFastOpenPassive"] >= in_syn
     assert record.counters["servers"]["TCPFastOpenCookieReqd"] >= gave
 
 
 @pytest.mark.root
-def test_page_that_is_not_in_the_mirror(tmp_path: Path) -> None:
-    base = one_document(tmp_path)
-    (base / "small.pages").write_text("http://one.test/\n\nhttp://elsewhere.test/\n")
-    done = experiment(base, status=2)
-    assert done.stderr.startswith(f"{base}/small.pages:3: ")
-    assert "http://elsewhere.test/" in done.stderr
-    assert not (base / "client").exists()
-
-
-@pytest.mark.root
-def test_no_chrome_is_one_clear_line(tmp_path: Path) -> None:
-    base = one_document(tmp_path)
-    done = ran(*TFO, "--dir", base, "--name", "small", env={**os.environ, "TFO_LAB_CHROME": "/nowhere/chrome"})
-    assert_refused(done, 69)
-    assert done.stderr.startswith("/nowhere/chrome: ")
-
-
-@pytest.mark.root
 def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
     assert_refused(ran(*AS_ORDINARY, *TFO, "--dir", tmp_path))
-
-
-@pytest.mark.root
-@pytest.mark.chrome
-def test_dialogs_before_a_late_load_event_do_not_end_the_load(tmp_path: Path) -> None:
-    """A page that alerts while its image is on the way: its PLT is the image's, not the dialog's."""
-    picture = io.BytesIO()          # a real one: Chrome gives up others as soon as it sees their first bytes
-    Image.frombytes("RGB", (220, 220), random.Random(1).randbytes(220 * 220 * 3)).save(picture, "png")
-    body = picture.getvalue()
-    mirror = MadeRecording(tmp_path, "small", har=False)
-    mirror.add("http://one.test/", f"<!doctype html>{ICON}<img src=/slow.png>"
-               "<script>setTimeout(() => { alert('one'); confirm('two') }, 300)</script>")
-    mirror.add("http://one.test/slow.png", body, "image/png")
-    found = measured(mirror.finish("http://one.test/"), "--delaynet", "10", "--bwnet", "1", "--tfo", "0")
-    assert len(found.loads) == 2
-    assert all((load.plt_ms or 0.0) > len(body) * 8 / 1000 for load in found.loads)
