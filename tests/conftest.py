@@ -4,8 +4,9 @@ import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from harness.browser.program import BINARIES
 from harness.errors import InputError
 from harness.mirror.store import Store
 from harness.system.lock import only_experiment
-from tests.support.leaks import find_leaks, find_own_leaks, take_own_snapshot, take_snapshot
+from tests.support.leaks import Snapshot, find_leaks, take_own_snapshot, take_snapshot
 from tests.support.session import SHARED, enter_own_machine, give_what_stays
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -93,10 +94,6 @@ def _has_browser() -> bool:
     return any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
 
 
-def _touches_the_machine(item: pytest.Item) -> bool:
-    return any(item.get_closest_marker(name) for name in ("root", "chrome"))
-
-
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
     """Give a directory that other users may pass through; pytest's own are closed to them."""
@@ -118,31 +115,33 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def _module_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail the last test of a file whose shared fixtures leave something behind."""
     items = [item for item in request.session.items if item.path == request.path]
-    if not any(map(_touches_the_machine, items)):
+    with _machine_as_before(request, items, with_rules=True):
         yield
-        return
-    yield from _leaves_nothing(request.config.stash[SCRATCH])
 
 
 @pytest.fixture(autouse=True)
 def _test_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves a thread, a socket, a descriptor or a child behind, and name what.
 
-    One that needs root or Chrome is looked after on the whole machine, too.
+    One that needs root or Chrome is looked after on the whole machine, too; iptables' rules only where it needs root,
+    else those are looked at once a file.
     """
-    before = take_own_snapshot()
-    if _touches_the_machine(request.node):
-        yield from _leaves_nothing(request.config.stash[SCRATCH])
-    else:
+    needs_root = request.node.get_closest_marker("root") is not None
+    with _as_before(take_own_snapshot), _machine_as_before(request, [request.node], with_rules=needs_root):
         yield
-    leaks = find_own_leaks(before)
-    if leaks:
-        pytest.fail("\n".join(leaks), pytrace=False)
 
 
-def _leaves_nothing(scratch: Path) -> Iterator[None]:
-    before = take_snapshot(scratch)
+def _machine_as_before(request: pytest.FixtureRequest, items: list[pytest.Item], *, with_rules: bool
+                       ) -> AbstractContextManager[None]:
+    if not any(item.get_closest_marker(name) for item in items for name in ("root", "chrome")):
+        return nullcontext()
+    return _as_before(partial(take_snapshot, request.config.stash[SCRATCH], with_rules))
+
+
+@contextmanager
+def _as_before(take: Callable[[], Snapshot]) -> Iterator[None]:
+    before = take()
     yield
-    leaks = find_leaks(before, scratch)
+    leaks = find_leaks(before, take)
     if leaks:
         pytest.fail("\n".join(leaks), pytrace=False)

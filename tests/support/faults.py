@@ -2,22 +2,27 @@
 
 import os
 import random
+import re
 import signal
-import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.system.processes import children_by_parent, descendants
+from tests.support.ran import ran
 
 CHOICE = os.environ.get("TFO_LAB_FAULTS") or str(random.randrange(10_000))
 ALL = CHOICE == "all"
 SEED = 0 if ALL else int(CHOICE)
-KILLED = ("experiment", "load_page.py", "chromedriver", "browser", "network process", "renderer", "one server",
-          "the servers' parent", "delay line")
-"""The nine kinds of process."""
+PARTS: dict[str, tuple[str, bool | None]] = {
+    "load_page.py": (r"load_page\.py ", True), "chromedriver": ("chromedriver ", None),
+    "browser": ("(?!.*--type=).*--log-net-log", None), "network process": (r".*network\.mojom\.NetworkService", None),
+    "renderer": (".*--type=renderer", None), "one server": (r".*http_tfo\.py", False),
+    "the servers' parent": (r".*http_tfo\.py", True), "delay line": (r".*delay_line\.py", True)}
+"""Processes of an experiment: how their name and command line begin, and whether tfo.py itself starts them."""
+KILLED = ("experiment", *PARTS)
 ENDING = frozenset(("experiment", "one server", "the servers' parent", "delay line"))
 """Killed, they end the experiment; the others only a load."""
 STOP_S = 0.3
@@ -57,58 +62,19 @@ FAULTS = (
 )
 
 
-@dataclass(frozen=True)
-class Target:
-    """A running experiment: the process of tfo.py, and its folders, each a small disk of its own."""
+def find(part: str, started_as: int) -> int | None:
+    """Return the process of a part of the experiment that was started as a process; None while there is none.
 
-    pid: int
-    results: Path
-    temporary: Path
-
-
-def experiment_of(pid: int) -> int | None:
-    """Return the process that does the work of tfo.py, which was started as `pid`; None while there is none.
-
-    Between them is what keeps the experiment's processes together (harness.system.contained).
+    Between the experiment's process and that one is what keeps its processes together (harness.system.contained).
     """
     tree = children_by_parent()
-    return next((program for keeper in tree.get(pid, ()) for program in tree.get(keeper, ())), None)
-
-
-def find(part: str, started_as: int) -> int | None:
-    """Return the process of a part of the experiment that was started as a process; None while there is none."""
-    pid = experiment_of(started_as)
-    if pid is None or part in ("experiment", "machine"):
-        return pid
-    if part == "load_page.py":
-        return load_of(started_as)
-    tree = children_by_parent()
-    for candidate in sorted(descendants(pid)):
-        words = command_of(candidate)
-        if words and _is_part(part, words, candidate in tree.get(pid, ())):
-            return candidate
-    return None
-
-
-def _is_part(part: str, words: list[str], is_child: bool) -> bool:
-    """Tell by its command line what a process is; `is_child`: tfo.py itself started it."""
-    line = " ".join(words)
-    marks: dict[str, Callable[[], bool]] = {
-        "chromedriver": lambda: Path(words[0]).name == "chromedriver",
-        "browser": lambda: "--log-net-log" in line and "--type=" not in line,
-        "network process": lambda: "network.mojom.NetworkService" in line,
-        "renderer": lambda: "--type=renderer" in line,
-        "one server": lambda: not is_child and "http_tfo.py" in line,
-        "the servers' parent": lambda: is_child and "http_tfo.py" in line,
-        "delay line": lambda: is_child and "delay_line.py" in line,
-    }
-    return marks[part]()
-
-
-def load_of(started_as: int) -> int | None:
-    """Return the process of the load that the experiment makes just now, by its name; None if it makes none."""
-    children = children_by_parent().get(experiment_of(started_as) or 0, ())
-    return next((child for child in children if name_of(child) == "load_page.py"), None)
+    experiment = next((program for keeper in tree.get(started_as, ()) for program in tree.get(keeper, ())), None)
+    if experiment is None or part not in PARTS:
+        return experiment
+    begins, is_child = PARTS[part]
+    return next((pid for pid in sorted(descendants(experiment))
+                 if is_child in (None, pid in tree.get(experiment, ()))
+                 and re.match(begins, f"{name_of(pid)} {' '.join(command_of(pid))}")), None)
 
 
 def name_of(pid: int) -> str:
@@ -128,23 +94,23 @@ def command_of(pid: int) -> list[str]:
 
 
 @contextmanager
-def done_to(target: Target, fault: Fault) -> Iterator[bool]:
-    """Do the fault to the experiment, and undo it at the end; give whether there was something to do it to."""
+def done_to(started_as: int, fault: Fault, disks: Mapping[str, Path]) -> Iterator[bool]:
+    """Do the fault to the experiment, and undo it at the end; give whether there was something to do it to.
+
+    `disks` are folders of its own that are small disks each, by what is in them.
+    """
     with ExitStack() as undo:
         if fault.what == "full disk":
-            undo.enter_context(_filled(target.results if fault.part == "results" else target.temporary))
+            undo.enter_context(_filled(disks[fault.part]))
             yield True
             return
-        pid = find(fault.part, target.pid)
-        if pid is None:
-            yield False
-            return
+        pid = find(fault.part, started_as)
         try:
-            _do(fault, pid, undo)
+            if pid:
+                _do(fault, pid, undo)
         except ProcessLookupError:      # it has ended by itself
-            yield False
-            return
-        yield True
+            pid = None
+        yield pid is not None
 
 
 def _do(fault: Fault, pid: int, undo: ExitStack) -> None:
@@ -158,8 +124,8 @@ def _do(fault: Fault, pid: int, undo: ExitStack) -> None:
         if fault.what == "stop":
             time.sleep(STOP_S)
     else:
-        undo.callback(_limit_files, pid, f"{_file_limit(pid)}:")
-        _limit_files(pid, "0:")
+        undo.callback(limit, pid, f"--nofile={_file_limit(pid)}:")
+        limit(pid, "--nofile=0:")
 
 
 def _signal(pid: int, number: signal.Signals) -> None:
@@ -176,12 +142,12 @@ def _file_limit(pid: int) -> int:
     return next(int(line.split()[3]) for line in lines if line.startswith("Max open files"))
 
 
-def _limit_files(pid: int, limits: str) -> None:
-    """Change how many files a process may have open, as its own user, which needs no capability."""
+def limit(pid: int, limits: str) -> None:
+    """Change what a process may use (prlimit(1)) as its own user: root of a container may lack CAP_SYS_RESOURCE."""
     with suppress(FileNotFoundError):           # it has ended
         owner = Path(f"/proc/{pid}").stat()
-        subprocess.run(["setpriv", f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "prlimit",
-                        "--pid", str(pid), f"--nofile={limits}"], check=False, capture_output=True)
+        ran("setpriv", f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "prlimit", "--pid", pid,
+            limits)
 
 
 @contextmanager

@@ -15,8 +15,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from harness.system.processes import descendants
 
 TCP_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 NAMED_NAMESPACES = Path("/run/netns")          # where `ip netns` keeps them (ip-netns(8))
@@ -24,7 +25,8 @@ NET = Path("/proc/thread-self/ns/net")
 COUNTERS = re.compile(r"\[\d+:\d+\]")
 WORTH_A_LINE = re.compile(r"-|:\S+ (?!ACCEPT)")   # rules, chains of somebody's own, and policies other than the default
 
-SOCKET = re.compile(r" -> socket:")
+SOCKET = " -> socket:"
+NUL = b"\0"
 LIBRARIES = (sys.prefix, "/usr/share/fonts", "/usr/lib")
 MAY_GO = ("process", "file in TMPDIR", "thread", "socket", "descriptor", "child")
 """What may end or be removed at any time."""
@@ -35,13 +37,16 @@ Snapshot = dict[str, frozenset[str]]
 """What there is, by kind; each item is one line that names it."""
 
 
-def take_snapshot(scratch: Path) -> Snapshot:
-    """List what a test could leave behind. `scratch` is the session's temporary directory. About 10 ms."""
+def take_snapshot(scratch: Path, with_rules: bool = True) -> Snapshot:
+    """List what a test could leave behind. `scratch` is the session's temporary directory. About 10 ms.
+
+    iptables' rules, which take as long again, only `with_rules`: where a test may change them.
+    """
     return {
         "process": frozenset(_processes(scratch)),
         "network namespace": _names(NAMED_NAMESPACES) | {f"of this thread: {NET.readlink()}"},
         "interface": frozenset(_interfaces()),
-        "iptables rule": frozenset((*_rules("iptables-save"), *_rules("ip6tables-save"))),
+        "iptables rule": frozenset((*_rules("iptables-save"), *_rules("ip6tables-save")) if with_rules else ()),
         "net.ipv4.tcp_fastopen": frozenset([TCP_FASTOPEN.read_text().strip()] if TCP_FASTOPEN.exists() else []),
         "file in TMPDIR": _names(scratch),
     }
@@ -52,34 +57,24 @@ def take_own_snapshot() -> Snapshot:
     descriptors = dict(_descriptors())
     return {
         "thread": frozenset(f"{thread.name} ({thread.native_id})" for thread in threading.enumerate()),
-        "socket": frozenset(line for line in descriptors.values() if SOCKET.search(line)),
-        "descriptor": frozenset(line for line in descriptors.values() if not SOCKET.search(line)),
+        "socket": frozenset(line for line in descriptors.values() if SOCKET in line),
+        "descriptor": frozenset(line for line in descriptors.values() if SOCKET not in line),
         "child": frozenset(_children()),
     }
 
 
-def find_leaks(before: Snapshot, scratch: Path, patience_s: float = PATIENCE_S) -> list[str]:
+def find_leaks(before: Snapshot, take: Callable[[], Snapshot], patience_s: float = PATIENCE_S) -> list[str]:
     """Return one line for each thing that was not there in `before`, or is there no longer; empty when all is clean.
 
-    A process that was told to end, or a namespace whose last process just ended, has `patience_s` to be gone.
+    What is garbage is collected. A process that was told to end, or a namespace whose last process just ended, has
+    `patience_s` to be gone.
     """
-    return _leaks_after(before, lambda: take_snapshot(scratch), patience_s)
-
-
-def find_own_leaks(before: Snapshot, patience_s: float = PATIENCE_S) -> list[str]:
-    """Return one line for each thing that this process has and had not in `before`; what is garbage is collected."""
-    if not _differences(before, take_own_snapshot()):
-        return []
-    gc.collect()
-    return _leaks_after(before, take_own_snapshot, patience_s)
-
-
-def _leaks_after(before: Snapshot, take: Callable[[], Snapshot], patience_s: float) -> list[str]:
     deadline_s = time.monotonic() + patience_s
     while leaks := _differences(before, take()):
         if time.monotonic() > deadline_s:
             break
-        time.sleep(0.1)
+        if not gc.collect():
+            time.sleep(0.1)
     return leaks
 
 
@@ -109,14 +104,7 @@ def _children() -> Iterator[str]:
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):                             # a thread that has just ended
             for pid in path.read_text().split():
-                yield f"{pid} {_command_of(pid)}"
-
-
-def _command_of(pid: str) -> str:
-    try:
-        return Path("/proc", pid, "comm").read_text().strip()
-    except OSError:
-        return "that has just ended"
+                yield f"{pid} {_read(f'/proc/{pid}/comm').decode(errors='replace').strip()}"
 
 
 def _names(directory: Path) -> frozenset[str]:
@@ -144,45 +132,24 @@ def _rules(program: str) -> Iterator[str]:
             yield f"{program.removesuffix('-save')} -t {table} {COUNTERS.sub('', line).strip()}"
 
 
-@dataclass(frozen=True)
-class _Process:
-    parent: int
-    line: str
-    is_marked: bool
-
-
 def _processes(scratch: Path) -> Iterator[str]:
-    """List our processes but this one, each as its pid, network namespace and command line."""
-    found = {pid: process for pid in map(int, filter(str.isdecimal, _names(Path("/proc"))))
-             if (process := _read_process(pid, os.fsencode(scratch))) is not None}
-    for pid, process in found.items():
-        if pid != os.getpid() and (process.is_marked or _descends(pid, found)):
-            yield process.line
+    """List our processes but this one, each as its pid, network namespace and command line.
+
+    The kernel's own have no words.
+    """
+    ours, marker = descendants(os.getpid()), os.fsencode(scratch)
+    for pid in set(map(int, filter(str.isdecimal, _names(Path("/proc"))))) - {os.getpid()}:
+        arguments = _read(f"/proc/{pid}/cmdline")
+        if arguments and (pid in ours or marker in arguments or marker in _read(f"/proc/{pid}/environ")):
+            with suppress(OSError):                         # it has ended meanwhile
+                namespace = os.readlink(f"/proc/{pid}/ns/net")      # noqa: PTH115
+                yield f"{pid} in {namespace}: {arguments.replace(NUL, b' ').decode(errors='replace').strip()[:200]}"
 
 
-def _descends(pid: int, processes: dict[int, _Process]) -> bool:
-    while pid in processes:
-        pid = processes[pid].parent
-        if pid == os.getpid():
-            return True
-    return False
-
-
-def _read_process(pid: int, marker: bytes) -> _Process | None:
-    """Return a process; None where it has no words: one of the kernel's own, or one that has ended."""
-    directory = f"/proc/{pid}"
+def _read(path: str) -> bytes:
+    """Return a file's content; nothing of another user's process, or of one that has ended."""
     try:
-        with open(f"{directory}/cmdline", "rb") as file:    # noqa: PTH123 (a Path for each takes half of the time)
-            arguments = file.read()
-        if not arguments:
-            return None
-        parent = Path(directory, "stat").read_text(errors="replace").rpartition(")")[2].split()[1]
-    except (FileNotFoundError, ProcessLookupError):         # it has ended meanwhile
-        return None
-    environment, namespace = b"", "unknown"
-    with suppress(OSError):                                 # another user's process, or one that has just ended
-        environment = Path(directory, "environ").read_bytes()
-        namespace = os.readlink(f"{directory}/ns/net")      # noqa: PTH115
-    command = arguments.replace(b"\0", b" ").decode(errors="replace").strip()
-    is_ours = marker in environment or marker in arguments
-    return _Process(int(parent), f"{pid} in {namespace}: {command[:200]}", is_ours)
+        with open(path, "rb", buffering=0) as file:         # noqa: PTH123 (a Path for each takes half of the time)
+            return file.read()
+    except OSError:
+        return b""

@@ -40,6 +40,7 @@ from harness.system.background import beside
 from harness.system.namespaces import inside
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
+from tests.support.faults import limit
 from tests.support.ran import ran
 
 POLL_S = 0.05
@@ -121,18 +122,11 @@ def replaced(change: Callable[[str], str] | None) -> Spoiling:
 def full_server_log(lab: Laboratory, load: Load) -> Iterator[None]:
     """The server cannot write to its log any more (EFBIG, setrlimit(2))."""
     pid = server_of(lab, host_of(load))
-    limit_file_size(pid, "1:unlimited")
+    limit(pid, "--fsize=1:unlimited")
     try:
         yield
     finally:
-        limit_file_size(pid, "unlimited")
-
-
-def limit_file_size(pid: int, limits: str) -> None:
-    """Change a process's RLIMIT_FSIZE as its own user: root of a container may lack CAP_SYS_RESOURCE."""
-    owner = Path(f"/proc/{pid}").stat()
-    ran("setpriv", f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "prlimit", "--pid", pid,
-        f"--fsize={limits}", status=0)
+        limit(pid, "--fsize=unlimited")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from tests.support.leaks import find_leaks, take_snapshot
 scratch = Path({os.environ["TMPDIR"]!r})
 before = take_snapshot(scratch)
 subprocess.run({command!r}, check=True)
-for leak in find_leaks(before, scratch, patience_s=0):
+for leak in find_leaks(before, lambda: take_snapshot(scratch), -1):
     print(leak)
 """
     answer = ran("unshare", "--net", sys.executable, "-c", program, status=0, cwd=ROOT)
