@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ from harness.measure.record import record
 from harness.network.cookies import cookies_for_a_load
 from harness.network.programs import captured_packets
 from harness.system import environment, fastopen
-from harness.system.atomic import write_atomically, written_beside
+from harness.system.atomic import move, write_atomically
 from harness.system.background import call_forked
 from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
@@ -129,52 +129,33 @@ def _har(har: Path) -> LoadLog | None:
         return None
 
 
-@dataclass(frozen=True)
-class LeftBehind:
-    """The files of a load in `scratch`; what is kept goes to `directory`."""
+def take_over(scratch: Path, directory: Path, page: str, output: IO[bytes], complaint: str = "") -> dict[str, Any]:
+    """Keep in `directory` the log and HAR that a load of `page` left in `scratch`; return what load.json says of it.
 
-    scratch: Path
-    directory: Path
-    page: str
-
-    def keep_logs(self) -> None:
-        """Keep the load's log and HAR. A file that cannot be read is left out: the report says why the load failed."""
-        for name in (self.page, f"{self.page}.har"):
-            try:
-                content = read_untrusted(self.scratch / name)
-            except UnreadableFileError:
-                continue
-            write_atomically(self.directory / name, content)
-
-    def report(self, complaint: str) -> dict[str, Any]:
-        """Return what load.json says; when it cannot be read, {"errors": [the `complaint` of load_page.py, or why]}."""
-        why = "no JSON object"
+    When that cannot be read, return {"errors": [the `complaint` of load_page.py, or why]}. A log or HAR that cannot be
+    read is left out. Of a load that failed the last output of chromedriver and Chrome is kept, and load_page.py's
+    `output`; the report names these files.
+    """
+    for name in (page, f"{page}.har"):
+        with suppress(UnreadableFileError):
+            write_atomically(directory / name, read_untrusted(scratch / name))
+    report, why = None, "no JSON object"
+    try:
+        report = read_untrusted_json(scratch / REPORT)
+    except UnreadableFileError as error:
+        why = error.why
+    if not isinstance(report, dict):
+        report = {"errors": [complaint or f"load_page.py left no report: {why}"]}
+    if report.get("errors") or not report.get("plt_ms"):
         try:
-            report = read_untrusted_json(self.scratch / REPORT)
-            if isinstance(report, dict):
-                return report
-        except UnreadableFileError as error:
-            why = error.why
-        return {"errors": [complaint or f"load_page.py left no report: {why}"]}
-
-    def keep_capture(self, made: Path) -> None:
-        """Keep the captured packets. They are of any size: tcpdump wrote them."""
-        if made.is_file():
-            with made.open("rb") as source, \
-                    written_beside(self.directory / f"{self.page}.pcap") as beside, beside.open("wb") as target:
-                shutil.copyfileobj(source, target)
-
-    def keep_output(self, output: IO[bytes]) -> list[str]:
-        """Keep the last output of chromedriver and Chrome, and load_page.py's `output`; return the files' names."""
-        try:
-            with open_untrusted(self.scratch / DRIVER_OUTPUT, limit=ANY_SIZE) as file:
+            with open_untrusted(scratch / DRIVER_OUTPUT, limit=ANY_SIZE) as file:
                 drivers = end_of(file)
         except UnreadableFileError as error:
             drivers = f"{DRIVER_OUTPUT}: {error.why}\n".encode()
-        names = [f"{self.page}{ending}" for ending in KEPT_LOGS]
-        for name, content in zip(names, (drivers, end_of(output)), strict=True):
-            write_atomically(self.directory / name, content)
-        return names
+        report["logs"] = [f"{page}{ending}" for ending in KEPT_LOGS]
+        for name, content in zip(report["logs"], (drivers, end_of(output)), strict=True):
+            write_atomically(directory / name, content)
+    return report
 
 
 def end_of(file: IO[bytes]) -> bytes:
@@ -192,20 +173,16 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path, begin: Callable[[],
     scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
     os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)
     directory.mkdir(parents=True, exist_ok=True)
-    left = LeftBehind(scratch, directory, load.page.name)
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
             with captured_packets(lab.star.user, lab.work_dir) if lab.settings.pcap else nullcontext() as capture:
                 second = watching_second_visit(scratch, begin) if lab.settings.warm_pairs else nullcontext()
                 with second:
                     complaint = _load(lab, load, scratch, output)
-            left.keep_logs()
-            report = left.report(complaint)
-            if capture:
-                left.keep_capture(capture.path)
-                report["capture"] = asdict(capture.counts)
-            if report.get("errors") or not report.get("plt_ms"):
-                report["logs"] = left.keep_output(output)
+            report = take_over(scratch, directory, load.page.name, output, complaint)
+        if capture:
+            move(capture.path, directory / f"{load.page.name}.pcap")
+            report["capture"] = asdict(capture.counts)
         return report
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

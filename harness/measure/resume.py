@@ -93,8 +93,6 @@ def resumed(stage: Stage, clientdir: Path) -> Stage:
     if not path.exists():
         return stage
     experiment = read_experiment(path)
-    if experiment.id is None:
-        raise InputError(f"{path}:1: an older version of this program wrote it; leave out --resume")
     for key, value in stage.known.items():
         earlier = experiment.settings.get(key)
         if earlier != value:

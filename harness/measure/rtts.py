@@ -13,7 +13,7 @@ from harness.errors import InputError
 from harness.files.hosts import Layout
 from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
-from harness.mirror.servers import RecordedRtts, recorded_rtts, scaled
+from harness.mirror.servers import recorded_rtts, scaled
 from harness.network.rtt import PACE_S, SYN_BITS, RttError, check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, Star
 from harness.system.environment import wait_for_quiet
@@ -29,7 +29,8 @@ RttsMs = dict[str, float]
 def links(settings: Settings, page_set: PageSet, layout: Layout) -> list[LinkSpeeds]:
     """Return the star's links at each RTT of the experiment, in turn.
 
-    They are the same to every server or, with --rtt, each with the delay that was recorded.
+    They are the same to every server or, with --rtt, each with the delay that was recorded: that many times as long as
+    --rtt says, or scaled so that the median RTT is twice each of --delays, after which the results' folders are named.
 
     Raises InputError when the recording does not say how far away the servers were.
     """
@@ -38,37 +39,31 @@ def links(settings: Settings, page_set: PageSet, layout: Layout) -> list[LinkSpe
                         delay_home_ms=settings.delayhome_ms)
     if settings.rtt is None:
         return [replace(speeds, delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
-    factor = float(settings.rtt.partition("*")[2] or 1)
     found = recorded_rtts(page_set.files, page_set.recording)
     if found.assumed:
         print(f"RTT as recorded: not known of {len(found.assumed)} of {len(found.rtts_ms)} servers, which get the "
               f"median of the others: {', '.join(found.assumed)}", flush=True)
-    return [with_recorded_rtts(speeds, found, layout, factor, delay_ms)
-            for delay_ms in (*settings.delays_ms,) or (None,)]
+    if settings.delays_ms and not found.median_ms:
+        raise InputError("--rtt recorded: the median of the recorded RTTs is 0 ms, which cannot be scaled; leave out "
+                         "the other delays")
+    return [replace(with_recorded_rtts(speeds, scaled(found.rtts_ms, 2 * delay_ms / found.median_ms), layout),
+                    delay_net_ms=delay_ms) for delay_ms in settings.delays_ms] or \
+        [with_recorded_rtts(speeds, scaled(found.rtts_ms, float(settings.rtt.partition("*")[2] or 1)), layout)]
 
 
-def with_recorded_rtts(speeds: LinkSpeeds, found: RecordedRtts, layout: Layout, factor: float,
-                       delaynet_ms: float | None = None) -> LinkSpeeds:
-    """Return `speeds` with a delay of its own for the link to each server: half of `factor` times the RTT `found`.
+def with_recorded_rtts(speeds: LinkSpeeds, rtts_ms: Mapping[str, float], layout: Layout) -> LinkSpeeds:
+    """Return `speeds` with a delay of its own for the link to each server: half of the RTT to its host.
 
-    A server that several hosts share gets the RTT of the nearest of them. With a `delaynet_ms` the RTTs are scaled so
-    that their median is twice that. `delay_net_ms` of the result is half of the median; the results' folders are named
-    after it. It is the median of the hosts' RTTs, so that it is the same in each layout. Raises InputError.
+    A server that several hosts share gets the RTT of the nearest of them. `delay_net_ms` of the result is half of the
+    median of the hosts' RTTs, and so the same in each layout. Raises InputError.
     """
-    if delaynet_ms is not None:
-        if not found.median_ms:
-            raise InputError("--rtt recorded: the median of the recorded RTTs is 0 ms, which cannot be scaled; leave "
-                             "out the other delays")
-        factor = 2 * delaynet_ms / found.median_ms
-    rtts_ms = scaled(found.rtts_ms, factor)
     nearest = {server: min(hosts, key=lambda host: rtts_ms[host]) for server, hosts in layout.servers(rtts_ms).items()}
     farthest = max(nearest.values(), key=lambda host: rtts_ms[host])
     if rtts_ms[farthest] >= SYN_AGAIN_MS:
         raise InputError(f"--rtt recorded: an RTT of {rtts_ms[farthest]:g} ms, to {farthest}, is {SYN_AGAIN_MS:g} ms "
                          "or more: every SYN would be sent again, and no load count; scale by less, or write a shorter "
                          "one into NAME.rtts")
-    median_ms = round(statistics.median(rtts_ms.values()), 1) if delaynet_ms is None else 2 * delaynet_ms
-    return replace(speeds, delay_net_ms=median_ms / 2,
+    return replace(speeds, delay_net_ms=round(statistics.median(rtts_ms.values()), 1) / 2,
                    own_delays_ms={server: rtts_ms[host] / 2 for server, host in nearest.items()})
 
 

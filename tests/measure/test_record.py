@@ -20,7 +20,7 @@ from harness.measure import loads
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import RecordedPage
 from harness.measure.evidence import Conditions, Evidence, Load
-from harness.measure.loads import MOST_OUTPUT, LeftBehind
+from harness.measure.loads import MOST_OUTPUT
 from harness.measure.record import _reported
 from harness.measure.settings import Settings
 from harness.measure.timekeeping import PAGE_PROCESS, timekeeping_of, waited_for_others_ms
@@ -108,10 +108,14 @@ def test_the_end_of_a_program_beside_a_load_is_told_in_a_line(monkeypatch: pytes
 
 
 @pytest.fixture
-def left(tmp_path: Path) -> LeftBehind:
-    (tmp_path / "scratch").mkdir()
-    (tmp_path / "kept").mkdir()
-    return LeftBehind(tmp_path / "scratch", tmp_path / "kept", "page")
+def scratch(tmp_path: Path) -> Path:
+    for name in ("scratch", "kept"):
+        (tmp_path / name).mkdir()
+    return tmp_path / "scratch"
+
+
+def taken_over(scratch: Path, complaint: str = "") -> dict[str, Any]:
+    return loads.take_over(scratch, scratch.with_name("kept"), "page", io.BytesIO(b"Traceback\n"), complaint)
 
 
 def sparse(path: Path) -> None:
@@ -123,26 +127,21 @@ def sparse(path: Path) -> None:
 @pytest.mark.parametrize(("make", "why"), [
     (os.mkfifo, "it is no regular file"), (lambda path: path.symlink_to("/etc/hostname"), "it is a symbolic link"),
     (sparse, "64424509440 bytes, more than ")])
-def test_what_is_no_file_of_ours_is_not_taken_and_nothing_hangs(left: LeftBehind, make: Callable[[Path], object],
+def test_what_is_no_file_of_ours_is_not_taken_and_nothing_hangs(scratch: Path, make: Callable[[Path], object],
                                                                 why: str) -> None:
     for name in (REPORT, "page", "page.har", "chromedriver.log"):
-        make(left.scratch / name)
-    left.keep_logs()
-    assert left.report("")["errors"][0].startswith(f"load_page.py left no report: {why}")
-    names = left.keep_output(io.BytesIO(b"said"))
-    assert sorted(path.name for path in left.directory.iterdir()) == sorted(names), "neither log nor HAR"
+        make(scratch / name)
+    report = taken_over(scratch)
+    assert report["errors"][0].startswith(f"load_page.py left no report: {why}")
+    assert sorted(path.name for path in scratch.with_name("kept").iterdir()) == sorted(report["logs"]), "no log, no HAR"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000, '{"plt_ms": NaN}', "\0"])
-def test_what_is_no_report_is_an_error(left: LeftBehind, content: str) -> None:
-    (left.scratch / REPORT).write_text(content)
-    assert left.report("")["errors"][0].startswith("load_page.py left no report: ")
-    assert left.report("Chrome hung: no end after 60 s") == {"errors": ["Chrome hung: no end after 60 s"]}
-
-
-def test_the_last_words_are_kept(left: LeftBehind) -> None:
-    (left.scratch / "chromedriver.log").write_bytes(b"x" * MOST_OUTPUT * 3 + b"the end\n")
-    driver, program = left.keep_output(io.BytesIO(b"Traceback\n"))
-    assert (left.directory / driver).read_bytes().endswith(b"xthe end\n")
-    assert (left.directory / driver).stat().st_size == MOST_OUTPUT
-    assert (left.directory / program).read_text() == "Traceback\n"
+def test_what_is_no_report_is_an_error_and_the_last_words_are_kept(scratch: Path, content: str) -> None:
+    (scratch / REPORT).write_text(content)
+    (scratch / "chromedriver.log").write_bytes(b"x" * MOST_OUTPUT * 3 + b"the end\n")
+    assert taken_over(scratch)["errors"][0].startswith("load_page.py left no report: ")
+    report = taken_over(scratch, "Chrome hung: no end after 60 s")
+    assert report["errors"] == ["Chrome hung: no end after 60 s"]
+    drivers, words = ((scratch.with_name("kept") / name).read_bytes() for name in report["logs"])
+    assert (len(drivers), drivers[-9:], words) == (MOST_OUTPUT, b"xthe end\n", b"Traceback\n")
