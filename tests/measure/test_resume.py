@@ -51,6 +51,8 @@ def test_only_what_is_missing_is_measured_and_the_warm_ups(tmp_path: Path, monke
     assert (near.to_do, near.busy, near.says_it_is_done()) == ([], ["stress-ng uses 99% of a core"], True)
     assert next(done for done in near.done if done.load == lost).record.attempt == 4
     assert (far.to_do, far.says_it_is_done()) == (PLAN, False), "on a new network cookies are missing there"
+    more = second.stages(first.client_dir, until_ci=1.0, max_runs=8)[0].to_do
+    assert more == [load for load in PLAN if load.run == 0] + plan_run(3, [FIRST, SECOND], (0, 1), 1)
 
 
 class Interrupted(Bench):
@@ -99,18 +101,6 @@ def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(
     counted = {(load.page, load.run, load.tfo) for load in read_results(second.client_dir).loads if load.valid}
     assert counted == judged_good
     assert (FIRST.name, 1, 0) not in counted
-
-
-def test_further_runs_of_a_resumed_run_are_in_the_order_of_the_seed(tmp_path: Path,
-                                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first page's warm-ups were made anew, so they are the last loads that were done."""
-    seed, pages, lost = 4, [FIRST, SECOND], Load(FIRST, 2, 1)
-    assert len({load.tfo for load in plan_run(0, pages, (0, 1), seed)[::2]}) == 2, "not the same first for both"
-    Bench(tmp_path, failures={lost: [[LOST]] * 3}).run(monkeypatch)
-    bench = Bench(tmp_path)
-    bench.run(monkeypatch, stage=bench.stages(bench.client_dir)[0])
-    to_do = bench.stages(bench.client_dir, until_ci=1.0, max_runs=8, seed=seed)[0].to_do
-    assert to_do[4:] == plan_run(3, pages, (0, 1), seed)
 
 
 @pytest.mark.parametrize("changed", [{"http": "1.1"}, {"pages": [FIRST.url]}, {"kernel": "7.0"}], ids=str)

@@ -2,21 +2,15 @@
 
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.files.load_parts import LateAnswer
 from harness.files.reason_kinds import ReasonKind
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.rule import NO_TOLERANCE
 from harness.measure.rules import RULES
-from harness.measure.sameness import compared
 from harness.measure.time_rules import LATE, is_too_late
 from harness.measure.timekeeping import OWN_MS, own_time_ms, silence_ms
 from tests.measure.table_of_rules import METHOD, with_rules
-from tests.support.made_record import made_answers, made_record
-
-NAMES = ("page", "script", "picture", "beacon")
 
 
 def test_each_kind_of_reason_has_a_rule_and_each_threshold_a_source() -> None:
@@ -52,13 +46,3 @@ def test_a_server_that_stood_still_before_its_answer_was_late(method: str, think
 
 def test_a_silence_may_last_for_a_round_trip_and_a_packet_each_way() -> None:
     assert silence_ms(100, 4) == pytest.approx(106.056)
-
-
-@given(st.lists(st.sets(st.sampled_from(NAMES)), max_size=6))
-def test_every_load_gets_a_verdict_and_loads_that_got_the_same_are_one_page(lacking: list[set[str]]) -> None:
-    urls = [[f"http://a.test/{name}" for name in NAMES if name not in lacks] for lacks in lacking]
-    loads = [made_record(plt_ms=1000, answers=made_answers(*each, purpose="script")) for each in urls]
-    found = compared(loads, [True] * len(loads))
-    assert len(found) == len(loads)
-    if all(each == urls[0] for each in urls):
-        assert not any(found)
