@@ -22,7 +22,6 @@ from harness.files.pages import CLIENT, HACK_DNS, SERVER_LOGS, Page
 from harness.files.server_log import directory_name
 from harness.files.transport import read_middlebox
 from harness.measure.coverage import RecordedPage, recorded_page
-from harness.measure.evidence import Conditions
 from harness.measure.preflight import PageSet, check_connection_limit, document_bytes
 from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
@@ -101,14 +100,14 @@ class Laboratory:
         return self.speeds.rtt_ms
 
     @property
-    def conditions(self) -> Conditions:
-        """What holds for all loads in it."""
-        box, servers = self.middlebox, self.star.servers
-        return Conditions(
-            experiment=self.experiment_id, network=self.network, settings=self.settings, speeds=self.speeds,
-            layout=self.web.layout, hosts=self.web.servers, measured_rtt_ms=self.measured_rtt_ms,
-            servers={host.address: name for name, host in servers.items()}, held_ms=self.delay.held_ms,
-            box=box.kind.box if box else None, behind_box=box.servers if box else ())
+    def server_names(self) -> dict[str, str]:
+        """The servers by their addresses."""
+        return {host.address: name for name, host in self.star.servers.items()}
+
+    @property
+    def queues_at_home(self) -> bool:
+        """Whether packets of the servers, each as fast as its link is, may have to queue before user's link."""
+        return self.network == "star" and self.speeds.home_fills_up(len(self.star.servers))
 
     def check_programs_beside(self) -> None:
         """Raise ExperimentError when delay line, servers or a host have ended, with their last words."""
@@ -130,7 +129,7 @@ class Laboratory:
         servers = fastopen.total(fastopen.read_counters(server.pid) for server in self.star.servers.values())
         return {"user": fastopen.read_counters(self.star.user.pid), "servers": servers,
                 "delay line": {"drops": delay_line_drops(self.star.user)},
-                "buffers": home_drops(self.star) if self.conditions.queues_at_home else {},
+                "buffers": home_drops(self.star) if self.queues_at_home else {},
                 "middlebox": self.middlebox.counts() if self.middlebox else {}}
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:

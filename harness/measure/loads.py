@@ -67,11 +67,10 @@ def measure_load(lab: Laboratory, load: Load) -> Evidence:
     before, after = begun[-1], lab.counts()
     wait_for_close(lambda: open_sockets(servers), listening, lab.speeds.longest_rtt_ms)
     return Evidence(
-        conditions=lab.conditions, load=load, recorded=lab.recorded[load.page], report=report,
-        requests=_logged(lab, before.at_s, before.logs),
+        lab=lab, load=load, report=report, requests=_logged(lab, before.at_s, before.logs),
         har=_har(directory / f"{load.page.name}.har"),
         grown={what: fastopen.difference(counts, before.counts[what]) for what, counts in after.items()},
-        began_s=before.at_s, ticks=ticks, arrivals=arrivals, latest_packet_ms=lab.delay.latest_ms,
+        began_s=before.at_s, ticks=ticks, arrivals=arrivals,
         warm_up=read_warm_up(lab.client_dir, load.page.name) if load.run else None,
         environment={**environment.machine(), "versions": report.get("versions"), "argv": report.get("argv"),
                      "measured_rtt_ms": lab.measured_rtt_ms, "load_average": os.getloadavg()[0],

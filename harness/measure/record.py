@@ -46,30 +46,30 @@ def record(evidence: Evidence) -> LoadRecord:
 
 def known(evidence: Evidence) -> dict[str, Any]:
     """Return what is known of a load whatever Chrome's side reports."""
-    holds, load, requests, grown = evidence.conditions, evidence.load, evidence.requests, evidence.grown
+    lab, load, requests, grown = evidence.lab, evidence.load, evidence.requests, evidence.grown
     first = [request for request in requests if request.request == 1]
     return {
-        "url": load.page.url, "page": load.page.name, "delaynet_ms": holds.speeds.delay_net_ms,
-        "rtt_ms": holds.speeds.rtt_ms, "tfo": load.tfo, "early": load.over.early, "quic": load.over.quic,
-        "run": load.run, "experiment": holds.experiment, "network": holds.network,
+        "url": load.page.url, "page": load.page.name, "delaynet_ms": lab.delaynet_ms,
+        "rtt_ms": lab.rtt_ms, "tfo": load.tfo, "early": load.over.early, "quic": load.over.quic,
+        "run": load.run, "experiment": lab.experiment_id, "network": lab.network,
         "connections_with_request": len(first),
         "syn_data_connections": sum(request.syn_data for request in first),
         "silent_connections": sum(request.found == FoundAs.SILENT for request in requests),
         "counters": {side: grown[side] for side in ("user", "servers", "loopback") if side in grown},
         "delay_line_drops": grown.get("delay line", {}).get("drops", 0), "buffer_drops": grown.get("buffers") or None,
-        "middlebox": _middlebox(evidence), "balancer": holds.settings.balancer,
+        "middlebox": _middlebox(evidence), "balancer": lab.settings.balancer,
         "began_s": evidence.began_s, "environment": evidence.environment,
     }
 
 
 def _middlebox(evidence: Evidence) -> MiddleboxCounts | None:
     """Return what the middlebox did to the load's SYNs; None without one."""
-    holds = evidence.conditions
-    if holds.box is None:
+    box = evidence.lab.middlebox
+    if box is None:
         return None
-    behind = {host for server in holds.behind_box for host in holds.hosts[server]}
+    behind = {host for server in box.servers for host in evidence.lab.web.servers[server]}
     passed = sum(request.syn_data for request in evidence.requests if request.request == 1 and request.host in behind)
-    return MiddleboxCounts(holds.box, len(holds.behind_box), passed=passed, **evidence.grown["middlebox"])
+    return MiddleboxCounts(box.kind.box, len(box.servers), passed=passed, **evidence.grown["middlebox"])
 
 
 def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:
@@ -85,20 +85,20 @@ def _reported(report: Mapping[str, Any], known: dict[str, Any]) -> LoadRecord:
 
 def cookies_of(evidence: Evidence, record: LoadRecord) -> CookieCounts:
     """Return which cookies the servers gave in the load of `record`."""
-    holds, names = evidence.conditions, evidence.conditions.servers
+    lab, names = evidence.lab, evidence.lab.server_names
     given = {address: len(said.get(Said.COOKIE, ())) for address, said in evidence.arrivals.at_s.items()}
     gave = {names[address] for address, count in given.items() if count and address in names}
     visited = {names[address] for connection in record.connections or ()
                if (address := without_port(connection.address)) in names}
-    if holds.settings.cookies == DOMAIN:
-        sites = sites_of_servers(holds.hosts)
+    if lab.settings.cookies == DOMAIN:
+        sites = sites_of_servers(lab.web.servers)
         gave, visited = ({sites[name] for name in servers} for servers in (gave, visited))
-    return CookieCounts(mode=holds.settings.cookies, given=sum(given.values()), first=len(gave), visited=len(visited))
+    return CookieCounts(mode=lab.settings.cookies, given=sum(given.values()), first=len(gave), visited=len(visited))
 
 
 def early_data_of(evidence: Evidence, record: LoadRecord, timeline: Timeline | None) -> EarlyCounts | None:
     """Return what the servers and Chrome say of early data; None of a load that no other visit was before."""
-    if not evidence.conditions.settings.warm_pairs:
+    if not evidence.lab.settings.warm_pairs:
         return None
     first = [request for request in evidence.requests if request.request == 1 and request.scheme == "https"]
     tickets, possible = Counter[str](), []

@@ -75,7 +75,7 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step])
     waited_ms = ticks.grown_ms("waited", start_s, end_s)
     return Timekeeping(
         late=tuple(_late(evidence, record, start_s, path)),
-        delay_line_late_ms=evidence.latest_packet_ms(start_s, end_s),
+        delay_line_late_ms=evidence.lab.delay.latest_ms(start_s, end_s),
         steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
         gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
         others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),
@@ -109,27 +109,28 @@ def _late(evidence: Evidence, record: LoadRecord, start_s: float, path: Sequence
     None where all servers' packets queue before user's own link (--paper): whoever seems silent may wait there. And
     none of the single-threaded server, which lets requests wait by itself.
     """
-    holds, plt_ms = evidence.conditions, record.plt_ms or 0.0
-    if holds.settings.server == "2013" or holds.queues_at_home:
+    lab, plt_ms = evidence.lab, record.plt_ms or 0.0
+    if lab.settings.server == "2013" or lab.queues_at_home:
         return []
-    if holds.network == "loopback":
+    if lab.network == "loopback":
         return held_too_long(evidence.requests, start_s, plt_ms, path)
-    rate_mbit = holds.speeds.bw_net_mbit
-    allowed_ms = {name: silence_ms(rtt_ms, rate_mbit) for name, rtt_ms in holds.measured_rtt_ms.items()}
+    rate_mbit = lab.speeds.bw_net_mbit
+    allowed_ms = {name: silence_ms(rtt_ms, rate_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
     late = late_answers(_quiet(evidence, start_s, plt_ms), [*_answered(evidence, start_s)], allowed_ms, path,
-                        holds.layout)
-    own_ms = holds.speeds.rtts_ms(holds.speeds.own_delays_ms)
+                        lab.web.layout)
+    own_ms = lab.speeds.rtts_ms(lab.speeds.own_delays_ms)
     return [replace(answer, rtt_ms=own_ms.get(answer.host)) for answer in late]
 
 
 def _answered(evidence: Evidence, start_s: float) -> Iterator[Answered]:
     """Yield the answers of a load, and the pieces of those that their servers send with pauses."""
-    holds = evidence.conditions
+    lab = evidence.lab
     for request in evidence.requests:
         if request.own_ms is not None:
-            server, recorded = holds.layout.server_of(request.host), evidence.recorded.answers.get(request.answer or "")
+            server = lab.web.layout.server_of(request.host)
+            recorded = evidence.recorded.answers.get(request.answer or "")
             begun_ms = (request.time_s - start_s) * 1000 + request.own_ms
-            thinks = holds.settings.think is not None or bool(recorded and recorded.slow_ms)
+            thinks = lab.settings.think is not None or bool(recorded and recorded.slow_ms)
             yield Answered(server, begun_ms, own_time_ms(request, thinks=thinks))
             for (before_ms, _), (after_ms, _) in pairwise(recorded.arrivals if recorded else ()):
                 yield Answered(server, begun_ms + after_ms, after_ms - before_ms)
@@ -140,7 +141,7 @@ def _quiet(evidence: Evidence, start_s: float, plt_ms: float) -> list[Silence]:
 
     The whole silences if that is not known; none if Chrome's side reported something else.
     """
-    holds, arrivals, names = evidence.conditions, evidence.arrivals, evidence.conditions.servers
+    held_ms, arrivals, names = evidence.lab.delay.held_ms, evidence.arrivals, evidence.lab.server_names
     try:
         found = [replace(silence, server=names[silence.server])
                  for silence in msgspec.convert(evidence.report.get("silences") or [], list[Silence])
@@ -149,7 +150,7 @@ def _quiet(evidence: Evidence, start_s: float, plt_ms: float) -> list[Silence]:
         return []
     if arrivals.lost:
         return found
-    came_ms = {(name, connecting): [(at_s - start_s) * 1000 + holds.held_ms[address]
+    came_ms = {(name, connecting): [(at_s - start_s) * 1000 + held_ms[address]
                                     for at_s in arrivals.of(address, connecting=connecting)]
                for address, name in names.items() for connecting in (False, True)}
     return [part for silence in found

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
-from harness.files.hosts import EACH_ITS_OWN
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure import loads
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import RecordedPage
-from harness.measure.evidence import Conditions, Evidence, Load
+from harness.measure.evidence import Evidence, Load
+from harness.measure.laboratory import Laboratory, ReplayedWeb
 from harness.measure.loads import MOST_OUTPUT
 from harness.measure.record import _reported
-from harness.measure.settings import Settings
 from harness.measure.timekeeping import PAGE_PROCESS, timekeeping_of, waited_for_others_ms
 from harness.network.arrivals import Arrivals, Said
-from harness.network.star import LinkSpeeds
+from harness.network.links import Delay
+from harness.network.star import LinkSpeeds, loopback_star
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
 
@@ -49,17 +49,18 @@ LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
 def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_clients_link(home_mbit: float,
                                                                                        is_late: bool) -> None:
     """They may fill that link, and whoever seems silent waits for it."""
-    arrivals = Arrivals()
-    arrivals.note("10.0.0.4", Said.ANSWER, [1e9 + 0.5])
-    servers = {f"10.0.0.{number}": f"{number}.test" for number in (2, 3, 4)}
+    star, arrivals = loopback_star(["a.test", "b.test", "c.test"]), Arrivals()
+    address = star.servers["c.test"].address
+    arrivals.note(address, Said.ANSWER, [1e9 + 0.5])
+    others: dict[str, Any] = dict.fromkeys(("browser", "browsing_user", "work_dir", "chrome", "client_dir",
+                                            "server_log_dir", "servers"))
+    lab = Laboratory(
+        web=ReplayedWeb(page_set=Mock()), star=star, measured_rtt_ms=dict.fromkeys(star.servers, 20.0),
+        recorded={LOAD.page: RecordedPage({})}, delay=Delay(star), speeds=LinkSpeeds(bw_home_mbit=home_mbit),
+        experiment_id="x", **others)
     evidence = Evidence(
-        conditions=Conditions(
-            experiment="x", network="star", settings=Settings(), speeds=LinkSpeeds(bw_home_mbit=home_mbit),
-            layout=EACH_ITS_OWN, hosts={}, servers=servers, measured_rtt_ms=dict.fromkeys(servers.values(), 20.0),
-            held_ms=dict.fromkeys(servers, 0.0)),
-        load=LOAD, recorded=RecordedPage({}), har=None, requests=[], grown={}, began_s=1e9, environment={}, ticks=IDLE,
-        arrivals=arrivals, latest_packet_ms=lambda *_: None,
-        report={"silences": [{"server": "10.0.0.4", "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]})
+        lab=lab, load=LOAD, har=None, requests=[], grown={}, began_s=1e9, environment={}, ticks=IDLE, arrivals=arrivals,
+        report={"silences": [{"server": address, "start_ms": 100.0, "end_ms": 500.0, "connecting": False}]})
     kept = timekeeping_of(evidence, made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS), ())
     assert kept is not None
     assert any(answer.late_ms > 100 for answer in kept.late) == is_late
