@@ -29,9 +29,10 @@ if __name__ == "__main__":
 from harness.files.pages import CLIENT, PageFiles
 from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders, open_results
-from harness.measure.laboratory import ReplayedWeb, running_hosts
+from harness.measure.laboratory import running_hosts
 from harness.measure.loopback import say_ready, try_pages
 from harness.measure.preflight import (
+    ReplayedWeb,
     check_authority,
     check_browser,
     check_pages,
@@ -40,7 +41,6 @@ from harness.measure.preflight import (
 )
 from harness.measure.resume import in_words, stages_of
 from harness.measure.rtts import links, thinking_rtts
-from harness.mirror.servers import make_layout
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.programs import run_on_user
@@ -67,17 +67,16 @@ def main() -> int:
     page_set = check_pages(files)
     check_authority(page_set)
     check_transports(settings, page_set)
-    layout = make_layout(settings.layout, page_set.recording)
-    check_host_count([*layout.servers(page_set.hosts)])
+
+    # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
+    web = ReplayedWeb(page_set=page_set, settings=settings,
+                      think_rtts_ms=thinking_rtts(page_set) if settings.think else None)
+    check_host_count([*web.servers])
 
     # Network: a star with the same rate and delay to every server, or each as far away as it was when it was recorded;
     # one RTT after the other, measured before anything is loaded at it.
-    star_links = links(settings, page_set, layout)
+    star_links = links(web)
     netem = delays_by_netem(max(speeds.longest_rtt_ms for speeds in star_links))
-
-    # Web: each recorded host has a server that answers as it did when it was recorded; Chrome is the only client.
-    web = ReplayedWeb(page_set=page_set, settings=settings, layout=layout,
-                      think_rtts_ms=thinking_rtts(page_set) if settings.think else None)
 
     # Plan: each page without and with TFO, run by run; less the valid loads of an experiment that is resumed.
     said = [known(web, browser, speeds, netem=netem) for speeds in star_links]

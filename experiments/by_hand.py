@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.measure.evidence import Load
-from harness.measure.laboratory import Laboratory, ReplayedWeb, running_hosts
+from harness.measure.laboratory import Laboratory, running_hosts
 from harness.measure.loads import record_of
-from harness.measure.preflight import PageSet, check_browser
+from harness.measure.preflight import PageSet, ReplayedWeb, check_browser
 from harness.measure.rules import alone
 from harness.measure.settings import Settings
 from harness.network.star import LinkSpeeds

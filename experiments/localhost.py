@@ -29,9 +29,8 @@ from harness.files.pages import BUNDLED, CLIENT, FIGURES, PageFiles
 from harness.measure.command_line import add_patience
 from harness.measure.experiment import known, measure, summarise
 from harness.measure.folders import check_folders, open_results
-from harness.measure.laboratory import ReplayedWeb
 from harness.measure.loopback import WITHOUT_LINKS, running_loopback
-from harness.measure.preflight import check_authority, check_browser, check_pages, check_room
+from harness.measure.preflight import ReplayedWeb, check_authority, check_browser, check_pages, check_room
 from harness.measure.resume import Stage
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of

@@ -19,8 +19,8 @@ use_project_python()
 
 from experiments.by_hand import valid_load
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import ReplayedWeb, running_hosts
-from harness.measure.preflight import check_browser, check_pages
+from harness.measure.laboratory import running_hosts
+from harness.measure.preflight import ReplayedWeb, check_browser, check_pages
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings
 from harness.mirror.importing import MadeResource, write_small_recording

@@ -25,8 +25,8 @@ from harness.errors import ExperimentError, InputError, many, printable
 from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, read_results
 from harness.measure.experiment import known, measure
-from harness.measure.laboratory import ReplayedWeb, running_hosts
-from harness.measure.preflight import PageSet, check_browser, check_pages, check_room
+from harness.measure.laboratory import running_hosts
+from harness.measure.preflight import PageSet, ReplayedWeb, check_browser, check_pages, check_room
 from harness.measure.resume import Stage
 from harness.measure.rule import Blame
 from harness.measure.series import plan_loads

@@ -14,8 +14,9 @@ from harness.files.reason_kinds import ReasonKind
 from harness.files.results import write_load
 from harness.measure.evidence import Load
 from harness.measure.folders import begin_try
-from harness.measure.laboratory import Hosts, Laboratory, ReplayedWeb, place_of_key_shares
+from harness.measure.laboratory import Hosts, Laboratory, place_of_key_shares
 from harness.measure.loads import cell_of, record_of
+from harness.measure.preflight import ReplayedWeb
 from harness.measure.resume import Stage, program_digest, recording_digest
 from harness.measure.rtts import own_rtts
 from harness.measure.rule import Blame, Reason, texts
@@ -86,7 +87,6 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
     settings, page_set, machine = web.settings, web.page_set, environment.machine()
     hello = place_of_key_shares(settings, browser) is None if page_set.secure else None
     digest = recording_digest(page_set.files)
-    rtts_ms = own_rtts(settings, speeds, page_set, web.layout)
     return {
         **settings.to_json(), "unusual": settings.unusual,
         **({"transports": settings.transports} if settings.warm_pairs else {}),
@@ -94,7 +94,7 @@ def known(web: ReplayedWeb, browser: Browser, speeds: LinkSpeeds, *, netem: bool
         "synthetic": page_set.recording.manifest.synthetic,
         "post_quantum": hello, "layout": web.layout.in_words(page_set.hosts),
         "shared_servers": {server: hosts for server, hosts in web.servers.items() if len(hosts) > 1},
-        "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms, **rtts_ms,
+        "delaynet_ms": speeds.delay_net_ms, "rtt_ms": speeds.rtt_ms, **own_rtts(web, speeds),
         "delay_by": delay_by(netem=netem), "browser": version_of(browser.binary),
         **{key: machine[key] for key in ("kernel", "machine", "cpus")}, "tfo_lab": program_digest(),
     }

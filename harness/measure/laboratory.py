@@ -6,7 +6,7 @@ tfo.py and the benchmarks use the same one, so what the benchmarks find holds fo
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,13 +16,13 @@ from harness.browser.binary import GROUPS, find_once
 from harness.browser.chrome import ChromeSettings
 from harness.browser.program import Browser, require_shim
 from harness.files.experiment import new_experiment_id
-from harness.files.hosts import EACH_ITS_OWN, Layout, Remap, origins, resolver_rules, write_hack_dns
+from harness.files.hosts import Remap, origins, resolver_rules, write_hack_dns
 from harness.files.load_parts import Counters, NetworkKind
 from harness.files.pages import CLIENT, HACK_DNS, SERVER_LOGS, Page
 from harness.files.server_log import directory_name
 from harness.files.transport import read_middlebox
 from harness.measure.coverage import RecordedPage, recorded_page
-from harness.measure.preflight import PageSet, check_connection_limit, document_bytes
+from harness.measure.preflight import ReplayedWeb, check_connection_limit, document_bytes
 from harness.measure.rtts import proven_rtts_of_star_ms
 from harness.measure.settings import Settings
 from harness.network.arrivals import Arrivals, noting_arrivals
@@ -39,22 +39,6 @@ from harness.system.untrusted import read_untrusted
 
 UNUSED_PORT = 1
 """Nobody listens there on a host of ours: a connection is refused after one RTT, and stands in no server's log."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplayedWeb:
-    """Which pages are loaded, and how they are served and loaded; which of their hosts share a server."""
-
-    page_set: PageSet
-    settings: Settings = field(default_factory=Settings)
-    layout: Layout = EACH_ITS_OWN
-    think_rtts_ms: Mapping[str, float] | None = None
-    """With --think: see harness.measure.rtts.thinking_rtts."""
-
-    @property
-    def servers(self) -> dict[str, list[str]]:
-        """The servers, each with the hosts that it answers for."""
-        return self.layout.servers(self.page_set.hosts)
 
 
 @dataclass(frozen=True, kw_only=True)

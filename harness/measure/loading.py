@@ -94,29 +94,25 @@ def read_page_load(text: str) -> PageLoad:
 
 
 class _Reading:
-    """Chrome's net-log, read in a thread from `begin` on while Chrome writes it: when what is measured is over."""
+    """Chrome's net-log, read in a thread from `begin` on while Chrome writes it: when what is measured is over.
+
+    The thread reads until Chrome has written all of it, which `is_over` tells.
+    """
 
     def __init__(self, net_log: Path) -> None:
         self._net_log, self._pool = net_log, ThreadPoolExecutor(1, initializer=os.nice, initargs=(READERS_NICE,))
         self._found: Future[NetLog] | None = None
-        self._over: Callable[[], bool] | None = None
+        self.is_over: Callable[[], bool] = lambda: False
 
     def begin(self) -> Future[NetLog]:
-        """Begin to read, unless that has begun."""
-        self._found = self._found or self._pool.submit(read_netlog, self._net_log, is_over=self._is_over)
+        """Begin to read, unless that has begun. The result raises ExperimentError."""
+        self._found = self._found or self._pool.submit(
+            read_netlog, self._net_log, is_over=lambda: self.is_over())     # noqa: PLW0108 (it is set meanwhile)
         return self._found
 
-    def _is_over(self) -> bool:
-        return self._over is not None and self._over()
-
-    def end(self, is_over: Callable[[], bool]) -> NetLog:
-        """Return the net-log, which Chrome has written when `is_over`. Raises ExperimentError."""
-        self._over = is_over
-        return self.begin().result()
-
     def give_up(self) -> None:
-        """End the thread, when Chrome has ended: as long as there is more, it reads."""
-        self._over = lambda: True
+        """End the thread, when Chrome has ended."""
+        self.is_over = lambda: True
         self._pool.shutdown()
 
 
@@ -139,7 +135,8 @@ def _load(wanted: PageLoad) -> dict[str, Any]:
                 _visit(driver, wanted, report, reading.begin)
         except page.ERRORS as error:
             report["errors"].append(f"Chrome: {page.first_line(error)}")
-        netlog = reading.end(is_over=chrome.ending(driver))
+        reading.is_over = chrome.ending(driver)
+        netlog = reading.begin().result()
         if chrome.replaced_network_process(wanted.chrome):
             report["errors"].append("Chrome: its network process ended, and it started another")
     except ExperimentError as error:

@@ -19,14 +19,15 @@ from typing import ClassVar
 from harness.browser.program import Browser, find_browser
 from harness.errors import ExperimentError, printable
 from harness.files.experiment import new_experiment_id
+from harness.files.hosts import HOST
 from harness.files.load_parts import Counters, Coverage, NetworkKind
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
 from harness.measure.content_rules import CONTENT
 from harness.measure.evidence import Load
-from harness.measure.laboratory import Laboratory, ReplayedWeb, served
+from harness.measure.laboratory import Laboratory, served
 from harness.measure.loads import record_of
-from harness.measure.preflight import PageSet
+from harness.measure.preflight import PageSet, ReplayedWeb
 from harness.measure.rtts import RttsMs, proven_rtts_ms
 from harness.measure.rule import Blame, Verdict, texts, worth_another_try
 from harness.measure.rules import BESIDE_OTHERS, judge
@@ -161,7 +162,8 @@ def _try(lab: Laboratory, page: Page) -> Trial:
 def loopback_of(page_set: PageSet, settings: Settings) -> Iterator[Laboratory]:
     """Serve all hosts of the recording while this lasts, with a certificate authority that lasts as long."""
     port, tls_port = _free_ports()
-    settings = replace(settings, port=port, tls_port=tls_port, quiet_s=QUIET_S, quiet_limit_s=QUIET_LIMIT_S)
+    settings = replace(settings, port=port, tls_port=tls_port, layout=HOST, quiet_s=QUIET_S,
+                       quiet_limit_s=QUIET_LIMIT_S)
     web = ReplayedWeb(page_set=page_set, settings=settings)
     with temporary_directory() as directory, running_loopback(
             LinkSpeeds(delay_net_ms=0), web, find_browser(), own_network=False, results_dir=directory,

@@ -6,19 +6,22 @@ Each problem is told in one line that says how to mend it.
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from harness.browser.binary import CHROMES_OWN, SOCKET_LIMITS, ConnectionLimit, find_once
 from harness.browser.program import Browser, find_browser, require_shim
 from harness.errors import InputError, MachineError, first_few, many, printable
+from harness.files.hosts import Layout
 from harness.files.pages import BUNDLED, Page, PageFiles, read_pages
 from harness.measure.settings import Settings
 from harness.mirror.answers import Recorded
 from harness.mirror.importing import import_recording
 from harness.mirror.manifest import damage
 from harness.mirror.recording import Recording, read_recording
+from harness.mirror.servers import make_layout
 from harness.replay.authority import AUTHORITY, open_authority
 
 ROOM_MB = 100
@@ -51,6 +54,25 @@ class PageSet:
             urls = ", ".join(page.url for page in self.pages)
             raise InputError(f"{self.files.pages}: no page with {part!r} in its URL; it has {urls}")
         return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedWeb:
+    """Which pages are loaded, and how they are served and loaded; for `think_rtts_ms` see harness.measure.rtts."""
+
+    page_set: PageSet
+    settings: Settings = field(default_factory=Settings)
+    think_rtts_ms: Mapping[str, float] | None = None
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Which of the hosts share a server. Raises InputError."""
+        return make_layout(self.settings.layout, self.page_set.recording)
+
+    @property
+    def servers(self) -> dict[str, list[str]]:
+        """The servers, each with the hosts that it answers for. Raises InputError."""
+        return self.layout.servers(self.page_set.hosts)
 
 
 def check_browser(per_host: int = CHROMES_OWN) -> Browser:

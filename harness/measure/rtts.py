@@ -11,8 +11,7 @@ from typing import Any
 
 from harness.errors import InputError
 from harness.files.hosts import Layout
-from harness.measure.preflight import PageSet
-from harness.measure.settings import Settings
+from harness.measure.preflight import PageSet, ReplayedWeb
 from harness.mirror.servers import recorded_rtts, scaled
 from harness.network.rtt import PACE_S, SYN_BITS, RttError, check_rtts, measure_rtts
 from harness.network.star import LinkSpeeds, Star
@@ -26,7 +25,7 @@ RttsMs = dict[str, float]
 """The RTT in ms to each server, by its name."""
 
 
-def links(settings: Settings, page_set: PageSet, layout: Layout) -> list[LinkSpeeds]:
+def links(web: ReplayedWeb) -> list[LinkSpeeds]:
     """Return the star's links at each RTT of the experiment, in turn.
 
     They are the same to every server or, with --rtt, each with the delay that was recorded: that many times as long as
@@ -34,12 +33,13 @@ def links(settings: Settings, page_set: PageSet, layout: Layout) -> list[LinkSpe
 
     Raises InputError when the recording does not say how far away the servers were.
     """
+    settings, layout = web.settings, web.layout
     speeds = LinkSpeeds(bw_home_mbit=settings.bw_home_mbit, bw_home_up_mbit=settings.bw_home_up_mbit,
                         buffer_kb=settings.buffer_kb, bw_net_mbit=settings.bw_net_mbit,
                         delay_home_ms=settings.delayhome_ms)
     if settings.rtt is None:
         return [replace(speeds, delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
-    found = recorded_rtts(page_set.files, page_set.recording)
+    found = recorded_rtts(web.page_set.files, web.page_set.recording)
     if found.assumed:
         print(f"RTT as recorded: not known of {len(found.assumed)} of {len(found.rtts_ms)} servers, which get the "
               f"median of the others: {', '.join(found.assumed)}", flush=True)
@@ -67,13 +67,13 @@ def with_recorded_rtts(speeds: LinkSpeeds, rtts_ms: Mapping[str, float], layout:
                    own_delays_ms={server: rtts_ms[host] / 2 for server, host in nearest.items()})
 
 
-def own_rtts(settings: Settings, speeds: LinkSpeeds, page_set: PageSet, layout: Layout) -> Mapping[str, Any]:
+def own_rtts(web: ReplayedWeb, speeds: LinkSpeeds) -> Mapping[str, Any]:
     """Return what an experiment's file says of --rtt; None where all servers are equally far away."""
-    if settings.rtt is None:
+    if web.settings.rtt is None:
         return {"server_rtts_ms": None, "rtts_assumed": None}
-    found = recorded_rtts(page_set.files, page_set.recording)
+    found = recorded_rtts(web.page_set.files, web.page_set.recording)
     rtts_ms = speeds.rtts_ms(speeds.own_delays_ms)
-    of_hosts = {host: rtts_ms[layout.server_of(host)] for host in found.rtts_ms}
+    of_hosts = {host: rtts_ms[web.layout.server_of(host)] for host in found.rtts_ms}
     return {"server_rtts_ms": of_hosts, "rtts_assumed": [*found.assumed]}
 
 

@@ -121,54 +121,36 @@ def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatc
         check_browser()
 
 
-SELENIUM_MANAGER = """#!/bin/sh
-printf '{"logs": [], "result": {"code": 0, "driver_path": "%s/of-%s-%s"}}' "$HOME" "$(/usr/bin/id -u)" "$SE_AVOID_STATS"
-"""
-
-
-@pytest.mark.root
-@pytest.mark.parametrize("called", ["script", "link"])
-def test_a_driver_that_chromes_user_can_start(called: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not the one of Ubuntu's snap; and what Selenium Manager downloads for root, nobody else could reach."""
-    for variable, number in SUDO.items():
-        monkeypatch.setenv(variable, number)
-    user = browsing_user()
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        Path(name).chmod(0o755)
-        driver, manager, snap = (Path(name) / part for part in ("chromedriver", "selenium-manager", "snap/bin/driver"))
-        snap.parent.mkdir(parents=True)
-        snap.write_text("#!/bin/sh\n")
-        manager.write_text(SELENIUM_MANAGER)
-        for program_file in (manager, snap):
-            program_file.chmod(0o755)
-        if called == "link":
-            driver.symlink_to(snap)
-        else:
-            driver.write_text('#!/bin/sh\nexec /snap/bin/chromium.chromedriver "$@"\n')
-            driver.chmod(0o755)
-        monkeypatch.setenv("SE_MANAGER_PATH", str(manager))
-        monkeypatch.setenv("PATH", name)
-        assert find_browser().driver == f"{pwd.getpwuid(user.uid).pw_dir}/of-{user.uid}-true"
-
-
 DRIVERS = [json.loads(line) for line in (Path(__file__).parent / "drivers.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.root
 @pytest.mark.parametrize("case", DRIVERS)
-def test_a_driver_of_chromes_version(case: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first of its major version, wherever it is; one that does not say its version is taken as it was."""
+def test_a_driver_of_chromes_version_that_its_user_can_start(case: dict[str, Any],
+                                                             monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of its major version, wherever it is; one that does not say its version is taken as it was.
+
+    Not the one of Ubuntu's snap; and what Selenium Manager downloads for root, nobody else could reach.
+    """
+    for variable, number in SUDO.items():
+        monkeypatch.setenv(variable, number)
+    user = browsing_user()
     with tempfile.TemporaryDirectory(dir="/tmp") as name:
         here = Path(name)
         here.chmod(0o755)
 
-        def says(path: str, version: str) -> str:
-            (here / path).parent.mkdir(exist_ok=True)
-            (here / path).write_text(f"#!/bin/sh\necho '{version}'\n")
+        def says(path: str, version: str, script: str = "echo '{}'") -> str:
+            (here / path).parent.mkdir(parents=True, exist_ok=True)
+            (here / path).write_text(f"#!/bin/sh\n{script.format(version)}\n")
             (here / path).chmod(0o755)
             return str(here / path)
 
         drivers = [says(f"{place}/chromedriver", version) for place, version in enumerate(case["on_path"])]
+        if case.get("snap"):
+            drivers += [says("snap-script/chromedriver", "", 'exec /snap/bin/chromium.chromedriver "$@"')]
+            (here / "snap-link").mkdir()
+            (here / "snap-link" / "chromedriver").symlink_to(says("snap/bin/driver", "ChromeDriver 156.0.1.2"))
+            drivers += [str(here / "snap-link" / "chromedriver")]
         monkeypatch.setenv("PATH", ":".join(str(Path(driver).parent) for driver in drivers) or str(here / "none"))
         monkeypatch.setenv("TFO_LAB_CHROME", says("chrome", case["chrome"]))
         if case["package"]:
@@ -178,7 +160,9 @@ def test_a_driver_of_chromes_version(case: dict[str, Any], monkeypatch: pytest.M
             monkeypatch.setitem(sys.modules, "chromedriver_binary", package)
         given = json.dumps({"logs": [], "result": {
             "code": 0, "driver_path": case["manager"] and says("manager", case["manager"])}})
-        monkeypatch.setenv("SE_MANAGER_PATH", says("selenium-manager", given))
+        as_user = f"{user.uid} {pwd.getpwuid(user.uid).pw_dir} true"
+        monkeypatch.setenv("SE_MANAGER_PATH", says("selenium-manager", given, (
+            f'[ "$(/usr/bin/id -u) $HOME $SE_AVOID_STATS" = "{as_user}" ] && ' "echo '{}'")))
         if case["found"]:
             assert find_browser().driver == str(here / case["found"])
             return

@@ -19,8 +19,9 @@ from harness.measure import loads
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import RecordedPage
 from harness.measure.evidence import Evidence, Load
-from harness.measure.laboratory import Laboratory, ReplayedWeb
+from harness.measure.laboratory import Laboratory
 from harness.measure.loads import MOST_OUTPUT
+from harness.measure.preflight import ReplayedWeb
 from harness.measure.record import _reported
 from harness.measure.timekeeping import PAGE_PROCESS, timekeeping_of, waited_for_others_ms
 from harness.network.arrivals import Arrivals, Said

@@ -10,7 +10,7 @@ from harness.errors import ExperimentError, InputError
 from harness.files.hosts import EACH_ITS_OWN, ONE, Layout
 from harness.files.pages import PageFiles
 from harness.measure import rtts
-from harness.measure.preflight import PageSet
+from harness.measure.preflight import PageSet, ReplayedWeb
 from harness.measure.rtts import links, own_rtts, proven_rtts_ms, thinking_rtts
 from harness.measure.settings import Settings
 from harness.mirror.recording import read_recording
@@ -28,6 +28,12 @@ def page_set(tmp_path: Path) -> PageSet:
     return cast(PageSet, SimpleNamespace(files=files, recording=recording))
 
 
+def web(page_set: PageSet, rtt: str, delays_ms: tuple[float, ...] = (), layout: Layout | None = None) -> ReplayedWeb:
+    made = ReplayedWeb(page_set=page_set, settings=Settings(rtt=rtt, delays_ms=delays_ms, bw_net_mbit=8))
+    vars(made)["layout"] = layout or EACH_ITS_OWN
+    return made
+
+
 @pytest.mark.parametrize(("rtt", "delays_ms", "rtts_ms"), [
     ("recorded", (), (30, 40, 180, 40)), ("recorded*2", (), (60, 80, 360, 80)),
     ("recorded*0.01", (), (0, 0, 1.8, 0)), ("recorded", (50,), (75, 100, 450, 100)),
@@ -35,24 +41,23 @@ def page_set(tmp_path: Path) -> PageSet:
 def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], rtt: str,
                               delays_ms: tuple[float, ...], rtts_ms: tuple[float, ...]) -> None:
     """Of host3.test it is not known: it gets the median. The experiment's file says so."""
-    settings = Settings(rtt=rtt, delays_ms=delays_ms, bw_net_mbit=8)
-    [speeds] = links(settings, page_set, EACH_ITS_OWN)
+    as_recorded = web(page_set, rtt, delays_ms)
+    [speeds] = links(as_recorded)
     hosts = ["www.nytimes.com", "host1.test", "host2.test", "host3.test"]
     wanted_ms = {host: pytest.approx(rtt_ms) for host, rtt_ms in zip(hosts, rtts_ms, strict=True)}
     assert speeds.rtts_ms(hosts) == wanted_ms
     assert speeds.rtt_ms == pytest.approx(rtts_ms[3])
     assert speeds.bw_net_mbit == 8
     assert "not known of 1 of 4 servers, which get the median of the others: host3.test" in capsys.readouterr().out
-    assert own_rtts(settings, speeds, page_set, EACH_ITS_OWN) == {
-        "server_rtts_ms": wanted_ms, "rtts_assumed": ["host3.test"]}
+    assert own_rtts(as_recorded, speeds) == {"server_rtts_ms": wanted_ms, "rtts_assumed": ["host3.test"]}
 
 
 def test_a_server_that_hosts_share_is_as_far_away_as_the_nearest_of_them(page_set: PageSet) -> None:
-    settings, layout = Settings(rtt="recorded", delays_ms=()), Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"})
-    [speeds] = links(settings, page_set, layout)
+    shared = web(page_set, "recorded", layout=Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"}))
+    [speeds] = links(shared)
     assert speeds.rtts_ms(["www.nytimes.com", "cdn"]) == {"www.nytimes.com": 30, "cdn": 40}
-    said = own_rtts(settings, speeds, page_set, layout)["server_rtts_ms"]
-    assert said == {"www.nytimes.com": 30, "host1.test": 40, "host2.test": 40, "host3.test": 40}
+    assert own_rtts(shared, speeds)["server_rtts_ms"] == {
+        "www.nytimes.com": 30, "host1.test": 40, "host2.test": 40, "host3.test": 40}
 
 
 @pytest.mark.parametrize(("rtts", "rtt", "delays_ms", "complaint"), [
@@ -62,7 +67,7 @@ def test_what_no_network_can_be(page_set: PageSet, rtts: str, rtt: str, delays_m
                                 complaint: str) -> None:
     page_set.files.rtts.write_text(rtts)
     with pytest.raises(InputError, match=complaint):
-        links(Settings(rtt=rtt, delays_ms=delays_ms), page_set, EACH_ITS_OWN)
+        links(web(page_set, rtt, delays_ms))
 
 
 def test_servers_whose_thinking_is_not_known(page_set: PageSet) -> None:
