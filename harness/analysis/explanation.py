@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from harness.analysis.causes import FREED_MS, Dependencies, cause_of_load_event, dependencies
-from harness.analysis.stats import median, median_if_any
+from harness.analysis.stats import improvement_percent, median, median_if_any
 from harness.analysis.timeline import TimedRequest, Timeline, read_timeline
 from harness.analysis.what_if import Circumstances, SharedLink, handshake_ms, saved_ms
 from harness.files.experiment import experiment_file, read_experiment
@@ -160,6 +160,16 @@ class Prediction:
     simple_ms: float
     predicted_ms: float
     measured_ms: float | None
+
+    @property
+    def predicted_percent(self) -> float | None:
+        """What TFO improves as predicted."""
+        return improvement_percent(self.off_ms, self.predicted_ms) if self.off_ms > 0 else None
+
+    @property
+    def theory_percent(self) -> float | None:
+        """Handshakes x RTT / PLT."""
+        return improvement_percent(self.off_ms, self.simple_ms) if self.off_ms > 0 else None
 
     def difference_percent(self, predicted_ms: float) -> float | None:
         """Return by how much a prediction is above what was measured, in percent of that; None when nothing was."""

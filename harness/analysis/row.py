@@ -197,31 +197,23 @@ class Row:
 
     @cached_property
     def explanations(self) -> list[Explanation]:
-        """Of each load without TFO that can be explained: its critical path, and what it predicts."""
-        return [found for load in self.off.loads if (found := explain(load, self.rtt_ms))]
+        """Of each load of its first cell that can be explained: its critical path, and what it predicts for the second.
 
-    @property
-    def _has_cookies(self) -> bool:
-        """Whether the browser had a cookie of every server. Else nobody knows beforehand where TFO saves anything."""
-        return all(experiment.cookies == "warm" for experiment in self.results.experiments
-                   if experiment.rtt_ms == self.rtt_ms)
+        Only loads over TCP can be played again.
+        """
+        over = Transport(self.on.transport)
+        loads = self.off.loads if self.off.transport == Transport.TCP else ()
+        return [found for load in loads if (found := explain(load, self.rtt_ms, over))]
 
     @cached_property
     def prediction(self) -> Prediction | None:
-        """PLT with TFO as predicted, up to the load event, whatever metric is used: critical paths lead there."""
-        return predict(self.explanations, self.on.loads) if self._has_cookies else None
+        """PLT with TFO as predicted, up to the load event, whatever metric is used: critical paths lead there.
 
-    @cached_property
-    def replayed_ms(self) -> float | None:
-        """What the loads of its first cell would have taken over the transport of the second, in ms (median).
-
-        None where that is not known: only loads over TCP can be played again.
+        None where the browser had no cookie of some server: then nobody knows beforehand where TFO saves anything.
         """
-        if self.off.transport != Transport.TCP or not self._has_cookies:
-            return None
-        over = Transport(self.on.transport)
-        return median_if_any([found.predicted_plt_ms for load in self.off.loads
-                              if (found := explain(load, self.rtt_ms, over))])
+        has_cookies = all(experiment.cookies == "warm" for experiment in self.results.experiments
+                          if experiment.rtt_ms == self.rtt_ms)
+        return predict(self.explanations, self.on.loads) if has_cookies else None
 
     @cached_property
     def early(self) -> EarlyCounts:

@@ -39,7 +39,7 @@ OF_TRANSPORTS = {
     "page": "page", "url": "url", "rtt_ms": "rtt_ms", "rtt": "rtt", "metric": "metric", "transport": "transport",
     "round_trips": "round_trips", "n": "n_on", "left_out": "left_out_on", "median_ms": "median_on_ms",
     "saved_ms": "saved_ms", "saved_percent": "improvement_percent", "low_percent": "low_percent",
-    "high_percent": "high_percent", "pairs": "pairs", "predicted_ms": "replayed_ms",
+    "high_percent": "high_percent", "pairs": "pairs", "predicted_ms": "predicted_ms",
     "early_possible": "early_possible", "early": "early_sent", "early_in_syn": "early_in_syn",
     "early_too_late": "early_too_late"}
 
@@ -79,12 +79,12 @@ def _difference(row: Row) -> str | None:
 
 
 VALUES: dict[str, str | Callable[[Row], object]] = {
-    **{name: name for name in ("page", "url", "name", "rtt_ms", "saved_ms", "servers", "connections",
-                           "replayed_ms")},
+    **{name: name for name in ("page", "url", "name", "rtt_ms", "saved_ms", "servers", "connections")},
     "rtt": "rtt_name", "metric": "off.metric", "median_off_ms": "off.median_ms", "median_on_ms": "on.median_ms",
     "improvement_percent": "percent", "pairs of interval": "interval.pairs",
     "explained_off_ms": "prediction.off_ms", "explained_on_ms": "prediction.measured_ms",
-    "predicted_ms": "prediction.predicted_ms",
+    "predicted_ms": "prediction.predicted_ms", "predicted_percent": "prediction.predicted_percent",
+    "theory_percent": "prediction.theory_percent",
     "n_off": lambda row: len(row.off.loads), "n_on": lambda row: len(row.on.loads),
     "loads": lambda row: f"{len(row.off.loads)}, {len(row.on.loads)}",
     "left_out_off": lambda row: len(row.off.left_out), "left_out_on": lambda row: len(row.on.left_out),
@@ -116,8 +116,12 @@ def value_of(row: Row, name: str) -> object:
 
 
 def text_of(row: Row, name: str) -> str:
-    """Return one of VALUES as a table has it: times in s, percentages with two digits."""
-    value = value_of(row, name)
+    """Return one of VALUES as a table has it."""
+    return as_text(value_of(row, name), name)
+
+
+def as_text(value: object, name: str) -> str:
+    """Return the value called `name` as a table has it: times in s, percentages with two digits."""
     if value is None or isinstance(value, str):
         return value or NOT_KNOWN
     if isinstance(value, int | float):
@@ -152,9 +156,11 @@ def export(selection: Selection, path: Path) -> None:
         raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --export") from None
 
 
-def export_rows(selection: Selection) -> list[dict[str, Any]]:
+def export_rows(selection: Selection, keys: Columns = KEYS) -> list[dict[str, Any]]:
     """Return a row for each page and RTT, in the table's order, or for each transport; None for what is not known."""
-    rows, keys = (selection.transport_rows, OF_TRANSPORTS) if selection.compares_transports else (selection.rows, KEYS)
+    rows: Sequence[Row] = selection.rows
+    if selection.compares_transports:
+        rows, keys = selection.transport_rows, OF_TRANSPORTS
     return [{key: _rounded(value_of(row, name)) for key, name in keys.items()} for row in rows]
 
 

@@ -19,11 +19,6 @@ def seconds(ms: float | None) -> str:
     return NOT_KNOWN if ms is None else f"{ms / 1000:.3f}"
 
 
-def number(value: float | None, form: str = "{:,.0f}") -> str:
-    """Return `value` as `form` writes it, NOT_KNOWN for None."""
-    return NOT_KNOWN if value is None else form.format(value)
-
-
 def percent(value: float | None) -> str:
     """Return a percentage with its sign to two digits, never "-0.00%"; NOT_KNOWN for None."""
     return NOT_KNOWN if value is None else f"{round(value, 2) + 0.0:.2f}%"

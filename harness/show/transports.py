@@ -17,7 +17,7 @@ NAME = "transports"
 """What the figure's file is called."""
 COLUMNS = {"RTT(ms)": "rtt", "Transport": "transport", "Round trips": "round_trips", "PLT (s)": "median_on_ms",
            "Saved (s)": "saved_ms", "Saved": "improvement_percent", "95% interval": "95% interval",
-           "Predicted (s)": "replayed_ms", "Early data": "early data"}
+           "Predicted (s)": "predicted_ms", "Early data": "early data"}
 IN_WORDS = ("Transport", "95% interval", "Early data")
 
 
@@ -44,8 +44,8 @@ def _words(selection: Selection, rows: list[Row]) -> Iterator[str]:
     if late := sum(row.early.too_late for row in rows):
         yield f"On {late} of the others Chrome was so busy that it wrote the request when the handshake was over: " \
               "there early data saved nothing."
-    off = [abs(row.replayed_ms - row.on.median_ms) / row.on.median_ms for row in rows
-           if row.on.median_ms and row.replayed_ms]
+    off = [abs(row.prediction.predicted_ms - row.on.median_ms) / row.on.median_ms for row in rows
+           if row.on.median_ms and row.prediction]
     if off:
         yield f"Predictions are off by {sum(off) / len(off):.1%} on average, {max(off):.1%} at most, over " \
               f"{len(off)} cells."

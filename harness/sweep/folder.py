@@ -20,9 +20,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from harness.errors import InputError
 from harness.sweep.measuring import Contents, write_files
-from harness.sweep.plan import FILE, UnitOutcome, read_outcome
+from harness.sweep.plan import FILE, UnitOutcome, as_json
 from harness.system.untrusted import UnreadableFileError, read_untrusted
 
 PREFIX = "sweep-"
@@ -75,11 +77,10 @@ class SweepFolder:
         path = self.results(key) / FILE
         if not path.parent.is_dir():
             return None
+        content = read_untrusted(path)
         try:
-            return read_outcome(read_untrusted(path))
-        except UnreadableFileError:
-            raise
-        except ValueError as error:
+            return msgspec.json.decode(content, type=UnitOutcome)
+        except (ValueError, RecursionError) as error:
             raise UnreadableFileError(path, str(error)) from None
 
     def statuses(self, keys: Iterable[str]) -> Counter[str]:
@@ -89,7 +90,7 @@ class SweepFolder:
     def store(self, outcome: UnitOutcome, files: Contents) -> None:
         """Keep the results of a unit, in one step. If there are results of it already, these stay."""
         with self.staging(self.sites) as staging:
-            write_files(staging / "unit", {**files, FILE: outcome.to_json().encode()})
+            write_files(staging / "unit", {**files, FILE: as_json(outcome)})
             os.sync()       # a rename may be on the disk before the files are
             if not self.results(outcome.key).is_dir():
                 (staging / "unit").rename(self.results(outcome.key))

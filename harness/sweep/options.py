@@ -15,14 +15,11 @@ from harness.errors import InputError
 from harness.files.pages import read_pages
 from harness.measure.command_line import PATIENCE_S
 from harness.sweep.folder import SweepFolder
-from harness.sweep.plan import Versions, check_options, grid, own_versions
+from harness.sweep.plan import Versions, as_json, check_options, grid, own_versions
 from harness.system.atomic import write_atomically
 from harness.system.options import Decimal, OptionParser, page_list_name
 from harness.system.untrusted import UnreadableFileError, read_untrusted, read_untrusted_text
 
-DELAYS = ("--delays", "10 50 100")
-"""As run.sh's; said, because with --rtt recorded alone each site would have RTTs of its own."""
-OWN_DELAYS = ("--delays", "--delaynet", "--sweep-rtt")
 _HOST = re.compile(r"(?!-)[A-Za-z0-9@._-]+", re.ASCII)
 
 
@@ -67,8 +64,7 @@ def parse_arguments(description: str, words: Sequence[str] | None = None) -> arg
 
 def remember(asked: SweepSettings, folder: SweepFolder) -> None:
     """Write down what a sweep was asked for, for those that go on with it."""
-    content = msgspec.json.format(msgspec.json.encode(asked, enc_hook=str), indent=1)
-    write_atomically(folder.path / ASKED, content + b"\n")
+    write_atomically(folder.path / ASKED, as_json(asked))
 
 
 def begun_before(folder: SweepFolder) -> SweepSettings:
@@ -146,15 +142,9 @@ def asked_for(options: argparse.Namespace) -> tuple[SweepSettings, SweepFolder]:
     except argparse.ArgumentTypeError as error:
         raise InputError(f"{options.pages}: {error}; give a --name") from None
     combinations = grid(_toml(options.grid), str(options.grid)) if options.grid else [()]
-    different = dict.fromkeys(check_options(with_delays([*options.passed_on, *combination]))
+    different = dict.fromkeys(check_options([*options.passed_on, *combination])
                               for combination in combinations)      # a grid's "1.1" and 1.1 are one
     return SweepSettings(options.pages.resolve(), tuple(different), own, **later), SweepFolder(options.dir, name)
-
-
-def with_delays(words: Sequence[str]) -> list[str]:
-    """Put DELAYS in front of options that choose none."""
-    chosen = any(word.partition("=")[0] in OWN_DELAYS for word in words)
-    return [*words] if chosen else [*DELAYS, *words]
 
 
 def _toml(path: Path) -> dict[str, Any]:

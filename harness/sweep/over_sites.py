@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.analysis.stats import CONFIDENCE, Statistic, bootstrap
-from harness.sweep.site_rows import AtRtt
+from harness.sweep.site_rows import SiteRow
 
 FEWEST = 5
 """Sites. Fewer tell too little of how sites differ (harness.analysis.stats.ENOUGH_PAIRS)."""
@@ -35,33 +35,38 @@ Distribution = Sequence[tuple[float, Estimate]]
 """Improvements in percent from the least on, and the share of sites with at most that."""
 
 
-def median_improvement(found: Sequence[AtRtt]) -> Estimate:
+def median_improvement(rows: Sequence[SiteRow]) -> Estimate:
     """Return the median of the sites' improvements at one RTT, in percent."""
-    return _estimate(np.median, [at.percent for at in found])
+    return _estimate(np.median, [row["improvement_percent"] for row in rows])
 
 
-def share_faster(found: Sequence[AtRtt]) -> Estimate | None:
-    """Return the share of sites (0 to 1) that are faster with TFO: all of the site's interval lies above 0.
+def is_faster(row: SiteRow) -> bool:
+    """Tell whether a site is faster with TFO for sure: all of its own interval lies above 0."""
+    return bool(row["significant"] and row["low_percent"] >= 0)
+
+
+def share_faster(rows: Sequence[SiteRow]) -> Estimate | None:
+    """Return the share of sites (0 to 1) that are faster with TFO for sure.
 
     Sites without an interval do not count; None when no site has one.
     """
-    known = [at.helps for at in found if at.interval]
+    known = [is_faster(row) for row in rows if row["low_percent"] is not None]
     return _share(sum(known), len(known)) if known else None
 
 
-def distribution(found: Sequence[AtRtt]) -> Distribution:
+def distribution(rows: Sequence[SiteRow]) -> Distribution:
     """Return how the improvement at one RTT is distributed over sites."""
-    percents = sorted(at.percent for at in found)
+    percents = sorted(row["improvement_percent"] for row in rows)
     return [(percent, _share(bisect_right(percents, percent), len(percents))) for percent in percents]
 
 
-def theory_slope(found: Sequence[AtRtt]) -> Estimate | None:
+def theory_slope(rows: Sequence[SiteRow]) -> Estimate | None:
     """Return the slope of the line through the origin of improvement against handshakes x RTT / PLT (least squares).
 
     Theory says 1: each handshake on the critical path that is saved makes the load event come one RTT earlier. None
     without a site that has handshakes.
     """
-    pairs = [(at.theory_percent, at.percent) for at in found if at.theory_percent]
+    pairs = [(row["theory_percent"], row["improvement_percent"]) for row in rows if row["theory_percent"]]
     return _estimate(_slope, *map(list, zip(*pairs, strict=True))) if pairs else None
 
 

@@ -12,25 +12,27 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from harness.browser.program import find_browser, version_of
 from harness.errors import InputError
-from harness.files.load_record import OfThisTool
 from harness.measure.resume import program_digest
 from harness.measure.settings import OPTIONS, add_options, settings_of
 from harness.system.options import OptionParser
-from harness.system.untrusted import parse_json
 
 FORMAT = 3
 """The version of a unit's description; another one makes other keys."""
 FILE_FORMAT = 3
 FILE = "site.json"
 Status = Literal["measured", "partly", "failed", "unfit", "not measured yet"]
-LONGEST_WHY, MOST_COMBINATIONS = 1000, 1000
+LONGEST_WHY = 1000
 """Characters of a reason."""
+MOST_COMBINATIONS = 1000
+DELAYS = ("--delays", "10 50 100")
+"""As run.sh's; said, because with --rtt recorded alone each site would have RTTs of its own."""
+OWN_DELAYS = ("--delays", "--delaynet", "--sweep-rtt")
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,13 @@ def in_words(options: Sequence[str]) -> str:
 
 
 def check_options(words: Sequence[str]) -> tuple[str, ...]:
-    """Return tfo.py's options as ``--name=value``, in order of their names.
+    """Return tfo.py's options as ``--name=value``, in order of their names, with DELAYS where `words` choose none.
 
     Ends the program with a line and status 2 for those that are none of a sweep, and for what tfo.py refuses, so that
     no site fails of it later.
     """
+    if not any(word.partition("=")[0] in OWN_DELAYS for word in words):
+        words = [*DELAYS, *words]
     parser = OptionParser(prog="sweep.py")
     add_options(parser, [name for name, option in OPTIONS.items() if option.swept])
     settings = settings_of(parser, parser.parse_args(words))
@@ -121,21 +125,16 @@ class UnitOutcome:
     why: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     machine: str = ""
-
-    def to_json(self) -> str:
-        """Return it as it stands in its file."""
-        return json.dumps({"format": FILE_FORMAT, **asdict(self)}, indent=1) + "\n"
+    format: Annotated[int, msgspec.Meta(ge=1, le=FILE_FORMAT)] = FILE_FORMAT
+    """The version of its file."""
 
 
 def of_unit(unit: Unit, status: Status, *why: str) -> UnitOutcome:
-    """Return the outcome of `unit`."""
-    return UnitOutcome(unit.key, unit.url, status, tuple(text[:LONGEST_WHY] for text in why), unit.options)
+    """Return the outcome of `unit`; what is no UTF-8 in a reason, as a file's name may be, is escaped."""
+    reasons = (text[:LONGEST_WHY].encode("utf-8", "backslashreplace").decode() for text in why)
+    return UnitOutcome(unit.key, unit.url, status, tuple(reasons), unit.options)
 
 
-def read_outcome(text: str | bytes) -> UnitOutcome:
-    """Return what a site.json says. Raises ValueError for anything else."""
-    found = parse_json(text.decode() if isinstance(text, bytes) else text)
-    version = msgspec.convert(found, OfThisTool).format
-    if version > FILE_FORMAT:
-        raise ValueError(f"format {version} is newer than the {FILE_FORMAT} known here; update TFO Lab")
-    return msgspec.convert(found, UnitOutcome)
+def as_json(what: object) -> bytes:
+    """Return a dataclass as it stands in a file of a sweep."""
+    return msgspec.json.format(msgspec.json.encode(what, enc_hook=str), indent=1) + b"\n"

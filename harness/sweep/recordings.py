@@ -71,27 +71,22 @@ def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Sit
         made = staging / "site"
         made.mkdir()
         PageFiles(made, SITE).pages.write_text(f"{page.url}\n", encoding="utf-8")
-        why = cut(source, page, PageFiles(made, SITE)) if source else fetch(made)
-        if why:
+        try:
+            if source:
+                cut(source, page, PageFiles(made, SITE))
+            else:
+                fetch(made)
+        except (InputError, OSError) as error:
             made = staging / "failed"
             made.mkdir()
-            (made / FAILED).write_text(json.dumps({"format": 1, "url": page.url, "why": why}) + "\n")
+            (made / FAILED).write_text(json.dumps({"format": 1, "url": page.url, "why": str(error)[:LONGEST_WHY]}))
         shutil.rmtree(sweep.recordings / page.name, ignore_errors=True)
         made.rename(sweep.recordings / page.name)
     return recorded(sweep, page)
 
 
-def cut(source: PageFiles, page: Page, target: PageFiles) -> str:
-    """Copy one page's logs, hosts and RTTs out of a recording; return why that is not possible, "" when it was."""
-    try:
-        return _cut(source, page, target)
-    except InputError as error:
-        return str(error)
-    except OSError as error:
-        return f"{source.mirror}: cannot be copied ({error})"[:LONGEST_WHY]
-
-
-def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
+def cut(source: PageFiles, page: Page, target: PageFiles) -> None:
+    """Copy one page's logs, hosts and RTTs out of a recording. Raises InputError or OSError where it cannot."""
     target.fetchlog.mkdir()
     target.mirror.mkdir()
     for name in (page.name, f"{page.name}.har", MANIFEST):
@@ -102,14 +97,15 @@ def _cut(source: PageFiles, page: Page, target: PageFiles) -> str:
     of_others = _hosts(whole) - _hosts(own)
     bodies = {name: body for name, body in own.bodies.items() if name.partition("/")[0] not in of_others}
     if damaged := damage(bodies, source.mirror):
-        return f"{damaged}; record it again"
+        raise InputError(f"{damaged}; record it again")
     for host in sorted({*whole.files} - of_others):
         shutil.copytree(source.mirror / host, target.mirror / host, ignore=_links)
     if own.manifest.bodies:         # it lists no others than those in this copy
         complete(target.fetchlog, target.mirror, own.manifest.source, own.manifest.content)
     write_rtts(target.rtts, {host: rtt_ms for host, (_, rtt_ms) in rtts_ms.items() if host not in of_others},
                "the recording it was cut out of")
-    return "" if own.document(page.url) else f"{source.mirror.name}/ has no document of this page"
+    if not own.document(page.url):
+        raise InputError(f"{source.mirror.name}/ has no document of this page")
 
 
 def _hosts(recording: Recording) -> set[str]:
@@ -123,8 +119,8 @@ def _links(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
-def fetch(folder: Path) -> str:
-    """Record ``site.pages`` of `folder` by fetch.py; return why there is no recording to measure, "" when there is."""
+def fetch(folder: Path) -> None:
+    """Record ``site.pages`` of `folder` by fetch.py. Raises InputError when there is no recording to measure."""
     log_path, verdict = folder / "fetch.log", folder / "verdict.json"
     command = [sys.executable, str(ROOT / "fetch.py"), "--dir", str(folder), "--name", SITE, "--verdict", str(verdict)]
     with log_path.open("w", encoding="utf-8") as log:
@@ -132,14 +128,13 @@ def fetch(folder: Path) -> str:
         try:
             status = process.wait(FETCH_S)
         except subprocess.TimeoutExpired:
-            return f"cannot be recorded: fetch.py did not end within {FETCH_S:g} s"
+            raise InputError(f"cannot be recorded: fetch.py did not end within {FETCH_S:g} s") from None
         finally:
             stop(process)
-    if status == ExitStatus.DONE:
-        return ""
-    # Without a verdict fetch.py could not begin, and says why in a line.
-    reasons = read_untrusted_json(verdict)[0]["reasons"] if verdict.exists() else []
-    return f"cannot be recorded: {reasons[0] if reasons else last_line(log_path)}"
+    if status != ExitStatus.DONE:
+        # Without a verdict fetch.py could not begin, and says why in a line.
+        reasons = read_untrusted_json(verdict)[0]["reasons"] if verdict.exists() else []
+        raise InputError(f"cannot be recorded: {reasons[0] if reasons else last_line(log_path)}")
 
 
 def record_missing(sweep: SweepFolder, listed: Path) -> list[SiteRecording]:

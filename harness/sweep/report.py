@@ -6,7 +6,7 @@ loads.parquet has all loads and sites.csv all sites; one unit is in memory at a 
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from harness.show.report import page_html, write_page
 from harness.show.section import Section
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.plan import Unit, UnitOutcome
+from harness.sweep.plan import Unit
 from harness.sweep.recordings import SiteRecording
 from harness.sweep.sections import combination_sections, failure_section
 from harness.sweep.site_rows import SiteRow, read_rows
@@ -31,26 +31,26 @@ REAL = frozenset(("delaynet_ms", "rtt_ms", "plt_ms", "last_ms", "first_byte_ms",
 """The other columns hold whole numbers, and `valid` true or false."""
 
 
-def write_loads(folder: SweepFolder, outcomes: Iterable[UnitOutcome]) -> Path:
+def write_loads(folder: SweepFolder, rows: Iterable[SiteRow]) -> Path:
     """Write every load of the units into loads.parquet, in one step; return its path."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = pa.schema([(name, pa.string() if name in TEXT else pa.float64() if name in REAL else pa.bool_()
                          if name == "valid" else pa.int64()) for name in (*OWN, *COLUMNS)])
+    units = {row["key"]: {name: row[name] for name in OWN} for row in rows if row["key"]}
     path = folder.path / "loads.parquet"
     with written_beside(path) as beside, pq.ParquetWriter(beside, schema) as writer:
-        for outcome in outcomes:
-            if rows := [*_loads(folder, outcome)]:
-                writer.write_table(pa.Table.from_pylist(rows, schema))
+        for unit in units.values():
+            if loads := [*_loads(folder, unit)]:
+                writer.write_table(pa.Table.from_pylist(loads, schema))
     return path
 
 
-def _loads(folder: SweepFolder, outcome: UnitOutcome) -> Iterator[dict[str, Any]]:
-    client = folder.results(outcome.key) / CLIENT
-    if not outcome.key or not client.is_dir():
+def _loads(folder: SweepFolder, unit: SiteRow) -> Iterator[dict[str, Any]]:
+    client = folder.results(unit["key"]) / CLIENT
+    if not client.is_dir():
         return
-    own = {"key": outcome.key, "options": " ".join(outcome.options), "machine": outcome.machine}
     try:
         for row in load_rows(client):
             failed = row["failed_by_reason"]
@@ -58,42 +58,32 @@ def _loads(folder: SweepFolder, outcome: UnitOutcome) -> Iterator[dict[str, Any]
                     "failed_by_reason": None if failed is None else json.dumps(failed)}
             # A file name that is no UTF-8 reaches Python as lone surrogates.
             yield {name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
-                   for name, value in (own | row).items()}
+                   for name, value in (unit | row).items()}
     except InputError:
         return              # sites.csv has it as a failure
-
-
-def write_sites(folder: SweepFolder, rows: Sequence[SiteRow]) -> Path:
-    """Write every site, failures too, into sites.csv, a line for each RTT; return its path."""
-    names = dict.fromkeys(name for row in rows for cells in row.cells for name in cells)
-    table = [{"key": row.outcome.key, "options": " ".join(row.outcome.options), "status": row.outcome.status,
-              "why": row.why, "machine": row.outcome.machine, "synthetic": row.synthetic, **names, **cells,
-              "url": row.outcome.url} for row in rows for cells in row.cells]
-    path = folder.path / "sites.csv"
-    write_table(path, table)
-    return path
 
 
 def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[SiteRecording], units: Sequence[Unit],
                   ) -> list[Path]:
     """Write tables, figures and report of what the sweep has; return their paths."""
-    rows = read_rows(folder, sites, units)
-    written = [write_loads(folder, [row.outcome for row in rows]), write_sites(folder, rows)]
+    rows, table = read_rows(folder, sites, units), folder.path / "sites.csv"
+    write_table(table, rows)
     sections: list[Section] = []
     for number, options in enumerate(asked.combinations, start=1):
         name = f"-{number}" if len(asked.combinations) > 1 else ""
-        sections += combination_sections(folder, name, options, [row for row in rows if row.outcome.options == options])
+        sections += combination_sections(folder, name, options, [
+            row for row in rows if row["key"] and row["options"] == " ".join(options)])
     sections.append(failure_section(rows))
-    count = len({row.outcome.url for row in rows if row.at})
-    return [*written, write_page(folder.path / "report.html", page_html(
-        f"TCP Fast Open over {count} sites: {folder.name}", _lead(asked, sites, rows), sections, "sweep.py"))]
+    measured = {row["url"]: row for row in rows if row["improvement_percent"] is not None}
+    return [write_loads(folder, rows), table, write_page(folder.path / "report.html", page_html(
+        f"TCP Fast Open over {len(measured)} sites: {folder.name}", _lead(asked, sites, measured.values()), sections,
+        "sweep.py"))]
 
 
-def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], rows: Sequence[SiteRow]) -> list[str]:
+def _lead(asked: SweepSettings, sites: Sequence[SiteRecording], measured: Collection[SiteRow]) -> list[str]:
     recorded = sum(not site.why_not for site in sites)
-    measured = {row.outcome.url: row for row in rows if row.at}
-    synthetic = sum(row.synthetic for row in measured.values())
-    machines = Counter(row.outcome.machine for row in measured.values())
+    synthetic = sum(row["synthetic"] for row in measured)
+    machines = Counter(row["machine"] for row in measured)
     lead = [f"The list {asked.pages.name} has {len(sites)} pages, {recorded} of which have a recording. Measured on: "
             f"{', '.join(f'{name} ({count} sites)' for name, count in sorted(machines.items())) or 'nothing yet'}.",
             f"It is a sample of: {asked.sample_of}." if asked.sample_of else

@@ -3,17 +3,16 @@
 import numpy as np
 import pytest
 
-from harness.analysis.stats import Interval
 from harness.sweep.over_sites import distribution, median_improvement, share_faster, theory_slope
-from harness.sweep.site_rows import AtRtt
+from harness.sweep.site_rows import SiteRow
 
 
-def at(percent: float, half: float | None = 1.0, theory: float | None = None) -> AtRtt:
-    interval = None if half is None else Interval(percent - half, percent + half, 5)
-    return AtRtt(1000.0, percent, interval, interval is not None and interval.low_percent > 0, theory_percent=theory)
+def at(percent: float, half: float | None = 1.0, theory: float | None = None) -> SiteRow:
+    return {"improvement_percent": percent, "low_percent": half and percent - half,
+            "significant": half and abs(percent) > half, "theory_percent": theory}
 
 
-def sites(*percents: float) -> list[AtRtt]:
+def sites(*percents: float) -> list[SiteRow]:
     return [*map(at, percents)]
 
 

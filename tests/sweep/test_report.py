@@ -13,7 +13,7 @@ import pytest
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.plan import FILE, Status, Unit
+from harness.sweep.plan import FILE, Status, Unit, as_json
 from harness.sweep.recordings import SiteRecording, recorded
 from harness.sweep.report import write_outputs
 from tests.support.client_folder import make_client
@@ -40,7 +40,7 @@ class Sweep:
         client = folder / "client"
         client.mkdir(parents=True)        # tfo.py makes it before it measures
         (client / "run.log").write_text("Chrome hangs\n")
-        (folder / FILE).write_text(outcome(of, status, *[why] * bool(why), by="lab1").to_json())
+        (folder / FILE).write_bytes(as_json(outcome(of, status, *[why] * bool(why), by="lab1")))
         return client if status == "failed" else make_client(client, delays, [of.url])
 
     def written(self) -> tuple[str, dict[str, list[dict[str, str]]]]:
