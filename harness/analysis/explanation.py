@@ -99,18 +99,20 @@ class Explanation:
     """One load explained. Times in ms.
 
     `steps` lead from 0 to the load event, at `plt_ms`, without a gap. `handshakes` is the number of TCP handshakes
-    among them. `breakdown_ms` has the time of each kind of step (KINDS); together they are the PLT. `predicted_plt_ms`
-    is what the PLT would be with TFO, or over the transport that was asked for, by playing the load's dependency graph
-    again; `simple_prediction_ms` is PLT - handshakes x RTT, each to its own server, of those whose request fits into a
-    SYN: it forgets that another chain may then be the longest.
+    among them. `predicted_plt_ms` is what the PLT would be with TFO, or over the transport that was asked for, by
+    playing the load's dependency graph again; `simple_prediction_ms` is PLT - handshakes x RTT, each to its own server,
+    of those whose request fits into a SYN: it forgets that another chain may then be the longest.
     """
 
     plt_ms: float
     steps: tuple[Step, ...]
     handshakes: int
-    breakdown_ms: dict[str, float]
     predicted_plt_ms: float
     simple_prediction_ms: float
+
+    def ms(self, kind: str) -> float:
+        """Return the time of all steps of one kind (of KINDS); all kinds together are the PLT."""
+        return sum(step.length_ms for step in self.steps if step.kind == kind)
 
 
 @lru_cache(maxsize=4096)    # the table, the breakdown and the report all ask for the same loads
@@ -131,9 +133,9 @@ def explain(load: LoadResult, rtt_ms: float, over: Transport = Transport.TFO) ->
     handshakes = [step for step in steps if step.kind == "connect"
                   and step.length_ms >= COUNTED_FROM * made_in.rtt_to(step.url)]
     savable_ms = sum(made_in.rtt_to(step.url) for step in handshakes if step.entry in savable_entries)
-    breakdown_ms = {kind: sum(step.length_ms for step in steps if step.kind == kind) for kind in KINDS}
-    return Explanation(timeline.plt_ms, tuple(steps), len(handshakes), breakdown_ms,
-                       timeline.plt_ms - saved_ms(timeline, graph, made_in, over), timeline.plt_ms - savable_ms)
+    plt_ms = timeline.plt_ms
+    return Explanation(plt_ms, tuple(steps), len(handshakes), plt_ms - saved_ms(timeline, graph, made_in, over),
+                       plt_ms - savable_ms)
 
 
 def _circumstances(load: LoadResult, rtt_ms: float) -> Circumstances:

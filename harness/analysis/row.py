@@ -228,7 +228,7 @@ class Row:
         What a load without TFO explains is the longer of two: the handshakes on its critical path, and what is saved
         when its requests are played again without their handshakes. Of several loads the one counts that explains most.
         """
-        explained_ms = max((max(found.breakdown_ms["connect"], found.plt_ms - found.predicted_plt_ms)
+        explained_ms = max((max(found.ms("connect"), found.plt_ms - found.predicted_plt_ms)
                             for found in self.explanations), default=None)
         if self.off.metric != "load" or self.saved_ms is None or self.off.median_ms is None or explained_ms is None:
             return None

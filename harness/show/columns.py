@@ -8,7 +8,7 @@ A name ends in the unit of its value. A new column is a line in VALUES; tables n
 The cells of the table go to a file of the user's, too: CSV, JSON or Markdown, by its ending (docs/results.md).
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from harness.analysis.stats import median_confidence
 from harness.errors import InputError
 from harness.files.table_files import write_table
 from harness.files.transport import Transport
+from harness.show.figures import writing
 from harness.show.labels import NOT_KNOWN, percent, seconds, span
 from harness.show.row_notes import notes_on
-from harness.show.section import Column, Table
+from harness.show.section import Table
 
 MARK = "*"
 """Behind a row's improvement when the critical path of one of its loads has a stand-in, or what was not recorded."""
@@ -134,12 +135,10 @@ def texts(row: Row, chosen: Columns) -> list[str]:
     return [text_of(row, name) for name in chosen.values()]
 
 
-def table_of(caption: str, rows: Iterable[Row], chosen: Columns, in_words: Collection[str] = ()) -> Table:
-    """Return a table of rows, each page's under its URL; columns `in_words` are no numbers."""
-    head = tuple(Column(title, numeric=place > 0 and title not in in_words) for place, title in enumerate(chosen))
-    return Table(caption, head, [
-        (url, [texts(row, chosen) for row in of_page])
-        for url, of_page in groupby(rows, key=lambda row: row.url)])
+def table_of(caption: str, rows: Iterable[Row], chosen: Columns) -> Table:
+    """Return a table of rows, each page's under its URL."""
+    return Table(caption, [*chosen], [(url, [texts(row, chosen) for row in of_page])
+                                      for url, of_page in groupby(rows, key=lambda row: row.url)])
 
 
 def check_export_name(path: Path) -> None:
@@ -150,10 +149,8 @@ def check_export_name(path: Path) -> None:
 
 def export(selection: Selection, path: Path) -> None:
     """Write a row for each page and RTT, or for each transport of these, to `path`. Raises InputError otherwise."""
-    try:
+    with writing(path):
         write_table(path, export_rows(selection))
-    except OSError as error:
-        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another --export") from None
 
 
 def export_rows(selection: Selection, keys: Columns = KEYS) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from harness.show.columns import table_of
 from harness.show.figures import Point, draw_intervals, framed, grid, legend_above
 from harness.show.labels import NOT_KNOWN, short_names, span
 from harness.show.row_notes import doubt_lines, too_few_runs
-from harness.show.section import Table, columns, table_lines
+from harness.show.section import Table, table_lines
 
 OF_TWO = ("RTT(ms)", "what", "n A", "n B", "A", "B", "B - A", "+-", "p", "differs")
 NAME = "measured"
@@ -57,7 +57,7 @@ def format_comparison(side_a: Selection, side_b: Selection) -> tuple[str, bool]:
     only = [*_listed("Only in A", _only_in(side_a, side_b)), *_listed("Only in B", _only_in(side_b, side_a)),
             *_listed("Measured in one only", (f"{difference.row.title}, {difference.what}" for difference in differences
                                               if difference.a is None or difference.b is None))]
-    table = Table("", columns(*OF_TWO), [
+    table = Table("", OF_TWO, [
         (page, [*map(_cells, of_page)])
         for page, of_page in groupby(differences, key=lambda difference: difference.row.page)])
     lines = [

@@ -11,7 +11,8 @@ SVG: small, with text as text, and with names of its own.
 import io
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -149,14 +150,20 @@ def save_figure(figure: Figure, path: Path) -> None:
     The same figure gives the same bytes, since there are no dates and no random names in it. Raises InputError when it
     cannot be written.
     """
+    with writing(path), written_beside(path) as beside, rc_context(SAME_EACH_TIME):
+        figure.savefig(beside, dpi=DPI, metadata=FORMATS[path.suffix[1:]])
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Make the folder of `path`, and raise InputError where it, or what is done meanwhile, cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_beside(path) as beside, rc_context(SAME_EACH_TIME):
-            figure.savefig(beside, dpi=DPI, metadata=FORMATS[path.suffix[1:]])
+        yield
     except OSError as error:
         if error.errno in NO_FAULT_OF_OURS:
             raise
-        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another place for figures") from None
+        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another place") from None
 
 
 def inline_svg(figure: Figure, key: str, label: str) -> str:

@@ -24,14 +24,6 @@ def percent(value: float | None) -> str:
     return NOT_KNOWN if value is None else f"{round(value, 2) + 0.0:.2f}%"
 
 
-def share_of(share: float, digits: int = 0) -> str:
-    """Return a share (0 to 1) in percent; "100%" and "0%" are all and none, and never what is near it."""
-    least = 10.0 ** -(digits + 2)
-    if 1 - least / 2 <= share < 1:
-        return f"over {1 - least:.{digits}%}"
-    return f"under {least:.{digits}%}" if 0 < share <= least / 2 else f"{share:.{digits}%}"
-
-
 def span(low: int, high: int) -> str:
     """Return what counts range over: "2 to 5", or "2" where the lowest is the highest."""
     return f"{low}" if low == high else f"{low} to {high}"

@@ -3,6 +3,7 @@
     Section("Answers", ["What the columns mean."], [table, chart, Section(...)])
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,25 +13,20 @@ from matplotlib.figure import Figure
 from harness.errors import printable
 from harness.show.figures import inline_svg
 
-
-@dataclass(frozen=True)
-class Column:
-    """The head of a column; `numeric` ones are aligned to the right. A table's first column has its rows' headings."""
-
-    title: str
-    numeric: bool = True
+NUMBER = re.compile(r"[-+<]?[\d.,]*%?\*?( to [-\d.]+%?)?")
+"""A cell of a column of numbers, such as "-", "-1.88%", "2 to 5"."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """`groups` are pairs of a heading over rows (None for rows without) and the rows, one text for each column.
+    """`groups` are pairs of a heading over rows (None for rows without) and the rows, one text for each of the titles.
 
     A table with a `fold` is closed until one opens it: that is what it is then called. `style` is a class in
     report.css.
     """
 
     caption: str
-    columns: tuple[Column, ...]
+    titles: Sequence[str]
     groups: Sequence[tuple[str | None, Sequence[Sequence[str]]]] = ()
     fold: str = ""
     style: str = ""
@@ -39,6 +35,13 @@ class Table:
     def empty(self) -> bool:
         """Whether it has no row at all."""
         return not any(rows for _, rows in self.groups)
+
+    @property
+    def of_words(self) -> list[bool]:
+        """Of each column whether it holds words, on the left side, as the first one does, or numbers, on the right."""
+        rows = [row for _, rows in self.groups for row in rows]
+        return [not place or not all(NUMBER.fullmatch(row[place]) for row in rows)
+                for place, _ in enumerate(self.titles)]
 
 
 @dataclass(frozen=True)
@@ -59,14 +62,9 @@ class Section:
     view: bool = False
 
 
-def columns(first: str, *numeric: str, words: Sequence[str] = ()) -> tuple[Column, ...]:
-    """Return the heads of columns: `first` of words, then numbers, then the `words` at the end."""
-    return Column(first, numeric=False), *map(Column, numeric), *(Column(title, numeric=False) for title in words)
-
-
-def plain_table(caption: str, head: tuple[Column, ...], rows: Sequence[Sequence[str]], style: str = "") -> Table:
+def plain_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[str]], style: str = "") -> Table:
     """Return a table whose rows are in no groups."""
-    return Table(caption, head, [(None, rows)], style=style)
+    return Table(caption, titles, [(None, rows)], style=style)
 
 
 def chart_of(figure: Figure, key: str, label: str, table: Table) -> Chart:
@@ -76,7 +74,7 @@ def chart_of(figure: Figure, key: str, label: str, table: Table) -> Chart:
 
 def table_lines(table: Table) -> Iterator[str]:
     """Give a table tab-separated: its titles behind "Page", then each group's rows under its name."""
-    yield "\t".join(["Page", *(head.title for head in table.columns)])
+    yield "\t".join(["Page", *table.titles])
     for heading, rows in table.groups:
         if heading is not None:
             yield printable(heading)

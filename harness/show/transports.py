@@ -18,13 +18,12 @@ NAME = "transports"
 COLUMNS = {"RTT(ms)": "rtt", "Transport": "transport", "Round trips": "round_trips", "PLT (s)": "median_on_ms",
            "Saved (s)": "saved_ms", "Saved": "improvement_percent", "95% interval": "95% interval",
            "Predicted (s)": "predicted_ms", "Early data": "early data"}
-IN_WORDS = ("Transport", "95% interval", "Early data")
 
 
 def transports_section(selection: Selection) -> Section:
     """Return the section that compares how connections begin."""
     rows = selection.transport_rows
-    table = table_of("Page load time (PLT) by how connections begin", rows, COLUMNS, IN_WORDS)
+    table = table_of("Page load time (PLT) by how connections begin", rows, COLUMNS)
     label = "Page load time in seconds against RTT in ms, a line for each way in which connections begin."
     return Section("What replaced TFO", [*_words(selection, rows)], [
         chart_of(draw_transports(selection), NAME, label, table)])

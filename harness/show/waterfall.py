@@ -11,18 +11,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from harness.analysis.row import TFO_NAMES, Row
+from harness.analysis.row import TFO_NAMES, Row, plt_ms
 from harness.analysis.shown import ANSWERS, PHASES, ShownLoad, ShownRequest, shown_load
 from harness.show.figures import BAR, framed, grid, legend_above
 from harness.show.labels import NOT_KNOWN, doubtful_words, seconds, synthetic_words
-from harness.show.section import Section, Table, chart_of, columns
+from harness.show.section import Section, Table, chart_of
 
 FACES = ("#9ecae1", "#8c2d04")
 """Light blue behind, dark brown in front. They differ most in lightness (CIE L* 79 and 33), so they stay apart on a
 black-and-white print and for any kind of colour blindness."""
 EDGES = ("#2171b5", "#4d1a03")
-LINES = ("--", "-")
-PAINT_LINES = {"FCP": ":", "LCP": "-."}
+MOMENTS = {"load event": (("--", "-"), 1.5), "FCP": ((":", ":"), 0.7), "LCP": (("-.", "-."), 1.0)}
+"""How the lines at the load event and at paints are drawn without TFO and with it, and how wide."""
 BAR_HEIGHT = 0.84
 MOST_TICKS = 20
 OF_BOTH = "Index: order of start without TFO. Both bars of an index are the same URL; a lone bar is what the other " \
@@ -119,13 +119,16 @@ def _draw_load(axes: Axes, shown: ShownLoad, tfo: int, bars: Sequence[tuple[int,
         bar.set_gid(f"{BAR}{place - 1}")
         if request.entry in path:
             bar.set(linewidth=1.3, edgecolor="black")
-    ends = [("Load event", shown.load.plt_ms, 1.5)]
-    if record := shown.load.record:
-        ends += [("FCP", record.fcp_ms, 0.7), ("LCP", record.lcp_ms, 1.0)]
-    for name, at_ms, width in ends:
-        if at_ms:
-            axes.axvline(at_ms, color=EDGES[tfo], linestyle=LINES[tfo] if name == "Load event" else PAINT_LINES[name],
-                         linewidth=width, zorder=4, label=f"{name}, {TFO_NAMES[tfo]} ({at_ms / 1000:.3f} s)")
+    for what, at_ms in _moments(shown):
+        lines, width = MOMENTS[what]
+        axes.axvline(at_ms, color=EDGES[tfo], linestyle=lines[tfo], linewidth=width, zorder=4,
+                     label=f"{what}, {TFO_NAMES[tfo]} ({seconds(at_ms)} s)")
+
+
+def _moments(shown: ShownLoad) -> list[tuple[str, float]]:
+    """Return which of MOMENTS there were in a load, and when, in ms."""
+    times_ms = (plt_ms(shown.load, metric) for metric in ("load", "fcp", "lcp"))
+    return [(what, at_ms) for what, at_ms in zip(MOMENTS, times_ms, strict=True) if at_ms]
 
 
 def _draw_answers(axes: Axes, compared: Compared) -> None:
@@ -155,9 +158,7 @@ def _words(compared: Compared) -> Iterator[str]:
         if shown is None:
             yield f"{name}: no load to draw."
             continue
-        record = shown.load.record
-        moments = {"load event": shown.load.plt_ms, "FCP": record and record.fcp_ms, "LCP": record and record.lcp_ms}
-        events = "".join(f", {what} after {seconds(at_ms)} s" for what, at_ms in moments.items() if at_ms)
+        events = "".join(f", {what} after {seconds(at_ms)} s" for what, at_ms in _moments(shown))
         known = [phases for request in shown.requests if (phases := request.phases_ms)]
         connecting = f"; {seconds(sum(phases['connect'] for phases in known))} s of connecting in all requests together"
         yield f"{name}: {shown.which}, {len(shown.requests)} requests{events}{connecting if known else ''}." \
@@ -170,7 +171,7 @@ def request_table(compared: Compared) -> Table:
     order = " without TFO" if all(compared.loads) else ""
     row = compared.row
     caption = f"Requests of {row.url} at {row.rtt_name} ms RTT, in the order of their start{order}"
-    return Table(caption, columns("Load", *measured, "Bytes", words=("Status", "Connection")), [
+    return Table(caption, ["Load", *measured, "Bytes", "Status", "Connection"], [
         (f"{position}. {next(request.url for request in pair if request)}",
          [_cells(name, request) for name, request in zip(TFO_NAMES, pair, strict=True) if request])
         for position, pair in enumerate(compared.pairs, start=1)], style="requests")

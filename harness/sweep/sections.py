@@ -18,7 +18,7 @@ from harness.show.columns import as_text
 from harness.show.figures import STYLES, Point, draw_intervals, framed, grid, save_figure
 from harness.show.labels import NOT_KNOWN
 from harness.show.report import write_report
-from harness.show.section import Chart, Section, Table, chart_of, columns, plain_table
+from harness.show.section import Chart, Section, Table, chart_of, plain_table
 from harness.sweep.folder import SweepFolder
 from harness.sweep.over_sites import Estimate, distribution, is_faster, median_improvement, share_faster, theory_slope
 from harness.sweep.plan import in_words
@@ -107,8 +107,8 @@ def combination_sections(folder: SweepFolder, ending: str, options: Sequence[str
             "another chain of requests becomes the longest one, or where a link was full."], [drawn(
                 "theory", draw_theory(by_rtt, theory), "Each site's improvement with its own 95% interval, against "
                 "what its handshakes come to.", plain_table(
-                    "The slope of a line through the origin, with its 95% interval", columns(
-                        "RTT (ms)", "Sites", "Slope"),
+                    "The slope of a line through the origin, with its 95% interval", [
+                        "RTT (ms)", "Sites", "Slope"],
                     [[f"{rtt_ms:g}", str(slope.sites), _words(slope, ".2f")] for rtt_ms, slope in slopes])),
             ] if slopes else []),
         _all_sites(folder, what, by_rtt)]
@@ -122,9 +122,9 @@ def _summary_table(by_rtt: ByRtt) -> Table:
         body.append([f"{rtt_ms:g}", str(middle.sites), _words(middle, ".1f", "%"), *(
             [f"{_words(faster, '.1%')} of {faster.sites}", str(slower)] if faster else [NOT_KNOWN] * 2)])
     return plain_table("Over sites; 95% intervals from a bootstrap of sites, of the share Clopper and Pearson's; "
-                       "the share is that of the sites with an interval of their own", columns(
+                       "the share is that of the sites with an interval of their own", [
         "RTT (ms)", "Sites", "Median improvement", "Sites faster with TFO (own interval above 0)",
-        "Sites slower (own interval below 0)"), body)
+        "Sites slower (own interval below 0)"], body)
 
 
 def _how_sure(rows: Sequence[SiteRow]) -> str:
@@ -157,7 +157,7 @@ def _all_sites(folder: SweepFolder, what: str, by_rtt: ByRtt) -> Section:
             name = Markup('<a href="waterfalls/{}.html">{}</a>').format(key, name)
         body.append([name, *(as_text(at.get(rtt_ms, {}).get(what), what)
                              for rtt_ms in by_rtt for what in OF_A_SITE.values())])
-    heads = columns("Site", *(f"{title} at {rtt_ms:g} ms" for rtt_ms in by_rtt for title in OF_A_SITE))
+    heads = ["Site", *(f"{title} at {rtt_ms:g} ms" for rtt_ms in by_rtt for title in OF_A_SITE)]
     return Section(f"All sites{what}", [
         f"The best first, by the improvement at the largest RTT. The names of the first and the last {SHOWN} lead to "
         "their requests, one by one, without and with TFO."] if sites else [], [
@@ -171,5 +171,5 @@ def failure_section(rows: Sequence[SiteRow]) -> Section:
                         for row in rows if row["status"] != "measured")
     return Section(
         "Not measured, or in part", [] if bad else ["None: every site of the list was measured."],
-        [plain_table(f"Sites: {len({url for url, *_ in bad})}", columns(
-            "Site", words=("Settings", "Status", "Machine", "Reason")), [*bad], "words")])
+        [plain_table(f"Sites: {len({url for url, *_ in bad})}", [
+            "Site", "Settings", "Status", "Machine", "Reason"], [*bad], "words")])

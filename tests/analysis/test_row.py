@@ -57,7 +57,7 @@ def test_a_post_quantum_client_hello_saves_nothing(tmp_path: Path) -> None:
     experiment = {"format": 1, "pages": [PAGE], "rtt_ms": 100, "post_quantum": True}
     (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
     assert explained(written).predicted_plt_ms == load.plt_ms
-    assert explained(written).breakdown_ms["tls"] == 100
+    assert explained(written).ms("tls") == 100
 
 
 def test_each_server_has_its_own_rtt(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def difference_percent(explained: Finished, url: str) -> float:
             path = explain(load, RTT_MS)
             assert path is not None
             assert path.handshakes == (0 if load.tfo else HANDSHAKES[url]), path.steps
-            assert sum(path.breakdown_ms.values()) == pytest.approx(load.plt_ms)
+            assert sum(step.length_ms for step in path.steps) == pytest.approx(load.plt_ms)
     prediction = explained.row(url).prediction
     assert prediction is not None
     difference = prediction.difference_percent(prediction.predicted_ms)

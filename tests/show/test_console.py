@@ -11,10 +11,10 @@ from harness.analysis.row import METRICS
 from harness.analysis.stats import improvement_percent
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, read_results
-from harness.show.columns import export, export_rows, median_deviation_ms
+from harness.show.columns import export, export_rows
 from harness.show.console import MOST_LINES, RUN_LOG, TABLE_1, main_table, paper_lines, summary_lines
 from harness.show.improvement import improvement_section
-from harness.show.labels import is_simulated, share_of
+from harness.show.labels import is_simulated
 from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from tests.support.beside import cases
@@ -63,13 +63,6 @@ def test_paints_are_metrics_of_their_own(tmp_path: Path) -> None:
     assert [rows(tmp_path, metric)[1] for metric in ("fcp", "lcp")] == [
         "\t20\t0.400\t0.380\t5.00%", "\t20\t0.800\t0.760\t5.00%"]
     assert [load.run for load, _ in selected(tmp_path, "lcp").left_out] == [2]
-
-
-@pytest.mark.parametrize(("share", "words"), [
-    (0, "0%"), (0.004, "under 1%"), (0.005, "under 1%"), (0.006, "1%"), (0.03, "3%"),
-    (0.992, "99%"), (0.997, "over 99%"), (1, "100%")])
-def test_all_and_none_are_called_so_alone(share: float, words: str) -> None:
-    assert share_of(share) == words
 
 
 def make_worst(client: Path) -> Path:
@@ -129,11 +122,6 @@ def test_export_has_the_tables_numbers_in_all_formats_and_not_0_for_what_is_not_
     [missing] = [cell for cell in export_rows(selected(make_worst(tmp_path / "worst" / "client")))
                  if cell["n_on"] == 0 and cell["left_out_on"]]
     assert [missing[key] for key in ("median_on_ms", "improvement_percent", "low_percent", "significant")] == [None] * 4
-
-
-def test_median_deviation() -> None:
-    assert median_deviation_ms([]) is median_deviation_ms([5]) is None
-    assert median_deviation_ms([1, 2, 3, 4, 1000]) == 1     # unlike a standard deviation, it does not see the outlier
 
 
 def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_it_is_the_median_of_those_it_was_chosen_from(tmp_path: Path, gone: tupl
         return
     assert (shown.load.run, len(shown.cell.loads)) == (run, 5)
     assert (shown.explanation is None) == (gone == ALL_HARS)
-    others = [compared.loads[0], *(bar.shown for bar in explained_loads([row]))]
+    others = [compared.loads[0], *(load for load, _ in explained_loads([row]))]
     assert {each.load.run for each in others if each} == {shown.load.run}
 
 

@@ -124,9 +124,9 @@ def test_each_site_that_has_a_number_counts_once(sweep: Sweep, written: Written)
     for said in (f"TCP Fast Open over {count} sites: x", f"lab1 ({count} sites)",
                  f"{count} of the measured sites are synthetic", "The list List.pages has 15 pages, 13 of which"):
         assert said in html
-    assert re.search(rf'<th scope="row">20</th><td>{count}<td>', html)
+    assert re.search(rf'<th scope="row">20</th><td>{count}<td', html)
     low = 100 * 0.025 ** (1 / count)        # Clopper and Pearson's, where all are faster
-    assert html.count(f"100.0% ({low:.1f}% to 100.0%) of {count}<td>") == 2, "at both RTTs"
+    assert html.count(f"100.0% ({low:.1f}% to 100.0%) of {count}<td") == 2, "at both RTTs"
 
 
 def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep, written: Written) -> None:
@@ -151,7 +151,7 @@ def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
     for said in ("TCP Fast Open over 2 sites: x", "2 of the measured sites are synthetic", "lab1 (2 sites)",
                  *(f'<a href="waterfalls/{of.key}.html">{of.url}</a>' for of in made.units[:3])):
         assert said in html
-    assert re.findall(r'<th scope="row">(\d+)</th><td>(\d)<td>', html) == [("20", "2"), ("60", "1")]
+    assert re.findall(r'<th scope="row">(\d+)</th><td>(\d)<td', html) == [("20", "2"), ("60", "1")]
     failures = html[html.rindex("Not measured, or in part"):]
     assert "<caption>Sites: 2</caption>" in failures
     assert re.findall(r">(--delayhome=20)<td[^>]*>(\w+)<td", failures) == [("--delayhome=20", "partly"),

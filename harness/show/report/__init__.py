@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from harness.analysis.selection import Selection
 from harness.analysis.shown import file_problems
-from harness.errors import NO_FAULT_OF_OURS, InputError
 from harness.show.breakdown import breakdown_section
 from harness.show.columns import table_of
 from harness.show.console import COLUMNS, summary_lines
+from harness.show.figures import writing
 from harness.show.improvement import improvement_section, prediction_section
 from harness.show.report.evidence import (
     answers_table,
@@ -27,7 +27,7 @@ from harness.show.report.evidence import (
     when_measured,
 )
 from harness.show.row_notes import notes_on
-from harness.show.section import Section, Table, columns, plain_table
+from harness.show.section import Section, Table, plain_table
 from harness.show.transports import transports_section
 from harness.show.waterfall import requests_section
 from harness.system.atomic import write_atomically
@@ -46,13 +46,8 @@ def write_report(selection: Selection, path: Path) -> Path:
 
 def write_page(path: Path, html: str) -> Path:
     """Write a page to `path` in one step, making its folder. Raises InputError when it cannot be written."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path):
         write_atomically(path, html)
-    except OSError as error:
-        if error.errno in NO_FAULT_OF_OURS:
-            raise
-        raise InputError(f"{path}:1: cannot be written ({error.strerror}); choose another folder") from None
     return path
 
 
@@ -87,9 +82,9 @@ def page_html(title: str, lead: Sequence[str], parts: Sequence[Section], made_by
 def _results(selection: Selection) -> Section:
     """Return the console's table and lines, all notes on its rows, and which answers were not recorded."""
     noted = [(row, found) for row in selection.rows if (found := [note.words for note in notes_on(row)])]
-    notes = Table("Rows to be careful with", columns("RTT (ms)", words=["What to know before one believes it"]), [
+    notes = Table("Rows to be careful with", ["RTT (ms)", "What to know before one believes it"], [
         (row.url, [[row.rtt_name, "\n".join(found)]]) for row, found in noted], style="words")
-    problems = plain_table("Problems in files", columns("Problem"), [
+    problems = plain_table("Problems in files", ["Problem"], [
         [problem] for problem in (*selection.results.problems, *file_problems(selection.cells))], "words")
     tables = [table for table in (notes, answers_table(selection), problems) if not table.empty]
     return Section("Results", parts=[

@@ -14,8 +14,8 @@ from harness.errors import first_few
 from harness.files.load_parts import WHOLE_RATIO
 from harness.files.load_record import LoadRecord
 from harness.files.results import Results
-from harness.show.labels import NOT_KNOWN, share_of, span
-from harness.show.section import Section, Table, columns, plain_table
+from harness.show.labels import NOT_KNOWN, span
+from harness.show.section import Section, Table, plain_table
 
 SUMS = {"Connections": "connections_with_request", "Data in SYN": "syn_data_connections",
         "Sent nothing": "silent_connections", "SYN retransmitted": "TCPSynRetrans",
@@ -41,7 +41,7 @@ def proof_section(selection: Selection) -> Section:
     groups = [(selection.results.urls[page], [line for row in selection.of_page(page) for cell in row.cells
                                               if (line := _proof_line(cell))]) for page in selection.results.urls]
     table = Table("Sums over the loads that count, per page, RTT and TFO",
-                  columns("RTT and TFO", "Loads that count", "Share with data in SYN", *SUMS), groups, style="wide")
+                  ["RTT and TFO", "Loads that count", *SUMS], groups, style="wide")
     return Section("Proof of TFO", [UNPROVEN] if table.empty else PROOF, [table])
 
 
@@ -51,8 +51,7 @@ def _proof_line(cell: Cell) -> list[str]:
         return []
     known = {title: [value for record in records for value in _numbers(record, name) if value is not None]
              for title, name in SUMS.items()}
-    carried, in_syn = sum(known["Connections"]), sum(known["Data in SYN"])
-    return [cell.title, str(len(cell.loads)), share_of(in_syn / carried, 1) if carried else NOT_KNOWN,
+    return [cell.title, str(len(cell.loads)),
             *(f"{sum(values):,.0f}" if values else NOT_KNOWN for values in known.values())]
 
 
@@ -69,7 +68,7 @@ def left_out_section(selection: Selection) -> Section:
             for load in results.loads if id(load) in reasons or not load.valid]
     rows += [(load, f"{'; '.join(load.why_not)} (made again)") for load in results.again]
     rows += [(load, "; ".join(load.why_not)) for load in results.others]
-    table = plain_table("Loads that do not count", columns("Page", "RTT (ms)", "Run", words=("TFO", "Reason")), [
+    table = plain_table("Loads that do not count", ["Page", "RTT (ms)", "Run", "TFO", "Reason"], [
         [load.url, results.rtt_names.get(load.rtt_ms, f"{load.rtt_ms:g}"),
          str(load.run) if load.run else "0 (warm-up)", "on" if load.tfo else "off", reason]
         for load, reason in rows], "words")
@@ -83,7 +82,7 @@ def answers_table(selection: Selection) -> Table:
     load got of the recording's answers and bytes: where another browser made it, loads may ask for less.
     """
     rows = [row for page in selection.results.urls if (row := _answers_row(selection.of_page(page)))]
-    head = columns("Page", *ANSWERS, words=("Received of the recording", "On a critical path, not as recorded"))
+    head = ["Page", *ANSWERS, "Received of the recording", "On a critical path, not as recorded"]
     return plain_table("Answers that were not recorded for their request: requests of a load", head, rows, "words")
 
 
@@ -111,7 +110,7 @@ def environment_section(results: Results) -> Section:
         rows.append(["Chrome's command line, of the first load", "\n".join(command)])
     words = [OF_NAMES if rows else "Nothing is recorded of where and how these loads were measured."]
     return Section("Environment", words, [
-        plain_table("Settings and machine", columns("Setting", words=["Value"]), rows, "words")] if rows else [])
+        plain_table("Settings and machine", ["Setting", "Value"], rows, "words")] if rows else [])
 
 
 def _per_rtt(values: Mapping[str, Sequence[float]], rtts_ms: Sequence[float]) -> str:
