@@ -10,6 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import brotli  # type: ignore[import-untyped]
@@ -55,28 +56,21 @@ def undo(body: bytes, names: Sequence[str]) -> tuple[bytes, int]:
     """Undo as many of these codings as `body` has, the last applied first. Return what is left, and how many."""
     undone = 0
     for name in reversed(names[-MOST_CODINGS:]):
-        decoded = _undo(body, name)
-        if decoded is None:
+        if name not in CODINGS or not body:
+            break
+        try:
+            decoded = CODINGS[name].decode(body)
+        except (OSError, EOFError, ValueError, zlib.error, brotli.error, zstandard.ZstdError):
+            break
+        if len(decoded) > LARGEST_BODY:
             break
         body, undone = decoded, undone + 1
     return body, undone
 
 
-def _undo(body: bytes, name: str) -> bytes | None:
-    """Return `body` without one coding, None where it does not have it."""
-    if name not in CODINGS or not body:
-        return None
-    try:
-        decoded = CODINGS[name].decode(body)
-    except (OSError, EOFError, ValueError, zlib.error, brotli.error, zstandard.ZstdError):
-        return None
-    return decoded if len(decoded) <= LARGEST_BODY else None
-
-
-def begins_as(body: bytes, encoding: str) -> bool:
-    """Say whether `body` begins as one that is encoded so; False also for an encoding that has no mark of its own."""
-    names = codings(encoding)
-    beginning = BEGINNINGS.get(names[-1]) if names else None
+def begins_as(body: bytes, coding: str) -> bool:
+    """Say whether `body` begins as one in this coding; False also for one that has no mark of its own."""
+    beginning = BEGINNINGS.get(coding)
     return beginning is not None and body.startswith(beginning)
 
 
@@ -124,7 +118,7 @@ def _encoded(body: bytes, names: Sequence[str], level: int) -> bytes:
 class _Coding:
     """One way to encode; `levels` are a fast, a usual and a thorough one.
 
-    `decode` returns one byte more than LARGEST_BODY at most.
+    `decode` raises an error for what is cut off. It stops when it has more than LARGEST_BODY bytes.
     """
 
     decode: Callable[[bytes], bytes]
@@ -138,26 +132,21 @@ def _unzip(body: bytes) -> bytes:
 
 def _inflate(body: bytes) -> bytes:
     """Undo "deflate": zlib's format, or the bare one that some servers send."""
-    try:
-        return _inflate_as(body, zlib.MAX_WBITS)
-    except zlib.error:
-        return _inflate_as(body, -zlib.MAX_WBITS)
-
-
-def _inflate_as(body: bytes, window_bits: int) -> bytes:
-    stream = zlib.decompressobj(window_bits)
-    decoded = stream.decompress(body, LARGEST_BODY + 1)
-    if not stream.eof and len(decoded) <= LARGEST_BODY:
-        raise zlib.error("cut off")
-    return decoded
+    for window_bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        stream = zlib.decompressobj(window_bits)
+        with suppress(zlib.error):
+            decoded = stream.decompress(body, LARGEST_BODY + 1)
+            if stream.eof or len(decoded) > LARGEST_BODY:
+                return decoded
+    raise EOFError
 
 
 def _unbrotli(body: bytes) -> bytes:
     stream = brotli.Decompressor()
     decoded: bytes = stream.process(body, output_buffer_limit=LARGEST_BODY + 1)
-    if not stream.is_finished() and len(decoded) <= LARGEST_BODY:
-        raise brotli.error("cut off")
-    return decoded[:LARGEST_BODY + 1]
+    if stream.is_finished() or len(decoded) > LARGEST_BODY:
+        return decoded
+    raise EOFError
 
 
 def _unzstd(body: bytes) -> bytes:
@@ -167,11 +156,11 @@ def _unzstd(body: bytes) -> bytes:
         frame = zstandard.ZstdDecompressor().decompressobj()
         while not frame.eof:
             if at >= len(body):
-                raise zstandard.ZstdError("cut off")
+                raise EOFError
             decoded += frame.decompress(body[at:at + ZSTD_PIECE])
             at += ZSTD_PIECE
             if len(decoded) > LARGEST_BODY:
-                return bytes(decoded[:LARGEST_BODY + 1])
+                return bytes(decoded)
         at = min(at, len(body)) - len(frame.unused_data)
     return bytes(decoded)
 

@@ -136,6 +136,10 @@ class LoadRecord:
     began_s: float | None = None
     environment: Environment | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse TFO over QUIC, which has no SYN."""
+        Transport.of(self.tfo, early=self.early, quic=self.quic)
+
     @property
     def transport(self) -> Transport:
         """How its connections began."""

@@ -151,34 +151,33 @@ def read_results(clientdir: Path) -> Results:
     problems: list[str] = []
     experiments = read_experiments(clientdir, problems)
     _require_rtts_apart(clientdir, experiments)
-    cells = sorted(((path, *of_cell) for path in _folders(clientdir) if (of_cell := parse_cell_directory(path.name))),
-                   key=lambda cell: cell[1:])
-    old = not experiments and not problems and not any(next(path.glob("*.json"), None) for path, *_ in cells)
     rtts = {experiment.delaynet_ms: experiment.rtt_ms for experiment in experiments}
+    cells = sorted((cell, path) for path in _folders(clientdir) if (cell := parse_cell_directory(path.name)))
+    old = not (experiments or problems or has_loads(clientdir))
     found = []
-    for path, delaynet_ms, run, transport in cells:
+    for (delaynet_ms, run, transport), path in cells:
         blank = LoadResult("", "", delaynet_ms, rtts.get(delaynet_ms, 2 * delaynet_ms), run, transport, False, (),
                            None, None, path)
         for directory in (path, *_attempts(path)):
             loads = [replace(blank, page=page, url=page, log=directory / page) for page in _pages_in(directory)]
-            found += [_read_old(load, problems) if old else _read_load(load) for load in loads]
-    results = Results(clientdir, old, [], experiments, {}, [], [], problems)
+            found += [_read_old(load, problems) if old else _read_load(load, path.name) for load in loads]
+    loads, again, others = list[LoadResult](), list[LoadResult](), list[LoadResult]()
     own = _own_experiments(experiments, found)
     for load in found:
         if load.record is not None and load.record.experiment != own[load.delaynet_ms]:
             named = experiment_file(clientdir, load.delaynet_ms).name
-            results.others.append(_out(load, f"of another, earlier experiment than {named} describes"))
+            others.append(_out(load, f"of another, earlier experiment than {named} describes"))
         elif ATTEMPT.fullmatch(load.log.parent.name):       # a valid one is a warm-up: it is the network that warms up
-            results.again.append(_out(load, *load.why_not or ("valid, but a run that is resumed warms up anew",)))
+            again.append(_out(load, *load.why_not or ("valid, but a run that is resumed warms up anew",)))
         else:
-            results.loads.append(load)
-    if not results.loads and not results.others:
+            loads.append(load)
+    if not loads and not others:
         raise InputError(f"{clientdir}:1: no page loads in it; measure some first: sudo ./run.sh")
-    with_loads = {load.delaynet_ms for load in [*results.loads, *results.others]}
-    of_empty = {rtts.get(delay, 2 * delay) for _, delay, *_ in cells if delay not in with_loads}
-    transports = {transport for *_, transport in cells}.union(*(experiment.transports for experiment in experiments))
-    return replace(results, urls=_urls(experiments, results.loads), transports=sorted(transports),
-                   rtts_ms=sorted({load.rtt_ms for load in results.loads} | of_empty | {*rtts.values()}))
+    empty = {delay for (delay, *_), _ in cells} - {load.delaynet_ms for load in (*loads, *others)}
+    rtts_ms = {load.rtt_ms for load in loads} | {rtts.get(delay, 2 * delay) for delay in empty} | {*rtts.values()}
+    transports = {transport for (*_, transport), _ in cells}.union(*(each.transports for each in experiments))
+    return Results(clientdir, old, loads, experiments, _urls(experiments, loads), sorted(rtts_ms), sorted(transports),
+                   problems, again, others)
 
 
 def _require_rtts_apart(clientdir: Path, experiments: Sequence[ExperimentRecord]) -> None:
@@ -231,21 +230,23 @@ def _read_old(blank: LoadResult, problems: list[str]) -> LoadResult:
     return replace(blank, url=judged.url, valid=not judged.why_not, why_not=judged.why_not, last_ms=judged.last_ms)
 
 
-def _read_load(blank: LoadResult) -> LoadResult:
-    """Return the load whose log may stand beside `blank`, with its record, or with the reason why there is none."""
+def _read_load(blank: LoadResult, cell: str) -> LoadResult:
+    """Return the load whose log may stand beside `blank`, with its record, or with the reason why there is none.
+
+    `cell` is the name of the directory of its run.
+    """
     path = load_file(blank.log.parent, blank.page)
     try:
         record = read_load_record(path)
-        for key in ("page", "delaynet_ms", "run", "tfo", "transport"):
-            found, expected = getattr(record, key), getattr(blank, key)
-            if found != expected:
-                raise UnreadableFileError(path, f"its {key} is {found!r}, its place says {expected!r}")
     except NewerFormatError:
         raise
     except MissingFileError:
         return _out(blank, "no .json beside its log: the load was cut short")
     except UnreadableFileError as error:
         return _out(blank, f"{path.name} cannot be read: {error.why}")
+    told = f"{cell_directory(record.delaynet_ms, record.run, record.transport)}/{record.page}"
+    if told != f"{cell}/{blank.page}":
+        return _out(blank, f"{path.name} is not of this place: it is the record of {told}")
     return replace(blank, url=record.url or blank.page, rtt_ms=record.rtt_ms or blank.rtt_ms, valid=record.valid,
                    why_not=record.why_not, plt_ms=record.plt_ms, last_ms=record.last_ms, record=record)
 
