@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from harness.errors import InputError, many
 from harness.files.hosts import PORTS, registrable_domain
-from harness.files.pages import page_url, read_pages
+from harness.files.pages import page_of, read_pages
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 FEWEST, MOST = 3, 5
@@ -46,9 +46,9 @@ def rule_breaches(path: Path) -> list[str]:
 def _problem(text: str, number: int, urls: dict[str, int], sites: dict[str, int]) -> str:
     """Return what is wrong with a line's URL, "" for nothing, and note its URL and its site."""
     try:
-        url = page_url(text)
-    except ValueError:
-        return f"not a URL: {text[:120]!r}; write http://host/path or https://host/path"
+        url = page_of(text).url
+    except ValueError as error:
+        return str(error)
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port
     if port not in (None, *PORTS.values()):

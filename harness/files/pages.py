@@ -4,6 +4,7 @@ The one owner of these names, and of what a run's results are called in its fold
 """
 
 import contextlib
+import re
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 from harness.errors import InputError
 from harness.files.hosts import is_host_name
 from harness.files.urls import as_browsers_ask
-from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_lines
+from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
 
 CLIENT = "client"
 """Folder: the text log, HAR and record of each load (harness.files.results)."""
@@ -32,6 +33,8 @@ KEPT_LOGS = (".chromedriver.log", ".load_page.log")
 BESIDE = (".json", ".har", ".pcap", *KEPT_LOGS)
 """Endings of the files that stand beside a page's log."""
 
+SITE = re.compile(r"https?://[^/?#\\]", re.IGNORECASE)
+"""How a page's URL begins. Browsers also read "http:a.test", which nobody means."""
 KEPT_CHARACTERS = frozenset("-_.() " + string.ascii_letters + string.digits)
 LONGEST_NAME = 240
 """Characters of a page's file name, to which endings are added."""
@@ -86,30 +89,24 @@ def sanitise(url: str) -> str:
     return "".join(character for character in url if character in KEPT_CHARACTERS)
 
 
-def page_url(text: str) -> str:
-    """Return a URL as browsers ask for it (https://url.spec.whatwg.org): hosts in ASCII (IDNA), the rest encoded.
-
-    One without a path stays so, as everywhere in this program. Raises ValueError for what is no http or https URL.
-    """
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-        raise ValueError(f"not an http or https URL: {text!r}")
-    if any(character.isspace() for character in text):
-        raise ValueError(f"white space in a URL: {text!r}")
-    found = as_browsers_ask(text)
-    if not is_host_name(urlsplit(found).hostname or ""):
-        raise ValueError(f"no host's name in a URL: {text!r}")
-    has_path = any(mark in text.partition("//")[2] for mark in "/?#\\")
-    return found if has_path else found.removesuffix("/")
-
-
 def page_of(text: str, line: int = 0) -> Page:
     """Return the page that a line of a list names. Raises ValueError for what is no http or https URL.
 
-    Its files are named after the URL as browsers ask for it, however the line spells it (HTTP://WWW.A.TEST:80/).
+    Its URL is as browsers ask for it (https://url.spec.whatwg.org), hosts in ASCII (IDNA), the rest encoded; one
+    without a path stays so, as everywhere in this program. Its files are named after that URL, however the line spells
+    it (HTTP://WWW.A.TEST:80/).
     """
-    url = page_url(text)
-    return Page(url, sanitise(url), line)
+    url = as_browsers_ask(text) if SITE.match(text) and not any(map(str.isspace, text)) else ""
+    parts = urlsplit(url)
+    if not is_host_name(parts.hostname or "") or parts.port == 0:
+        raise ValueError(f"not a URL: {text[:120]!r}; write http://host/path")
+    if not any(mark in text.partition("//")[2] for mark in "/?#\\"):
+        url = url.removesuffix("/")
+    name = sanitise(url)
+    if len(name) > LONGEST_NAME or name.endswith(BESIDE):
+        raise ValueError(f"this URL cannot be a file name (over {LONGEST_NAME} characters, or one that ends with "
+                         f"{', '.join(BESIDE)}); add a query such as ?x=1, or take it out")
+    return Page(url, name, line)
 
 
 def read_pages(path: Path) -> list[Page]:
@@ -118,14 +115,22 @@ def read_pages(path: Path) -> list[Page]:
     Raises InputError (``file:line: problem``) when the file is missing, unreadable or empty, when a line is not
     an http or https URL that can be a file's name, or when two lines give the same file name.
     """
+    try:
+        lines = read_untrusted_lines(path, limit=LARGEST_LIST)
+    except UnreadableFileError as error:
+        raise InputError(f"{error}; make it a text file with one URL per line") from None
     pages: dict[str, Page] = {}
-    for number, line in enumerate(_lines(path), start=1):
-        if url := line.strip():
-            page = _checked_page(url, f"{path}:{number}", number)
-            first = pages.setdefault(page.name, page)
-            if first is not page:
-                raise InputError(f"{path}:{number}: {url} has the same file name ({page.name}) as {first.url} "
-                                 f"in line {first.line}; remove one of them")
+    for number, url in enumerate(map(str.strip, lines), start=1):
+        if not url:
+            continue
+        try:
+            page = page_of(url, number)
+        except ValueError as error:
+            raise InputError(f"{path}:{number}: {error}") from None
+        first = pages.setdefault(page.name, page)
+        if first is not page:
+            raise InputError(f"{path}:{number}: {url} has the same file name ({page.name}) as {first.url} "
+                             f"in line {first.line}; remove one of them")
     if not pages:
         raise InputError(f"{path}:1: no pages; write one URL per line")
     return [*pages.values()]
@@ -135,26 +140,6 @@ def listable(urls: Iterable[str]) -> list[str]:
     """Return those URLs that a list can hold together: they can be files' names, and no two of them are alike."""
     by_name: dict[str, str] = {}
     for url in urls:
-        with contextlib.suppress(InputError):
-            by_name.setdefault(_checked_page(url, url).name, url)
+        with contextlib.suppress(ValueError):
+            by_name.setdefault(page_of(url).name, url)
     return [*by_name.values()]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return read_untrusted_lines(path, limit=LARGEST_LIST)
-    except MissingFileError:
-        raise InputError(f"{path}:1: no such file; make it with one URL per line") from None
-    except UnreadableFileError as error:
-        raise InputError(f"{error}; it must be a text file") from None
-
-
-def _checked_page(text: str, where: str, line: int = 0) -> Page:
-    try:
-        page = page_of(text, line)
-    except ValueError:
-        raise InputError(f"{where}: not a URL: {text[:120]!r}; write http://host/path") from None
-    if len(page.name) > LONGEST_NAME or page.name.endswith(BESIDE):
-        raise InputError(f"{where}: this URL cannot be a file name (over {LONGEST_NAME} characters, or one that ends "
-                         f"with {', '.join(BESIDE)}); add a query such as ?x=1, or take it out")
-    return page

@@ -18,7 +18,7 @@ from harness.files.hosts import (
     write_hack_dns,
 )
 from harness.files.moments import moment_of
-from harness.files.pages import page_url, read_pages, sanitise
+from harness.files.pages import page_of, read_pages, sanitise
 
 labels = st.from_regex(r"[a-z0-9_][a-z0-9_-]{0,20}", fullmatch=True).filter(lambda label: label[:4] != "xn--")
 hosts = st.lists(labels, min_size=1, max_size=5).map(".".join)
@@ -74,7 +74,7 @@ def test_any_text_gives_pages_or_one_line(tmp_path_factory: pytest.TempPathFacto
     assert pages
     assert len({page.name for page in pages}) == len(pages)
     assert [page.line for page in pages] == sorted({page.line for page in pages})
-    assert [page_url(page.url) for page in pages] == [page.url for page in pages]
+    assert [page_of(page.url) for page in pages] == pages
     assert all(page.url.lower().startswith(("http://", "https://")) for page in pages)
 
 
