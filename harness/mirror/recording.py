@@ -1,11 +1,9 @@
 """What a recording holds: the answer to every recorded URL, from ``NAME/`` (bodies) and ``NAME.fetchlog/`` (HARs)."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from ipaddress import ip_address
 from pathlib import Path
 
 from harness.errors import InputError
@@ -24,40 +22,84 @@ from harness.mirror.transactions import Origin, Sequences, recorded_of, sequence
 
 @dataclass
 class Recording:
-    """All of a recording but its bodies. `problems` says in one line each what could not be read."""
+    """All of a recording but its bodies: what its pages asked for, the files of each host, and its manifest.
 
-    files: dict[str, frozenset[str]] = field(default_factory=dict)
-    answers: Sequences = field(default_factory=dict)
-    http2_hosts: set[str] = field(default_factory=set)
-    """Hosts that spoke HTTP/2 when they were recorded."""
-    live: dict[Origin, list[LiveConnection]] = field(default_factory=dict)
-    """The WebSockets of each scheme (http or https) and host, in recorded order."""
-    silent: dict[str, frozenset[Origin]] = field(default_factory=dict)
-    """By the page's log, which hosts never answered when it was recorded, over http or https.
-
-    Not of pages of which more than FAILED_RATIO failed so up to the load event: those are incomplete. Text logs do not
-    say what failed.
+    `problems` says in one line each what could not be read.
     """
-    rtts_ms: dict[str, float] = field(default_factory=dict)
-    """The shortest TCP handshake with each host that a HAR tells of, in ms; hosts without one are not in it."""
-    addresses: dict[str, set[str]] = field(default_factory=dict)
-    """The addresses that each host answered from, as far as they were recorded."""
+
+    pages: Sequence[PageExchanges] = ()
+    files: Mapping[str, frozenset[str]] = field(default_factory=dict)
     manifest: Manifest = field(default_factory=Manifest)
-    bodies: Mapping[str, Body] = field(default_factory=dict)
-    """The files that have to be in its mirror, ``host/file``: see harness.mirror.manifest."""
-    problems: list[str] = field(default_factory=list)
+    problems: Sequence[str] = ()
+
+    @cached_property
+    def items(self) -> list[Recorded]:
+        """All that was recorded over http and https, page by page."""
+        return [item for page in self.pages for item in recorded_of(page)]
+
+    @cached_property
+    def reached(self) -> frozenset[Origin]:
+        """Schemes and hosts that answered. One that never did does not get a server: in the replay, too, nobody can
+        reach it. One that let a request hang could be reached.
+        """
+        return frozenset(item.origin for item in self.items if item.hangs or is_answered(item.exchange))
+
+    @cached_property
+    def live(self) -> dict[Origin, list[LiveConnection]]:
+        """The WebSockets of each scheme (http or https) and host, in recorded order."""
+        found: dict[Origin, list[LiveConnection]] = {}
+        for page in self.pages:
+            for connection in read_live(page.exchanges, page.load_event_s):
+                found.setdefault((connection.place.scheme, connection.place.host), []).append(connection)
+        return found
+
+    @cached_property
+    def silent(self) -> dict[str, frozenset[Origin]]:
+        """By the page's log, which hosts never answered when it was recorded, over http or https.
+
+        Not of pages of which more than FAILED_RATIO failed so up to the load event: those are incomplete. (After that
+        event a page may ask in vain again and again, as long as it is recorded.) Text logs do not say what failed.
+        """
+        lost = [item for item in self.items if item.origin not in self.reached]
+        asked, failed = (Counter(item.page for item in some if not item.after_load) for some in (self.items, lost))
+        return {page: frozenset(item.origin for item in lost if item.page == page)
+                for page in {item.page for item in lost} if failed[page] <= FAILED_RATIO * asked[page]}
+
+    @cached_property
+    def http2_hosts(self) -> set[str]:
+        """Hosts that spoke HTTP/2 when they were recorded."""
+        return {item.place.host for item in self.items if item.place.scheme == "https" and item.exchange.answer.http2}
+
+    @cached_property
+    def bodies(self) -> dict[str, Body]:
+        """The files that have to be in its mirror, ``host/file``: see harness.mirror.manifest."""
+        return {name: Body(name, listed.bytes, listed.sha256)
+                for name, listed in self.manifest.bodies.items()} | bodies_of(self.pages)
+
+    @cached_property
+    def answers(self) -> Sequences:
+        """The recorded answers, those of files that no exchange names among them."""
+        found = sequences([item for item in self.items if item.origin in self.reached])
+        named = bodies_of(self.pages)
+        for host, names in self.files.items():
+            rest = [name for name in names if f"{host}/{name}" not in named]
+            for scheme in self.schemes(host) if rest else ():
+                of_origin = found.setdefault((scheme, host), {})
+                for item in unnamed((scheme, host), rest, len(self.items)):
+                    of_origin.setdefault(("GET", item.place.target), (item,))
+        return found
 
     def hosts(self) -> list[str]:
         """Return every host that has a file or a recorded answer, sorted. Hosts that only redirect have no files."""
-        return sorted(self.files.keys() | {host for _, host in (*self.answers, *self.live)})
+        return sorted(self.files.keys() | {host for _, host in (*self.reached, *self.live)})
 
     def schemes(self, host: str) -> tuple[str, ...]:
         """Return the schemes the host is to be served over: http, https or both, in this order.
 
         For a host that has files but is in no log this is not known: then it is both, if the recording has any https.
         """
-        known = tuple(scheme for scheme in SCHEMES if (scheme, host) in self.answers or (scheme, host) in self.live)
-        return known or (SCHEMES if any(scheme == "https" for scheme, _ in self.answers) else SCHEMES[:1])
+        known = tuple(scheme for scheme in SCHEMES if (scheme, host) in self.reached or (scheme, host) in self.live)
+        return known or (SCHEMES if any(scheme == "https" for scheme, _ in self.reached) else SCHEMES[:1])
 
     @property
     def each(self) -> Iterator[Recorded]:
@@ -147,13 +189,12 @@ def read_recording(mirror_dir: Path, fetchlog_dir: Path | None) -> Recording:
     One of 2013's format is read as if it had been imported. Raises InputError when a directory is missing or the
     manifest is of another format; every smaller problem is kept in the recording's `problems`.
     """
-    recording = Recording(files_of(mirror_dir))
-    pages: list[PageExchanges] = []
-    if fetchlog_dir is not None:
-        recording.manifest = read_manifest(fetchlog_dir, recording.problems)
-        files = [f"{host}/{name}" for host, names in recording.files.items() for name in names]
-        pages = read_pages(fetchlog_dir, {file: Body(file) for file in files}, recording.problems)
-    return recording_of(pages, recording)
+    files, problems = files_of(mirror_dir), list[str]()
+    if fetchlog_dir is None:
+        return Recording(files=files)
+    manifest = read_manifest(fetchlog_dir, problems)
+    bodies = {name: Body(name) for host, names in files.items() for name in (f"{host}/{file}" for file in names)}
+    return Recording(read_pages(fetchlog_dir, bodies, problems), files, manifest, problems)
 
 
 def read_whole(files: PageFiles) -> Recording:
@@ -162,45 +203,3 @@ def read_whole(files: PageFiles) -> Recording:
     if damaged := damage(recording.bodies, files.mirror):
         raise InputError(f"{damaged}; record it again")
     return recording
-
-
-def recording_of(pages: Sequence[PageExchanges], into: Recording | None = None) -> Recording:
-    """Return a recording with what the exchanges of all pages tell, and the files of `into` that none of them names."""
-    recording, named = into or Recording(), bodies_of(pages)
-    recording.bodies = {name: Body(name, listed.bytes, listed.sha256)
-                        for name, listed in recording.manifest.bodies.items()} | named
-    items = [item for page in pages for item in recorded_of(page)]
-    for page in pages:
-        for connection in read_live(page.exchanges, page.load_event_s):
-            recording.live.setdefault((connection.place.scheme, connection.place.host), []).append(connection)
-    # A host that never answered does not get a server: in the replay, too, nobody can reach it. One that let a request
-    # hang could be reached.
-    reached = {item.origin for item in items if item.hangs or is_answered(item.exchange)}
-    silent = [item for item in items if item.origin not in reached]
-    recording.silent = _silent_of_pages(items, silent)
-    for item in items:
-        rtt_ms = item.exchange.handshake_ms
-        if rtt_ms is not None and is_answered(item.exchange):
-            recording.rtts_ms[item.place.host] = min(rtt_ms, recording.rtts_ms.get(item.place.host, rtt_ms))
-        with suppress(ValueError):
-            address = str(ip_address(item.exchange.address.strip("[]")))
-            recording.addresses.setdefault(item.place.host, set()).add(address)
-    recording.http2_hosts = {item.place.host for item in items
-                             if item.place.scheme == "https" and item.exchange.answer.http2}
-    recording.answers = sequences([item for item in items if item.origin in reached])
-    for host, names in recording.files.items():
-        rest = [name for name in names if f"{host}/{name}" not in named]
-        for scheme in recording.schemes(host) if rest else ():
-            of_origin = recording.answers.setdefault((scheme, host), {})
-            for item in unnamed((scheme, host), rest, len(items)):
-                of_origin.setdefault(("GET", item.place.target), (item,))
-    return recording
-
-
-def _silent_of_pages(items: Sequence[Recorded], silent: Sequence[Recorded]) -> dict[str, frozenset[Origin]]:
-    # After its load event a page may ask in vain again and again, as long as it is recorded.
-    asked, failed = (Counter(item.page for item in some if not item.after_load) for some in (items, silent))
-    hosts_of: dict[str, set[Origin]] = defaultdict(set)
-    for item in silent:
-        hosts_of[item.page].add(item.origin)
-    return {page: frozenset(hosts) for page, hosts in hosts_of.items() if failed[page] <= FAILED_RATIO * asked[page]}

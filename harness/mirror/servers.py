@@ -15,12 +15,15 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 
 from harness.errors import InputError, printable
 from harness.files.hosts import DOMAIN, ONE, RECORDED, Layout, joined, site_of
 from harness.files.pages import PageFiles
+from harness.mirror.answers import is_answered
 from harness.mirror.recording import Recording
 from harness.system.atomic import write_atomically
 from harness.system.untrusted import UnreadableFileError, read_untrusted_lines
@@ -57,7 +60,7 @@ def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt r
     for host, (line, _) in written.items():
         if host not in hosts:
             raise InputError(f"{files.rtts}:{line}: {host} is no server of this recording; take this line out")
-    known = {**recording.rtts_ms, **{host: rtt_ms for host, (_, rtt_ms) in written.items()}}
+    known = _handshakes_ms(recording) | {host: rtt_ms for host, (_, rtt_ms) in written.items()}
     known = {host: known[host] for host in hosts if host in known}
     if not known:
         raise InputError(f"{files.rtts}:1: {option}: this recording does not tell how far away its servers were; "
@@ -66,6 +69,16 @@ def recorded_rtts(files: PageFiles, recording: Recording, option: str = "--rtt r
     median_ms = statistics.median(known.values())
     return RecordedRtts({host: known.get(host, median_ms) for host in hosts},
                         tuple(host for host in hosts if host not in known))
+
+
+def _handshakes_ms(recording: Recording) -> dict[str, float]:
+    """Return the shortest TCP handshake with each host that a HAR tells of, in ms; hosts without one are not in it."""
+    found: dict[str, float] = {}
+    for item in recording.items:
+        known_ms, host = item.exchange.handshake_ms, item.place.host
+        if known_ms is not None and is_answered(item.exchange):
+            found[host] = min(known_ms, found.get(host, known_ms))
+    return found
 
 
 def read_rtts(path: Path) -> dict[str, tuple[int, float]]:
@@ -121,9 +134,9 @@ def make_layout(choice: str, recording: Recording) -> Layout:
     if choice != RECORDED:
         return Layout()
     names: dict[str, set[str]] = defaultdict(set)
-    for host, addresses in recording.addresses.items():
-        for address in addresses:
-            names[address].add(host)
+    for item in recording.items:
+        with suppress(ValueError):
+            names[str(ip_address(item.exchange.address.strip("[]")))].add(item.place.host)
     groups = [sorted(group & {*hosts}) for group in names.values() if group & {*hosts}]
     if not groups:
         raise InputError("this recording does not say its servers' addresses (no serverIPAddress in a HAR, as in those "

@@ -13,7 +13,7 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har_entry import from_har
 from harness.mirror.answers import as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
-from harness.mirror.recording import read_recording, recording_of
+from harness.mirror.recording import Recording, read_recording
 from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.match import Request as Asking
 from harness.replay.site import Site
@@ -57,7 +57,7 @@ def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(
     request = {"url": "https://push.test/poll", "headers": [{"name": name, "value": value}
                                                             for name, value in case["asked"].items()]}
     entry = {"request": request, "_error": "unfinished", "time": 2500, "connection": "1"} | case["entry"]
-    recording = recording_of([PageExchanges("page", [from_har(entry)])])
+    recording = Recording([PageExchanges("page", [from_har(entry)])])
     assert recording.hosts() == ["push.test"] * case["hangs"]
     assert [(answer.hangs, answer.found) for answer in recording.each] == [(True, "unanswered")] * case["hangs"]
 
@@ -108,6 +108,6 @@ def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(fa
     asked = [Exchange(page="x", request=Request("GET", f"https://gone.test/{number}")) for number in range(failed)]
     asked += [Exchange(page="x", request=Request("GET", f"https://a.test/{number}"), answer=Answer(200))
               for number in range(9)]
-    recording = recording_of([PageExchanges("x", asked)])
+    recording = Recording([PageExchanges("x", asked)])
     assert recording.silent.get("x") == known
     assert recording.hosts() == ["a.test"]

@@ -18,7 +18,7 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har_entry import from_har
 from harness.files.pages import PageFiles
 from harness.mirror.exchanges import PageExchanges
-from harness.mirror.recording import Recording, read_recording, recording_of
+from harness.mirror.recording import Recording, read_recording
 from harness.mirror.servers import RecordedRtts, make_layout, read_rtts, recorded_rtts
 from tests.support.noted import cases
 from tests.support.recording import chain_of_hosts
@@ -35,7 +35,7 @@ def test_how_far_away_servers_were(case: dict[str, Any], tmp_path: Path) -> None
     files = PageFiles(tmp_path, "Web")
     if "written" in case:
         files.rtts.write_text(case["written"])
-    found = recorded_rtts(files, recording_of([PageExchanges("page", exchanges)]))
+    found = recorded_rtts(files, Recording([PageExchanges("page", exchanges)]))
     assert found == RecordedRtts(case["rtts_ms"], tuple(case.get("assumed", ())))
     assert found.median_ms == case["median_ms"]
 
@@ -66,7 +66,7 @@ def test_a_line_that_is_none(tmp_path: Path, line: str) -> None:
 def test_which_hosts_share_a_server(case: dict[str, Any]) -> None:
     pages = [PageExchanges(page, [Exchange(request=Request("GET", url), answer=Answer(200), address=address)
                                   for url, address in answers]) for page, answers in case["pages"].items()]
-    recording = recording_of(pages, Recording({"www.one.test": frozenset()}))
+    recording = Recording(pages, {"www.one.test": frozenset()})
     with nullcontext() if case["servers"] else pytest.raises(InputError):
         layout = make_layout(case["layout"], recording)
         assert layout.servers(recording.hosts()) == case["servers"]

@@ -8,8 +8,9 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.files.encoding import decode
-from harness.files.pages import read_pages, sanitise
+from harness.files.pages import PageFiles, read_pages, sanitise
 from harness.mirror.recording import read_recording
+from harness.mirror.servers import recorded_rtts
 from harness.record.export.write import export
 from tests.support.ran import ran
 from tests.support.recording import MadeRecording
@@ -59,8 +60,9 @@ def test_what_was_exported_comes_back(tmp_path: Path) -> None:
     assert "fit for the experiment" in done.stdout
     assert "similar URL" not in done.stdout, "everything is found under its own URL and body"
     assert bodies(tmp_path / "back") == bodies(tmp_path / NAME)
-    recording = read_recording(tmp_path / "back", tmp_path / "back.fetchlog")
-    assert recording.rtts_ms == {"www.made.test": 40, "img.made.test": 40}
+    back = PageFiles(tmp_path, "back")
+    rtts_ms = recorded_rtts(back, read_recording(back.mirror, back.fetchlog)).rtts_ms
+    assert rtts_ms == {"www.made.test": 40, "img.made.test": 40}
     said = talk(tmp_path / f"{NAME}.fetchlog")
     assert len(said) == 3
     assert talk(tmp_path / "back.fetchlog") == said

@@ -16,7 +16,7 @@ from harness.files.urls import decoded, document_url
 from harness.mirror.alike import mask_target
 from harness.mirror.answers import redirect_of
 from harness.mirror.exchanges import PageExchanges
-from harness.mirror.recording import Recording, recording_of
+from harness.mirror.recording import Recording
 
 NUMBER = "X-TFO-Lab-Answer"
 """A header that each answer of the recording has: the place of its exchange in `Brought.exchanges`, from 1."""
@@ -93,7 +93,7 @@ class Brought(msgspec.Struct):
             twin = f"{OTHER[scheme]}:{rest}"
             if (each.request.method, twin) not in there and document_url(redirect_of(each)) != twin:
                 pages[each.page].append(self.numbered(number, twin))
-        return recording_of([PageExchanges(log, pages[log], self.load_ends.get(log, inf)) for log in sorted(pages)])
+        return Recording([PageExchanges(log, pages[log], self.load_ends.get(log, inf)) for log in sorted(pages)])
 
 
 def same_name(url: str) -> str:
