@@ -57,10 +57,9 @@ def test_nothing_is_lost_or_doubled_whoever_dies(open_to_all: Path) -> None:
         worker_in_a_load(driver, besides=killed)
         os.kill(driver.pid, signal.SIGKILL)
     wait_until(lambda: not children_by_parent().get(driver.pid))
-    asked = typed(project, "./sweep.py", "--status", "small", "--dir", str(open_to_all))
-    assert ran(*asked, status=1).stdout.startswith("0 of 1 sites measured")
     ran(*typed(project, "./sweep.py", "--resume", "small", "--dir", str(open_to_all), *WORDS[-4:]), status=0)
-    assert ran(*asked, status=0).stdout.startswith("1 of 1 sites measured")
+    asked = ran(*typed(project, "./sweep.py", "--status", "small", "--dir", str(open_to_all)), status=0)
+    assert asked.stdout.startswith("1 of 1 sites measured")
 
     [outcome] = [json.loads(path.read_text()) for path in results.glob("sites/*/site.json")]
     assert (outcome["url"], outcome["status"]) == (URL, "measured")

@@ -1,4 +1,4 @@
-"""tfo.py with something broken on purpose; run by test_broken_loads.py, test_https_experiment.py and tests/faults.
+"""tfo.py with something broken on purpose; run by tests/programs/test_broken_loads.py and tests/faults.
 
     spoiled_experiment.py rules|rtt|suspend|authority=DIR [options of tfo.py]
 
