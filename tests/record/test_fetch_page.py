@@ -7,24 +7,14 @@ import pytest
 
 from harness.netlog.file import BEGIN, END
 from tests.support.made_netlog import MadeNetLog
-from tests.support.seen_pages import page_log, seen
-
-
-@pytest.fixture
-def log() -> MadeNetLog:
-    return page_log()
-
-
-def post_over(log: MadeNetLog, connection: int, body: bytes) -> None:
-    """Write a POST to a socket, which is made for it unless it stands."""
-    log.source, log.kind = connection, "SOCKET"
-    head = f"POST /api HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-    log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
+from tests.support.seen_pages import PAGE, seen
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog, tmp_path: Path, ties: bool) -> None:
+def test_requests_at_once_over_two_connections_keep_their_bodies(tmp_path: Path, ties: bool) -> None:
     """The second POST overtakes the first, which was also tried over a connection that was dead."""
+    log = MadeNetLog()
+    log.request(PAGE, "200 OK", b"page", "Content-Type: text/html", main_frame=True)
     for job, connection in ((91, 81), (92, 82)):
         log.source, log.kind = connection, "SOCKET"
         log.add("TCP_CONNECT", BEGIN)
@@ -36,7 +26,9 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(log: MadeNetLog
         log.head("200 OK")
         log.end()
     for connection, body in ((80, b"first"), (82, b""), (82, b"second"), (81, b"first")):
-        post_over(log, connection, body)
+        log.source, log.kind = connection, "SOCKET"
+        head = f"POST /api HTTP/1.1\r\nHost: a.test\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+        log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
     if ties:
         for event in log.events[-4:]:
             event["time"] = log.events[-1]["time"]

@@ -16,8 +16,11 @@ from typing import Any
 import pytest
 
 from harness.errors import InputError
-from harness.files.pages import read_pages
+from harness.files.exchange import Answer, Exchange, Request
+from harness.files.pages import read_pages, sanitise
 from harness.record.recorder import require_recordable
+from harness.record.sources.brought import NUMBER, Brought
+from harness.record.sources.restored import restore
 from harness.record.verdict import judge
 from tests.support.made_netlog import PREFETCH, MadeNetLog
 from tests.support.seen_pages import PAGE, seen
@@ -71,6 +74,17 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
     assert {name: found[name] for name in wanted} == wanted
     assert [words in line for words, line in (("NOT fit", verdict.lines(PAGE)[0]), ("NOT FIT", verdict.line(PAGE, 0.0)))
             ] == [not verdict.fit] * 2
+
+
+def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path) -> None:
+    """No request of its own fails, and yet it is not the page: nine tenths of it were never asked for."""
+    page, log = sanitise(PAGE), MadeNetLog()
+    log.request(PAGE, "200 OK", b"page", f"{NUMBER}: 1", main_frame=True)
+    exchanges = [Exchange(page=page, request=Request("GET", url), answer=Answer(200))
+                 for url in (PAGE, *(f"{PAGE}{number}.js" for number in range(19)))]
+    recording = seen(log, tmp_path)
+    restore(recording, Brought("page.har", exchanges, load_ends={page: 1.0}))
+    assert judge(recording).reasons == ["it asked for 1 of the 20 URLs that it got when it was recorded"]
 
 
 @pytest.mark.parametrize(("url", "problem"), [

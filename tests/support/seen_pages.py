@@ -9,13 +9,6 @@ from tests.support.made_netlog import MadeNetLog
 PAGE = "http://a.test/"
 
 
-def page_log() -> MadeNetLog:
-    """Return a log with the page's document in it."""
-    made = MadeNetLog()
-    made.request(PAGE, "200 OK", b"page", "Content-Type: text/html", main_frame=True)
-    return made
-
-
 def seen(log: MadeNetLog, tmp_path: Path, **visit: object) -> PageRecording:
     report = Visit(start_tick=1000, end_tick=1000.0 + len(log.events), loaded=True, quiet=True, document_uri=PAGE)
     for name, value in visit.items():
