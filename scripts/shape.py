@@ -34,7 +34,8 @@ from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
 from harness.network.star import LinkSpeeds
-from harness.synthetic.measured import document_texts, make_shape
+from harness.synthetic.measured import make_shape
+from harness.synthetic.places import document_texts
 from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment

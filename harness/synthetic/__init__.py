@@ -6,7 +6,9 @@ come pages which Chrome loads with the same number of requests, to the same host
 caused by the same resource:
 
     shape      reads the figures
-    measured   makes a page's shape of two loads of it, as Chrome says what its requests stand in
+    measured   makes a page's shape of two loads of it
+    found      says how each request of these was found: as Chrome says, or by an event
+    places     says where requests stand in the texts of documents
     page_plan  says how each resource is loaded, by whom and when (the rules are in its docstring)
     page_code  the code and tags by which one resource requests another
     content    the bytes of each resource

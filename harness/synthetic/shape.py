@@ -9,11 +9,10 @@ is unknown. A line ``format<TAB>5`` stands before the first page. Lines that beg
                 kind, work_ms, idle_ms, after_load, way, offset, blocking, priority, seen (see Resource)
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
@@ -22,7 +21,6 @@ from harness.analysis.asked_for import DATA, DOCUMENT, FONT, IMAGE, MEDIA, SCRIP
 from harness.errors import InputError
 from harness.files.encoding import LARGEST_BODY
 from harness.files.hosts import is_host_name
-from harness.files.urls import without_fragment
 from harness.system.untrusted import UnreadableFileError, lines_of, read_untrusted
 
 SHAPE_FILE = Path(__file__).resolve().parent / "paper.tsv"
@@ -159,39 +157,10 @@ def _read_line(columns: list[str], shapes: list[PageShape]) -> None:
     shapes[-1] = replace(page, http2_hosts=page.http2_hosts.union(columns[1:]))
 
 
-def followed(requests: Iterable[tuple[str, str]]) -> dict[int, int]:
-    """Return by number which of a page's requests followed the redirect of which: the first of its URL that no other
-    one led to. Of each request its URL is given, and where it was redirected, "" for nowhere.
-    """
-    waiting: dict[str, list[int]] = defaultdict(list)
-    found: dict[int, int] = {}
-    for number, (url, target) in enumerate(requests):
-        if led := waiting.get(without_fragment(url)):
-            found[led.pop(0)] = number
-        if target:
-            waiting[without_fragment(target)].append(number)
-    return found
-
-
 def path_of(url: str) -> str:
     """Return path and query of a URL, ``/`` when it has none."""
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-
-
-def resource_of(url: str, mime_type: str, **known: Any) -> Resource:
-    """Return a resource by its URL, its Content-Type, and what else is `known` of it; nothing caused it so far."""
-    parts = urlsplit(url)
-    mime, _, rest = mime_type.lower().partition(";")
-    charset = rest.partition("charset=")[2].strip("\"' ")
-    return Resource(**{"host": parts.hostname or "", "scheme": parts.scheme, "mime": _column(mime.strip()),
-                       "charset": _column(charset), "path_chars": len(path_of(url)), "parent": None,
-                       "redirect_to": None} | known)
-
-
-def _column(text: str) -> str | None:
-    """Return what a page-shape file can hold in a column, None for anything else: nothing, line ends, other scripts."""
-    return text if text.isascii() and text.isprintable() and text else None
 
 
 def over_tls(shape: PageShape) -> PageShape:

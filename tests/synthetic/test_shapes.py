@@ -18,8 +18,9 @@ from harness.errors import InputError
 from harness.mirror.recording import read_recording
 from harness.mirror.servers import read_rtts, write_rtts
 from harness.synthetic.build import make_page_set, make_pages
-from harness.synthetic.measured import document_texts, make_shape
+from harness.synthetic.measured import make_shape
 from harness.synthetic.page_plan import NodeKind
+from harness.synthetic.places import document_texts
 from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
 from tests.support.beside import cases
 from tests.support.made_har import PAGE, timeline_of

@@ -17,9 +17,8 @@ from tests.support.project_copy import experiment
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 
 URL = "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"
-SAME_ORDER_ALL = 0.7
-SAME_ORDER_SIBLINGS = 0.8
-"""Kendall's tau, somewhat below what harness/synthetic says was measured: which of two hosts is faster can change."""
+SAME_ORDER = 0.7
+"""Kendall's tau (1 the same order, 0 unrelated), somewhat below what is measured: which host is faster can change."""
 
 
 def asked(base: Path) -> list[str]:
@@ -27,12 +26,6 @@ def asked(base: Path) -> list[str]:
     experiment(base, "--delaynet", "50", "--tfo", "0", "--testruns", "2", "--quiet", "1")
     [har] = (base / "client" / "50-1-tfo-0").glob("*.har")
     return [entry["request"]["url"] for entry in assert_har(har)["entries"]]
-
-
-def kendall_tau(groups: list[list[int]]) -> float:
-    """Agreement of each group's order with the numbers' own: 1 the same, 0 unrelated, -1 reversed."""
-    signs = [1 if first < second else -1 for group in groups for first, second in combinations(group, 2)]
-    return sum(signs) / len(signs)
 
 
 @pytest.mark.timing
@@ -44,13 +37,8 @@ def test_chrome_makes_the_requests_of_the_shape(tmp_path: Path) -> None:
     assert Counter(urls) == Counter(page.urls)
 
     order = [page.urls.index(url) for url in urls]
-    children: dict[int | None, list[int]] = {}
-    for index in order:
-        children.setdefault(page.shape.resources[index].parent, []).append(index)
-    tau_all, tau_siblings = kendall_tau([order]), kendall_tau(list(children.values()))
-    print(f"\n{page.shape.url}: {len(urls)} requests, tau {tau_all:.2f}, among siblings {tau_siblings:.2f}")
-    assert tau_all > SAME_ORDER_ALL
-    assert tau_siblings > SAME_ORDER_SIBLINGS
+    signs = [1 if first < second else -1 for first, second in combinations(order, 2)]
+    assert sum(signs) / len(signs) > SAME_ORDER
 
 
 def test_what_a_fetch_and_a_timer_lead_to_comes_before_the_load_event(tmp_path: Path) -> None:
