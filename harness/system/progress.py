@@ -53,12 +53,6 @@ def run_log(path: Path) -> Iterator[None]:
             sys.stdout, sys.stderr = usual
 
 
-def note(text: str) -> None:
-    """Write a line that was printed past sys.stdout, as a bar does, into the log, if there is one."""
-    if isinstance(sys.stdout, Copied):
-        sys.stdout.log.write(f"{text}\n")
-
-
 def uncopied() -> TextIO:
     """Return standard output without the log."""
     return sys.stdout.stream if isinstance(sys.stdout, Copied) else sys.stdout
@@ -79,11 +73,12 @@ def _opened(path: Path) -> IO[str]:
 class Steps:
     """A counted job, whose bar is shown by `with`. `done` reports one finished step in words."""
 
-    def __init__(self, total: int, what: str = "loads", console: Console | None = None) -> None:
+    def __init__(self, total: int, what: str = "loads") -> None:
         """Count to `total`; `what` they are stands before the bar."""
-        self._console = console or Console(emoji=False, file=uncopied())
-        columns = TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(elapsed_when_finished=True)
-        self._bar = Progress(*columns, console=self._console, disable=not self._console.is_terminal)
+        console = Console(file=uncopied())
+        self._bar = Progress(TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+                             console=console, disable=not console.is_terminal, transient=True,
+                             redirect_stdout=False, redirect_stderr=False)      # which would keep it from the log
         self._task = self._bar.add_task("", total=total)
         self._left, self._count, self._began_s = total, 0, time.monotonic()
 
@@ -96,10 +91,12 @@ class Steps:
         self._bar.stop()
 
     def say(self, what: str) -> None:
-        """Say something that is no step."""
-        what = printable(what)
-        self._console.print(what, highlight=False, markup=False, soft_wrap=True)
-        note(what)
+        """Say something that is no step, where the bar was, which goes on below."""
+        is_shown = self._bar.live.is_started
+        self._bar.stop()
+        print(printable(what), flush=True)
+        if is_shown:
+            self._bar.start()
 
     def done(self, what: str, left: int | None = None, *, is_least: bool = False) -> None:
         """Say that a step is over, and how many are `left`, at least: one less than before, if nothing is said."""
