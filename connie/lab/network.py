@@ -40,8 +40,8 @@ def running_network(profile: Profile, scenarios: Sequence[Scenario], seed: int) 
     sites = [f"site{number}" for number in range(max(len(profile.rtts4_ms), len(profile.rtts6_ms)))]
     speeds = LinkSpeeds(bw_home_mbit=profile.bw_mbit, bw_net_mbit=SITE_MBIT, delay_net_ms=0)
     points = [point for scenario in scenarios for point in scenario.endpoints]
-    paths = {point.address: (point.rtt_ms / 2, profile.jitter_ms, point.is_lost) for point in points}
-    paths[DNS_ADDRESS] = profile.dns_rtt_ms / 2, 0.0, False
+    paths = {point.address: (point.rtt_ms, profile.jitter_ms, point.is_lost) for point in points}
+    paths[DNS_ADDRESS] = profile.dns_rtt_ms, 0.0, False
     with ExitStack() as stack:
         # No netem: paths.py delays on every kernel, and the same way on all.
         star = stack.enter_context(running_star(["dns", *sites], speeds, netem=False))

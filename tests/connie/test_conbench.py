@@ -95,7 +95,8 @@ def test_every_strategy_waits_for_its_own_lookups(names: Names) -> None:
     assert asked == [1, 2, 3, 3, 3, 4]
 
 
-def test_every_strategy_reaches_a_server_and_tells_of_one_that_is_not_there() -> None:
+def test_every_strategy_reaches_a_server_and_tells_of_one_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOCACHE", str(Path.home() / ".cache" / "go-build"))     # else 20 s of compiling each time
     with running_server() as port, open_peers() as peers, refusing() as (_, closed):
         for name, measure in (OWN | peers).items():
             with same_descriptors():
