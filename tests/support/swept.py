@@ -12,14 +12,13 @@ import signal
 import sys
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dask
 from distributed import Client, LocalCluster, Security
-from rich.console import Console
 
 from harness.errors import ExperimentError
 from harness.files.pages import PageFiles, sanitise
@@ -105,7 +104,8 @@ def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
         (marked / MARKS).write_bytes(os.fsencode(folder.path))
     counts: Counter[str] = Counter()
     try:
-        Driver(client, folder, (0, 0), Steps(count, console=Console(file=sys.stderr)), counts).run(units)
+        with redirect_stdout(sys.stderr):
+            Driver(client, folder, (0, 0), Steps(count), counts).run(units)
     except ExperimentError as error:
         print(error, file=sys.stderr)
         return type(error).__name__
