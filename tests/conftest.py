@@ -15,7 +15,8 @@ from hypothesis.internal.conjecture import providers
 
 from harness.browser.program import BINARIES
 from harness.errors import InputError
-from harness.mirror.store import Store
+from harness.files.pages import PageFiles
+from harness.mirror.store import Store, new_store
 from harness.system.lock import only_experiment
 from tests.support.leaks import Snapshot, find_leaks, take_own_snapshot, take_snapshot
 from tests.support.session import SHARED, enter_own_machine, give_what_stays
@@ -105,10 +106,8 @@ def open_to_all() -> Iterator[Path]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """Give the store of a recording `demo` that is being made."""
-    made = Store(tmp_path, "demo")
-    made.make()
-    yield made
-    made.clean_up()
+    with new_store(PageFiles(tmp_path, "demo")) as made:
+        yield made
 
 
 @pytest.fixture(autouse=True, scope="module")

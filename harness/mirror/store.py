@@ -32,7 +32,6 @@ from harness.system.scratch import left_behind, locked, remove
 from harness.system.signals import ENDING_SIGNALS
 
 HIDDEN = re.compile(r"\.(.+)\.recording-[0-9a-f]{8}", re.ASCII)
-ENDS = ("mirror", "fetchlog")
 NEXT_NOTE = "; "
 """Between the notes of a manifest, one for each time that something was recorded."""
 
@@ -40,25 +39,12 @@ NEXT_NOTE = "; "
 class Store:
     """Where one recording goes: `mirror` and `fetchlog` are the hidden directories, `pages` the manifest's list."""
 
-    def __init__(self, directory: Path, name: str) -> None:
-        """Begin `directory/name/` and `directory/name.fetchlog/` anew."""
-        self._ends = _ends(directory, name)
-        self._hidden = directory / f".{name}.recording-{uuid.uuid4().hex[:8]}"
-        self.mirror, self.fetchlog = (self._hidden / end for end in ENDS)
-        self._lock = ExitStack()
+    def __init__(self, files: PageFiles, hidden: Path) -> None:
+        """Take the directories that are made (`new_store`)."""
+        self._files, self._hidden = files, hidden
+        self.mirror, self.fetchlog = _new(hidden)
         self.pages: list[dict[str, Any]] = []
         self._notes: list[str] = []
-
-    def make(self) -> None:
-        """Make the hidden directories; remove those that killed recorders left. Raises InputError if it may not."""
-        sweep(self._hidden.parent)
-        try:
-            self._hidden.mkdir()
-            self._lock.enter_context(locked(self._hidden))
-            self.mirror.mkdir()
-            self.fetchlog.mkdir()
-        except OSError as error:
-            raise InputError(f"{error.filename}: cannot be made ({error.strerror}); give a --dir of yours") from None
 
     def continue_from_existing(self) -> None:
         """Copy the recording that is there, to add to it.
@@ -66,19 +52,20 @@ class Store:
         Raises InputError when it was not made by fetch.py, when its bodies are not all there, or when it has a link in
         it: what is added would be written to where that leads.
         """
-        mirror, fetchlog = self._ends
-        manifest = read_manifest(fetchlog, [])
+        files = self._files
+        manifest = read_manifest(files.fetchlog, [])
         pages = manifest.content.get("pages")
         if manifest.source != "recorded" or not isinstance(pages, list):
-            raise InputError(f"{fetchlog / MANIFEST}:1: not a recording that can be added to; record without --append")
+            raise InputError(f"{files.fetchlog / MANIFEST}:1: not a recording that can be added to; record without "
+                             "--append")
         self.pages, self._notes = pages, manifest.note.split(NEXT_NOTE)
         try:
-            for existing, copy in ((mirror, self.mirror), (fetchlog, self.fetchlog)):
+            for existing, copy in ((files.mirror, self.mirror), (files.fetchlog, self.fetchlog)):
                 shutil.copytree(existing, copy, ignore=_refuse_links, dirs_exist_ok=True)
         except shutil.Error as error:           # one tuple a file: from, to, why
             file, _, why = error.args[0][0]
             raise ExperimentError(f"{file}: cannot be copied ({why}); make room, or give another --dir") from None
-        read_whole(PageFiles(mirror.parent, mirror.name))
+        read_whole(files)
 
     def put(self, url: str, method: str, body: bytes) -> Body:
         """Keep the body of an answer and return its file.
@@ -110,30 +97,50 @@ class Store:
         which is returned; "" where nothing was kept. Raises OSError when that is not possible, and nothing has changed
         then.
         """
-        directory, name = self._ends[0].parent, f"{self._ends[0].name}.previous"
-        names = (name if number == 1 else f"{name}-{number}" for number in count(1))
-        free = next(free for free in names if not any(map(os.path.lexists, _ends(directory, free))))
-        aside = [places for places in zip(self._ends, _replaced(self._hidden), _ends(directory, free), strict=True)
+        previous = (PageFiles(self._files.base, f"{self._files.name}.previous{'' if number == 1 else f'-{number}'}")
+                    for number in count(1))
+        free = next(each for each in previous if not any(map(os.path.lexists, _ends(each))))
+        aside = [places for places in zip(_ends(self._files), _old(self._hidden), _ends(free), strict=True)
                  if places[0].exists()]
         kept = [(old, to) for _, old, to in aside if keep]
         with _signals_held():
             _rename_all([*((end, old) for end, old, _ in aside),
-                         *zip((self.mirror, self.fetchlog), self._ends, strict=True), *kept])
-        return free if kept else ""
+                         *zip(_new(self._hidden), _ends(self._files), strict=True), *kept])
+        return free.name if kept else ""
 
-    def remove(self) -> None:
-        """Remove the recording of this name; of a link only the link."""
-        for end in self._ends:
-            if end.is_symlink():
-                end.unlink()
-            else:
-                shutil.rmtree(end, ignore_errors=True)
 
-    def clean_up(self) -> None:
-        """Remove whatever is hidden: all of it unless it was published. What was moved aside in vain comes back."""
-        _put_back(self._hidden, self._ends)
-        remove(self._hidden)
-        self._lock.close()
+@contextmanager
+def new_store(files: PageFiles) -> Iterator[Store]:
+    """Give the store of a recording that is begun anew; remove what killed recorders left in its folder.
+
+    At the end whatever is hidden is removed: all of it unless it was published. What was moved aside in vain comes
+    back. Raises InputError when nothing may be made there.
+    """
+    sweep(files.base)
+    hidden = files.base / f".{files.name}.recording-{uuid.uuid4().hex[:8]}"
+    with ExitStack() as lock:
+        try:
+            try:
+                hidden.mkdir()
+                lock.enter_context(locked(hidden))
+                for directory in _new(hidden):
+                    directory.mkdir()
+            except OSError as error:
+                why = f"cannot be made ({error.strerror}); give a --dir of yours"
+                raise InputError(f"{error.filename}: {why}") from None
+            yield Store(files, hidden)
+        finally:
+            _put_back(hidden, files)
+            remove(hidden)
+
+
+def remove_recording(files: PageFiles) -> None:
+    """Remove mirror and logs of a recording; of a link only the link."""
+    for end in _ends(files):
+        if end.is_symlink():
+            end.unlink()
+        else:
+            shutil.rmtree(end, ignore_errors=True)
 
 
 def sweep(directory: Path) -> None:
@@ -141,14 +148,20 @@ def sweep(directory: Path) -> None:
     for hidden in left_behind(directory, ".*.recording-*"):
         named = HIDDEN.fullmatch(hidden.name)
         if named:
-            _put_back(hidden, _ends(directory, named[1]))
+            _put_back(hidden, PageFiles(directory, named[1]))
             remove(hidden)
 
 
-def _ends(directory: Path, name: str) -> tuple[Path, Path]:
-    """Return where the recording `name` is: its mirror and its logs."""
-    files = PageFiles(directory, name)
+def _ends(files: PageFiles) -> tuple[Path, Path]:
     return files.mirror, files.fetchlog
+
+
+def _new(hidden: Path) -> tuple[Path, Path]:
+    return hidden / "mirror", hidden / "fetchlog"
+
+
+def _old(hidden: Path) -> tuple[Path, Path]:
+    return hidden / "old-mirror", hidden / "old-fetchlog"
 
 
 def _refuse_links(directory: str, names: list[str]) -> list[str]:
@@ -159,19 +172,15 @@ def _refuse_links(directory: str, names: list[str]) -> list[str]:
     return []
 
 
-def _replaced(hidden: Path) -> tuple[Path, ...]:
-    return tuple(hidden / f"old-{end}" for end in ENDS)
-
-
-def _put_back(hidden: Path, ends: tuple[Path, Path]) -> None:
+def _put_back(hidden: Path, files: PageFiles) -> None:
     """Leave the recording of one time in its place: what was moved aside comes back unless its successor is there.
 
     When the new mirror is there already (it is moved first) and the logs, complete as well, are not, they follow.
     """
-    mirror, fetchlog = (hidden / end for end in ENDS)
-    if fetchlog.exists() and not mirror.exists() and ends[0].exists() and not ends[1].exists():
-        fetchlog.rename(ends[1])
-    for end, old in zip(ends, _replaced(hidden), strict=True):
+    mirror, fetchlog = _new(hidden)
+    if fetchlog.exists() and not mirror.exists() and files.mirror.exists() and not files.fetchlog.exists():
+        fetchlog.rename(files.fetchlog)
+    for end, old in zip(_ends(files), _old(hidden), strict=True):
         if old.exists() and not end.exists():
             move(old, end)
 

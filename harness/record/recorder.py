@@ -17,7 +17,7 @@ from harness.errors import ExperimentError, InputError
 from harness.files.pages import Page, PageFiles
 from harness.files.urls import names_port
 from harness.mirror.manifest import read_manifest
-from harness.mirror.store import Store
+from harness.mirror.store import Store, new_store, remove_recording
 from harness.netlog.file import LARGEST_NETLOG_BYTES
 from harness.record.page import PageRecording, evaluate
 from harness.record.sources.restored import restore
@@ -55,29 +55,25 @@ def record(files: PageFiles, pages: Sequence[Page], settings: VisitSettings, don
     or the disk is full, nothing is changed. Raises InputError when nothing can be written or added to, OSError when the
     disk is full or broken.
     """
-    store = Store(files.base, files.name)
     outcome = RecordingOutcome()
     try:
-        store.make()
-        if append:
-            store.continue_from_existing()
-        for page in pages:
-            began_s = time.monotonic()
-            verdict, visit = _record_page(replace(settings, url=page.url), page, store, source)
-            settings = replace(settings, user_agent=settings.user_agent or visit.user_agent)
-            outcome.verdicts.append((page, verdict))
-            done(verdict.line(page.url, time.monotonic() - began_s))
-        if len(outcome.failed()) == len(outcome.verdicts):
-            return outcome
-        store.write_manifest(note)
-        outcome.kept = store.publish(keep=not append)
-        outcome.published = True
-        return outcome
+        with new_store(files) as store:
+            if append:
+                store.continue_from_existing()
+            for page in pages:
+                began_s = time.monotonic()
+                verdict, visit = _record_page(replace(settings, url=page.url), page, store, source)
+                settings = replace(settings, user_agent=settings.user_agent or visit.user_agent)
+                outcome.verdicts.append((page, verdict))
+                done(verdict.line(page.url, time.monotonic() - began_s))
+            if len(outcome.failed()) < len(outcome.verdicts):
+                store.write_manifest(note)
+                outcome.kept = store.publish(keep=not append)
+                outcome.published = True
     except OSError as error:
         error.filename = error.filename or str(files.base)      # write() does not say where
         raise
-    finally:
-        store.clean_up()
+    return outcome
 
 
 def remove_older(outcome: RecordingOutcome, directory: Path) -> None:
@@ -86,7 +82,7 @@ def remove_older(outcome: RecordingOutcome, directory: Path) -> None:
     For when the pages have been loaded from the new recording, and the verdicts say what came of it.
     """
     if outcome.kept and not outcome.failed():
-        Store(directory, outcome.kept).remove()
+        remove_recording(PageFiles(directory, outcome.kept))
         outcome.kept = ""
 
 

@@ -20,7 +20,7 @@ from harness.mirror.importing import complete
 from harness.mirror.manifest import MANIFEST, damage
 from harness.mirror.paths import write_file
 from harness.mirror.recording import read_recording
-from harness.mirror.store import Store
+from harness.mirror.store import Store, new_store
 from harness.synthetic.content import make_contents
 from harness.synthetic.page_plan import REDIRECT_STATUS, NodeKind, PagePlan, make_plan
 from harness.synthetic.shape import SHAPE_FILE, PageShape, Resource, over_tls, path_of, read_shapes
@@ -92,14 +92,10 @@ def make_pages(directory: Path, name: str, seed: int, shape_file: Path = SHAPE_F
         raise InputError(f"{files.pages}:1: no figures of {missing[0]} to make it from; record it with "
                          f"./fetch.py --name {name}")
     note = NOTE.format(name=shape_file.name)
-    store = Store(directory, name)
-    try:
-        store.make()
+    with new_store(files) as store:
         made = make_page_set([known[page.url] for page in pages], seed)
         _write(made, pages, store, {"note": note, **wanted})
         store.publish()
-    finally:
-        store.clean_up()
     count = sum(len(page.urls) for page in made)
     return f"{mirror}/ made: {many(len(made), 'synthetic page')} of {many(count, 'resource')}, seed {seed}"
 

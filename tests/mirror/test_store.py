@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness.errors import InputError
-from harness.files.pages import Page
+from harness.files.pages import Page, PageFiles
 from harness.mirror.paths import md5_name
-from harness.mirror.store import Store
+from harness.mirror.store import Store, new_store
 from harness.record.recorder import RecordingOutcome, remove_older
 from harness.record.verdict import Verdict
 
@@ -39,12 +39,10 @@ def test_a_file_where_a_directory_has_to_be(store: Store) -> None:
 
 def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
     for content in ("1", "2", "3"):
-        store = Store(tmp_path, "demo")
-        store.make()
-        store.put("http://a.test/x", "GET", content.encode())
-        store.write_manifest(note=content)
-        store.publish(keep=True)
-        store.clean_up()
+        with new_store(PageFiles(tmp_path, "demo")) as store:
+            store.put("http://a.test/x", "GET", content.encode())
+            store.write_manifest(note=content)
+            store.publish(keep=True)
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
     assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == "3"
@@ -64,21 +62,14 @@ def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: 
     assert tmp_path.exists(), "of a link only the link goes"
 
 
-@pytest.fixture
-def old(tmp_path: Path) -> dict[str, dict[str, str]]:
-    """Have a recording there, and one of another name; give what is in their folders."""
-    names = ("demo", "demo.fetchlog", "demo.previous")
+@pytest.mark.parametrize("fails", [("fetchlog", "demo.fetchlog"), ("old-mirror", "demo.previous-2")])
+def test_what_cannot_be_replaced_stays_in_its_place(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: tuple[str, str]) -> None:
+    """The disk is full when the new logs follow the new mirror, or when the older one is to be kept."""
+    rename, names = Path.rename, ("demo", "demo.fetchlog", "demo.previous")
     for name in names:
         (tmp_path / name).mkdir()
         (tmp_path / name / "old").write_text("old")
-    return {name: {"old": "old"} for name in names}
-
-
-@pytest.mark.parametrize("fails", [("fetchlog", "demo.fetchlog"), ("old-mirror", "demo.previous-2")])
-def test_what_cannot_be_replaced_stays_in_its_place(tmp_path: Path, store: Store, old: dict[str, dict[str, str]],
-                                                    monkeypatch: pytest.MonkeyPatch, fails: tuple[str, str]) -> None:
-    """The disk is full when the new logs follow the new mirror, or when the older one is to be kept."""
-    rename = Path.rename
 
     def full(self: Path, target: Path) -> Path:
         if (self.name, target.name) == fails:
@@ -86,10 +77,9 @@ def test_what_cannot_be_replaced_stays_in_its_place(tmp_path: Path, store: Store
         return rename(self, target)
 
     monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(OSError, match=f"Errno {errno.ENOSPC}"):
+    with pytest.raises(OSError, match=f"Errno {errno.ENOSPC}"), new_store(PageFiles(tmp_path, "demo")) as store:
         store.publish(keep=True)
-    store.clean_up()
-    assert {path.name: tree(path) for path in tmp_path.iterdir()} == old
+    assert {path.name: tree(path) for path in tmp_path.iterdir()} == {name: {"old": "old"} for name in names}
 
 
 @pytest.fixture
@@ -100,10 +90,8 @@ def more(tmp_path: Path, store: Store) -> Iterator[Store]:
     store.pages.append({"url": "http://a.test/x"})
     store.write_manifest()
     store.publish()
-    added = Store(tmp_path, "demo")
-    added.make()
-    yield added
-    added.clean_up()
+    with new_store(PageFiles(tmp_path, "demo")) as added:
+        yield added
 
 
 def test_adding_to_a_recording_leaves_what_is_there_alone(tmp_path: Path, more: Store) -> None:

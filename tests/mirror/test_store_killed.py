@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.mirror.store import Store
+from harness.files.pages import PageFiles
+from harness.mirror.store import Store, new_store
 
 
 def tree(directory: Path) -> list[str]:
@@ -26,12 +27,13 @@ def killed(directory: Path, renames: int, monkeypatch: pytest.MonkeyPatch) -> No
     child = os.fork()
     if child == 0:
         try:
-            store = Store(directory, "demo")
-            store.make()
-            monkeypatch.setattr(Path, "rename", counted)
-            store.put("http://a.test/x", "GET", b"new")
-            store.write_manifest()
-            store.publish()
+            with new_store(PageFiles(directory, "demo")) as store:
+                monkeypatch.setattr(Path, "rename", counted)
+                store.put("http://a.test/x", "GET", b"new")
+                store.write_manifest()
+                store.publish()
+                done.clear()
+                counted(directory, directory)
         finally:
             os.kill(os.getpid(), signal.SIGKILL)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
@@ -47,22 +49,17 @@ def test_killed_at_any_moment_of_the_exchange(
         (tmp_path / name / "old").touch()
     killed(tmp_path, renames, monkeypatch)
     assert len(list(tmp_path.glob(".demo.recording-*"))) == 1
-    following = Store(tmp_path, "other")
-    following.make()
-    following.clean_up()
+    with new_store(PageFiles(tmp_path, "other")):
+        pass
     found = {path.name: tree(path) for path in tmp_path.iterdir()}
     # The first rename that puts something new in its place decides: of it the rest follows.
     assert found == (new if renames > (2 if replaces else 0) else old if replaces else {})
 
 
-def test_a_recorder_that_runs_and_folders_of_others_are_left_alone(tmp_path: Path) -> None:
-    running, following = Store(tmp_path, "demo"), Store(tmp_path, "other")
-    running.make()
+def test_a_recorder_that_runs_and_folders_of_others_are_left_alone(tmp_path: Path, store: Store) -> None:
     somebody = tmp_path / ".demo.recording-mine"
     somebody.mkdir()
     (somebody / "lock").touch()
-    following.make()
-    assert running.mirror.is_dir()
-    assert somebody.is_dir()
-    following.clean_up()
-    running.clean_up()
+    with new_store(PageFiles(tmp_path, "other")):
+        assert store.mirror.is_dir()
+        assert somebody.is_dir()
