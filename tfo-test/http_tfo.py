@@ -25,6 +25,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ def main() -> int:
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
     places = _read_hosts(options.hosts) if options.hosts else {(options.address, "-"): [options.host]}
-    mark = options.load_mark or LoadMark()    # made here, it is shared by all servers
+    mark = options.load_mark or LoadMark()
     return run_servers(
         [*_hosts(places, recording, settings, options, mark)],
         ServingOptions(options.mirror, settings.server == "2013", options.logdir, options.delaynet,
@@ -78,8 +79,7 @@ def main() -> int:
 def _hosts(places: Places, recording: Recording, settings: Settings, options: argparse.Namespace,
            mark: LoadMark) -> Iterator[ServerHost]:
     """Give what each address serves: the schemes its hosts were recorded with, each on its port."""
-    known = sorted(recording.hosts())
-    authority = None
+    known, authority = sorted(recording.hosts()), cache(partial(open_authority, options.authority))
     rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
     for (address, namespace), names in places.items():
         if strange := [name for name in names if name not in known]:
@@ -90,11 +90,9 @@ def _hosts(places: Places, recording: Recording, settings: Settings, options: ar
             sites = [Site(recording, name, scheme, mark, rtt_ms=rtts_ms.get(name)) for name in dict.fromkeys(names)
                      if scheme in recording.schemes(name)]
             if sites:
-                services.append(Service(sites, settings.port, "HTTP/1.0" if settings.http == "1.0" else
-                                        "HTTP/1.1", held_rtt_s=options.held_rtt / 1000))
-            if sites and scheme == "https":
-                authority = authority or open_authority(options.authority)
-                services[-1] = _secure(authority, services[-1], settings)
+                plain = Service(sites, settings.port, "HTTP/1.0" if settings.http == "1.0" else "HTTP/1.1",
+                                held_rtt_s=options.held_rtt / 1000)
+                services.append(_secure(authority(), plain, settings) if scheme == "https" else plain)
         yield ServerHost(address, None if namespace == "-" else Path(namespace), services)
 
 

@@ -40,15 +40,12 @@ def mark_load(path: Path, page: str, delaynet_ms: float = 0.0, *, early: bool = 
 
 
 class LoadMark:
-    """The mark as servers see it: the experiment's file, or without one memory that they share (`own`)."""
+    """The mark as servers see it: the experiment's file; without one no load ever begins."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Map the file. Raises OSError, or ValueError when it is not one that `make_mark` made."""
-        self.own = path is None
-        if path is None:
-            self._map = mmap.mmap(-1, SIZE)
-            self._map[:] = _written(Load())
-        else:
+        self._map: mmap.mmap | bytes = _written(Load())
+        if path is not None:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), SIZE, access=mmap.ACCESS_READ)
             self.load()
@@ -56,10 +53,6 @@ class LoadMark:
     def load(self) -> Load:
         """Return the load that is under way, or was last."""
         return _read(self._map[:])
-
-    def begin(self, page: str) -> None:
-        """Say that a load of `page` begins: for servers without an experiment, which share this since they forked."""
-        self._map[:] = _written(Load(self.load().number + 1, page))
 
 
 def _written(load: Load) -> bytes:

@@ -118,21 +118,21 @@ class HeadEncoder:
     """Writes the heads of one connection's answers: every field is put into the client's table, and then has a byte."""
 
     def __init__(self) -> None:
-        self._table = _Table()
-        self._limits_to_tell: list[int] = []
+        self._table, self._to_tell = _Table(), b""
 
     def resize(self, limit: int) -> None:
-        """Take note of how large the client's table is from now on, in bytes."""
-        if limit != self._table.limit:
-            self._table.limit = limit
-            # The smallest since the last head, and the last (RFC 7541, section 4.2).
-            self._limits_to_tell = [*dict.fromkeys((min((*self._limits_to_tell, limit)), limit))]
+        """Take note of how large the client's table may be from now on, in bytes.
+
+        TABLE_BYTES of a larger one are used, as by Apache (nghttp2); a smaller one is not used at all, and the next
+        head says so (RFC 7541, section 4.2).
+        """
+        if limit < self._table.limit:
+            self._table.limit, self._to_tell = 0, integer(0, 5, SIZE_UPDATE)
             self._table.make_room()
 
     def encode(self, fields: Sequence[Field]) -> bytes:
         """Return a head."""
-        told = b"".join(integer(limit, 5, SIZE_UPDATE) for limit in self._limits_to_tell)
-        self._limits_to_tell = []
+        told, self._to_tell = self._to_tell, b""
         if dict(fields).get("server", "").lower().startswith(IN_FULL):
             return told + b"".join(map(_in_full, fields))
         places = self._table.places

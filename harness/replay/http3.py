@@ -62,12 +62,14 @@ class _Http3(H3Connection):
 class Http3Connection(QuicConnectionProtocol, Streams):
     """Serves one connection to its end."""
 
+    _http: _Http3
+    """Once it is known that HTTP/3 is spoken."""
+
     def __init__(self, quic: QuicConnection, stream_handler: None = None, *, connect: Callable[[], Connection],
                  early: Callable[[], bool]) -> None:
         super().__init__(quic, stream_handler)
         Streams.__init__(self, connect())
         self._may_be_early = early()
-        self._http: _Http3 | None = None
         self._handshaken = False
         self._link = _Link(quic)
 
@@ -82,7 +84,7 @@ class Http3Connection(QuicConnectionProtocol, Streams):
             self._forget(event.stream_id)
         elif isinstance(event, ConnectionTerminated):
             self._finish_all()
-        if self._http is not None:
+        if self._connection.protocol == H3:
             for each in self._http.handle_event(event):
                 self._take(each)
 
@@ -108,9 +110,8 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         self.transmit()
 
     def _send_head(self, stream: int, fields: list[Field], *, ends: bool = False) -> None:
-        if self._http is not None:
-            head = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
-            self._http.send_headers(stream, head, end_stream=ends)
+        head = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields]
+        self._http.send_headers(stream, head, end_stream=ends)
 
     def _takes_more(self) -> bool:
         return self._link.room() > 0
@@ -119,8 +120,7 @@ class Http3Connection(QuicConnectionProtocol, Streams):
         return min(self._link.room(), FRAME, self._link.window(answer.stream))
 
     def _write_piece(self, answer: Outgoing, piece: bytes) -> None:
-        if self._http is not None:
-            self._http.send_data(answer.stream, piece, end_stream=answer.is_over)
+        self._http.send_data(answer.stream, piece, end_stream=answer.is_over)
 
 
 class _Unpaced(QuicPacketPacer):

@@ -63,7 +63,7 @@ def reply_to(site: Site, bodies: Bodies, request: Request) -> Reply:
     pieces = () if is_only_head else _pieces(bodies, answer)
     is_gone = answer.file is not None and not pieces and not is_only_head       # it was there at the start
     if answer is MISSING or is_gone:
-        return _allowed(asked) if request.is_preflight else _not_recorded(asked)
+        return _made(request)
     reply = Reply(answer.status, answer.found, _headers(answer, asked), think_ms=site.think_ms(answer),
                   closes=answer.closes, answer=answer.identity)
     if known:       # by the client, which gets to hear only that
@@ -123,10 +123,18 @@ def _select_part(reply: Reply, pieces: tuple[Piece, ...], answer: Recorded, aske
     reply.headers.append(("content-range", f"bytes {part}/{size}"))
 
 
-def _not_recorded(asked: Mapping[str, str]) -> Reply:
-    """Return the reply to a request that the recording knows nothing like: every page may read that it is missing."""
-    return Reply(MISSING.status, MISSING.found, [*_readable_by_all(asked), ("content-type", "text/plain")],
-                 NOT_RECORDED)
+def _made(request: Request) -> Reply:
+    """Return the reply to a request that the recording knows nothing like: every page may read that it is missing.
+
+    What a page of another origin asks before it asks (CORS) is allowed: the recording does not say what to allow.
+    """
+    asked = request.asked.headers
+    headers = _readable_by_all(asked)
+    if not request.is_preflight:
+        return Reply(MISSING.status, MISSING.found, [*headers, ("content-type", "text/plain")], NOT_RECORDED)
+    return Reply(204, FoundAs.STATUS, [
+        *headers, ("access-control-allow-headers", asked.get("access-control-request-headers", "*")),
+        ("access-control-allow-methods", asked.get("access-control-request-method", "*"))])
 
 
 def _readable_by_all(asked: Mapping[str, str]) -> Headers:
@@ -143,14 +151,6 @@ def _headers(answer: Recorded, asked: Mapping[str, str]) -> Headers:
     if answer.redirect_url and not any(name == "location" for name, _ in headers):
         headers.append(("location", location(answer.redirect_url)))
     return headers
-
-
-def _allowed(asked: Mapping[str, str]) -> Reply:
-    """Allow what a page of another origin asks before it asks (CORS): the recording does not say what to allow."""
-    headers = [*_readable_by_all(asked),
-               ("access-control-allow-headers", asked.get("access-control-request-headers", "*")),
-               ("access-control-allow-methods", asked.get("access-control-request-method", "*"))]
-    return Reply(204, FoundAs.STATUS, headers)
 
 
 def _pieces(bodies: Bodies, answer: Recorded) -> tuple[Piece, ...]:

@@ -9,7 +9,6 @@ from typing import Any
 from harness.files import exchange
 from harness.files.exchange import Answer, Exchange, Place
 from harness.files.load_mark import Load, LoadMark
-from harness.files.pages import sanitise
 from harness.files.server_log import FoundAs
 from harness.mirror.alike import alike_path, mask_target
 from harness.mirror.answers import Recorded
@@ -35,7 +34,6 @@ class Site:
         """The hosts whose directories hold bodies of it."""
         self._live = tuple(recording.live.get((scheme, host), ()))
         self._matcher = Matcher(recording, scheme, host)
-        self._pages = frozenset(answer.page for answer in answers)
         self._polls = {(answer.method, answer.alike): answer for answer in answers if answer.slow_ms}
         """A long poll of each path that has one, by method and path without volatile values."""
         self._mark = mark or LoadMark()
@@ -49,7 +47,7 @@ class Site:
     def answer(self, request: Request) -> Recorded:
         """Return the answer to a request. A poll gets each long poll's answer once, and then hangs."""
         with self._lock:
-            page, turn = self._present_load(request), partial(self._turn, request)
+            page, turn = self._present_load(), partial(self._turn, request)
             slow = self._long_poll(request)
             for found, candidates in self._matcher.found(request):
                 usable = [each for each in candidates if self._matcher.may_be_sent(found, each, request)
@@ -89,7 +87,7 @@ class Site:
         if not alike:
             return None
         with self._lock:
-            page = self._present_load(request)
+            page = self._present_load()
 
             def score(number: int) -> tuple[Any, ...]:
                 live, fresh = self._live[number], f"live {number}" not in self._given
@@ -118,18 +116,12 @@ class Site:
         slow = self._polls.get((request.method.upper(), alike_path(request.path_and_query)))
         return slow if slow and not slow.lacks_body and asked_alike(slow, request) else None
 
-    def _present_load(self, request: Request) -> str:
+    def _present_load(self) -> str:
         """Forget what was given in an earlier load; return the present load's page, "" where that is not known.
 
-        Without an experiment's mark (harness.files.load_mark) a load begins with a navigation to another page of the
-        recording.
+        Without an experiment's mark (harness.files.load_mark) all requests are of one load.
         """
         load = self._mark.load()
-        if self._mark.own and request.asked.navigation:
-            wanted = sanitise(f"{self.scheme}://{self.host}{request.path_and_query}")
-            if wanted in self._pages and wanted != load.page:
-                self._mark.begin(wanted)
-                load = self._mark.load()
         if load != self._load:
             self._given.clear()
             self._confirmed.clear()

@@ -1,4 +1,4 @@
-"""The replay over TLS that test_https.py and test_http2.py talk to, a server for each file; a recording to write."""
+"""The replay over TLS that most of these tests talk to, one server for all; a recording to write."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,23 +9,25 @@ from tests.support.recording import MadeRecording
 from tests.support.secure_replay import Client, Secure, record, serving
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tls_recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory: Path = tmp_path_factory.mktemp("https")
     record(directory)
     return directory
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def secure(tls_recording: Path) -> Iterator[Secure]:
-    with serving(tls_recording) as secure:
+    """Give several hosts at one address."""
+    with serving(tls_recording, hosts=("a.test", "b.test", "under_score.test", "old.test")) as secure:
+        assert len(secure.server.children()) == 1, "one process for one address"
         yield secure
         server = secure.server.process
         server.terminate()
         assert server.communicate()[1] == "", "whatever clients do, a server has nothing to complain about"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def quic(tls_recording: Path) -> Iterator[Secure]:
     """Give one that speaks HTTP/3, too."""
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")

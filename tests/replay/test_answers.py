@@ -10,7 +10,6 @@ the server's log says.
 import gzip
 import http.client
 import json
-import os
 import time
 from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
@@ -20,12 +19,12 @@ from typing import Any
 import pytest
 
 from harness.browser.program import CLOCK_SHIFT_DAYS
+from tests.support.noted import WRITES, cases
 from tests.support.recording import HOST
 from tests.support.secure_replay import Client, Secure, last
 
-LINES = Path(__file__).parent / "answers.jsonl"
-CASES = [json.loads(line) for line in LINES.read_text().splitlines()]
-WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
+LINES = Path(__file__).with_name("answers.jsonl")
+CASES = cases(LINES)
 SECONDS, SHORT = 60, 40
 
 

@@ -1,4 +1,4 @@
-"""Answers that servers on loopback hold back: for how many round trips, over HTTP/1.0, kept alive, TLS and HTTP/2."""
+"""Answers that servers on loopback hold back: for how many round trips, over TLS and HTTP/2."""
 
 import time
 from collections.abc import Iterator
@@ -37,17 +37,6 @@ def held(tls_recording: Path) -> Iterator[Secure]:
 def rtts(began_s: float) -> int:
     """Return how many whole round trips have passed."""
     return int((time.monotonic() - began_s) / RTT_S)
-
-
-@pytest.mark.timing
-def test_the_first_answer_takes_two_round_trips_and_the_next_one(held: Secure) -> None:
-    began_s = time.monotonic()          # before the connect: the server counts from when it accepts
-    with held.server.connect() as connection:
-        for expected in (2, 1, 1):
-            connection.sendall(b"GET /x.css HTTP/1.1\r\nHost: a.test\r\n\r\n")
-            assert connection.recv(65536)
-            assert rtts(began_s) == expected
-            began_s = time.monotonic()
 
 
 @pytest.mark.timing

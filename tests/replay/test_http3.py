@@ -22,14 +22,6 @@ def test_a_session_is_taken_up_again_with_early_data(quic: Secure) -> None:
     assert [bytes(visit.answers[1].body) for visit in visits] == [b"sorry"] * 3
 
 
-def test_what_is_urgent_comes_first(quic: Secure) -> None:
-    many = [get(f"/many/{number}", "GET", ("priority", "u=1, i")) for number in range(5)]
-    visit = ask_over_http3(quic, get("/big", "GET", ("priority", "u=5")), *many)
-    assert visit.answers[0].ended == 5
-    assert visit.came[4] < len(BIG) / 10
-    assert bytes(visit.answers[0].body) == BIG
-
-
 @pytest.mark.parametrize(("priority", "least", "most"), [("u=3, i", 1.5, 2), ("u=3", 1, 1.5)])
 def test_those_that_take_turns_end_together_and_the_others_one_after_the_other(quic: Secure, priority: str,
                                                                                least: float, most: float) -> None:

@@ -13,11 +13,12 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness.replay.server import ReplayServer
+from tests.support.noted import cases
 from tests.support.recording import HOST
 from tests.support.replay_process import HTTP_TFO, Running, free_port, make_recording, read_all, running
 from tests.support.waiting import wait_until
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "answers_2013.jsonl").read_text().splitlines()]
+CASES = cases(Path(__file__).with_name("answers_2013.jsonl"))
 """Requests for what replay_process.py records in 2013's format, over HTTP/1.0."""
 DATA_SEGMENTS_IN = 152
 """Byte of tcpi_data_segs_in in struct tcp_info (linux/tcp.h)."""

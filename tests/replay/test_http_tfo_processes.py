@@ -16,13 +16,14 @@ from harness.replay.connection import IDLE_LIMIT_S
 from harness.system.namespaces import inside
 from harness.system.processes import is_running
 from tests.support.namespaces import own_namespace
+from tests.support.noted import cases
 from tests.support.ran import ran
 from tests.support.recording import HOST
 from tests.support.replay_process import Running, free_port, make_recording, read_all, refusal, running, start
 from tests.support.waiting import wait_until
 
 NOBODY = 65534
-REFUSED = [json.loads(line) for line in (Path(__file__).parent / "refusals.jsonl").read_text().splitlines()]
+REFUSED = cases(Path(__file__).with_name("refusals.jsonl"))
 """Options, or a file of hosts, and what is said."""
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
