@@ -85,14 +85,13 @@ def test_a_companion_that_died_ends_the_experiment(bench: Bench, monkeypatch: py
 def test_a_plan(count: int, testruns: int, tfo: str, seed: int) -> None:
     """Every load once, run by run, in each the pages in their order; off and on side by side, and first in turns."""
     pages, chosen = PAGES[:count], Settings(testruns=testruns, tfo=tfo, seed=seed)
-    tfos, loads = chosen.transports, plan_loads(pages, chosen)
+    loads = plan_loads(pages, chosen)
     assert loads == plan_loads(pages, chosen)
-    groups = [loads[place:place + len(tfos)] for place in range(0, len(loads), len(tfos))]
-    assert [(group[0].run, group[0].page) for group in groups] == [(run, page) for run in range(testruns)
-                                                                   for page in pages]
-    assert all({*group} == {Load(group[0].page, group[0].run, tfo) for tfo in tfos} for group in groups)
-    for page in pages if len(tfos) == 2 else []:
-        first = [group[0].tfo for group in groups if group[0].page == page]
+    each = [(run, page, tfo) for run in range(testruns) for page in pages for tfo in chosen.transports]
+    assert [(load.run, load.page) for load in loads] == [(run, page) for run, page, _ in each]
+    assert {(load.run, load.page, load.tfo) for load in loads} == {*each}
+    for page in pages if tfo == "both" else []:
+        first = [load.tfo for load in loads[::2] if load.page == page]
         assert all(earlier != later for earlier, later in pairwise(first))
 
 

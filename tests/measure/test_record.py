@@ -68,7 +68,7 @@ def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_client
 
 
 @pytest.mark.parametrize(("servers_ms", "busy_ms", "steal_ms", "waited_ms"), [
-    (0, 600, 0, 0), (200, 800, 0, 200), (0, 700, 0, 100), (100, 750, 50, 200), (1000, 1600, 0, 300), (30, 0, 0, 30)])
+    (0, 600, 0, 0), (100, 750, 50, 200), (1000, 1600, 0, 300), (30, 0, 0, 30)])
 def test_a_page_waited_for_others_no_longer_than_they_worked(servers_ms: float, busy_ms: float, steal_ms: float,
                                                              waited_ms: float) -> None:
     """Chrome worked for 600 ms of this second, and its page waited for 300: for Chrome itself, or for these."""

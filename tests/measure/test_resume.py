@@ -24,7 +24,6 @@ from harness.measure.resume import recording_digest, resumed
 from harness.measure.series import plan_loads, plan_run
 from harness.measure.settings import Settings
 from tests.support.bench import FIRST, LOST, SECOND, Bench
-from tests.support.made_reason import accident
 from tests.support.ran import ran
 
 PLAN = plan_loads([FIRST, SECOND], Settings(testruns=3))
@@ -129,27 +128,23 @@ def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
 
 
 def test_older_results_of_a_delay_are_moved_aside_or_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(tmp_path, failures={Load(FIRST, 1, 1): [[accident("late")]]})
-    bench.run(monkeypatch)
-    for name in ("client/50-0-tfo-0", "serverlogs/10-tfo-0", "serverlogs/50-tfo-1"):
+    Bench(tmp_path).run(monkeypatch)
+    for name in ("client/50-0-tfo-0", "serverlogs/10-tfo-0", "serverlogs/50-tfo-1", "output-figures"):
         (tmp_path / name).mkdir(parents=True)
-    kept = set_aside(tmp_path, [10])
-    assert kept is not None
-    assert sorted(path.name for path in (kept / "client").iterdir()) == [
-        *(f"10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)), "experiment-10.json", "loads.csv",
-        "loads.jsonl"]
-    assert [path.name for path in (kept / "serverlogs").iterdir()] == ["10-tfo-0"]
-    assert {path.name for path in (tmp_path / "client").glob("*-tfo-*")} == {"50-0-tfo-0"}
-    assert set_aside(tmp_path, [10]) is None
-    (tmp_path / "output-figures").mkdir()
     for name in ("README.md", "figure.png"):
         (tmp_path / "output-figures" / name).touch()
-    others = set_aside(tmp_path)
-    assert others is not None
-    assert {path.name for path in others.iterdir()} == {"client", "serverlogs", "output-figures"}
-    assert {path.name for path in tmp_path.iterdir()} == {kept.name, others.name, "output-figures"}
-    assert [path.name for path in (tmp_path / "output-figures").iterdir()] == ["README.md"]
-    assert set_aside(tmp_path) is None
+
+    def moved(delays_ms: list[float] | None) -> set[str]:
+        kept = set_aside(tmp_path, delays_ms)
+        return {str(path.relative_to(kept)) for path in kept.glob("*/*")} if kept else set()
+
+    cells = {f"client/10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)}
+    tables = {"client/loads.csv", "client/loads.jsonl"}
+    assert moved([10]) == {*cells, *tables, "client/experiment-10.json", "serverlogs/10-tfo-0"}
+    assert moved([10]) == set()
+    assert moved(None) == {"client/50-0-tfo-0", "serverlogs/50-tfo-1", "output-figures/figure.png"}
+    assert moved(None) == set()
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.glob("[!r]*")} == {"output-figures"}
 
 
 TFO = "from harness.measure import loads\n"
