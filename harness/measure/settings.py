@@ -68,29 +68,30 @@ MOST_RUNS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """How a field of Settings is typed: behind `flag`, read by `read`, which says what may be typed; None: nothing is.
+    """How a field of Settings is typed: behind `flag`, or one of the `others`, each with argparse's own words for it.
 
     `numbers`: whether it changes what is measured. Such a field is in the experiment's file, and an experiment goes on
     (--resume) only with the same. `swept`: whether sweep.py passes it on; --tfo it does not, since a sweep compares
-    loads without and with TFO. `others` are other ways to type it: flags, each with argparse's own words for it.
+    loads without and with TFO.
     """
 
     flag: str
-    read: Callable[[str], Any] | None = None
-    help: str = ""
-    metavar: str | None = None
-    choices: Sequence[str] | None = None
+    typed: dict[str, Any]
     numbers: bool = True
     swept: bool = True
     others: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def option(flag: str, read: Callable[[str], Any] | None, default: Any, help: str,  # noqa: A002 (as argparse calls it)
-           metavar: str | None = None, **more: Any) -> Any:
-    """Declare a field of Settings with its option; the default stands behind its help."""
-    shown = "" if default in (None, False, ()) else f" ({_in_words(default)})"
-    return field(default=default, metadata={"option": Option(flag=flag, read=read, help=help + shown, metavar=metavar,
-                                                             **more)})
+           metavar: str | None = None, *, choices: Sequence[str] | None = None, **more: Any) -> Any:
+    """Declare a field of Settings with its option; the default stands behind its help.
+
+    What is typed behind the flag is read by `read`, which says what may be; None: nothing is typed behind it.
+    """
+    how: dict[str, Any] = {"action": "store_true"} if read is None else \
+        {"type": read, "metavar": metavar, "choices": choices}
+    how["help"] = help + ("" if default in (None, False, ()) else f" ({_in_words(default)})")
+    return field(default=default, metadata={"option": Option(flag=flag, typed=how, **more)})
 
 
 def _in_words(default: object) -> str:
@@ -335,17 +336,11 @@ def add_options(parser: argparse.ArgumentParser, names: Iterable[str] = OPTIONS,
     What is not typed is not in the parser's result (see `settings_of`).
     """
     for name in names:
-        typed = OPTIONS[name]
+        own = {"type": reads[name]} if name in reads else {}
         group = parser.add_mutually_exclusive_group()
-        read = reads.get(name, typed.read)
-        how: dict[str, Any] = {"dest": name, "help": typed.help, "default": argparse.SUPPRESS}
-        if read is None:
-            how |= {"action": "store_true"}
-        else:
-            how |= {"type": read, "choices": typed.choices, "metavar": typed.metavar}
-        group.add_argument(typed.flag, **how)
-        for flag, differs in typed.others.items():
-            group.add_argument(flag, dest=name, default=argparse.SUPPRESS, **differs)
+        group.add_argument(OPTIONS[name].flag, dest=name, default=argparse.SUPPRESS, **OPTIONS[name].typed | own)
+        for flag, how in OPTIONS[name].others.items():
+            group.add_argument(flag, dest=name, default=argparse.SUPPRESS, **how)
 
 
 def settings_of(parser: OptionParser, arguments: argparse.Namespace, **fixed: Any) -> Settings:
