@@ -43,24 +43,14 @@ def recorded(directory: Path, *, secure: bool = False) -> PageFiles:
     return PageFiles(mirror.finish(*BODIES), mirror.name)
 
 
-@pytest.mark.parametrize("spoil", [lambda path: path.symlink_to("/tmp"), lambda path: path.symlink_to("nowhere"),
-                                   lambda path: path.touch(), lambda path: path.mkdir() or (path / "ca.pem").touch()])
+@pytest.mark.parametrize("spoil", [lambda path: path.symlink_to("nowhere"), lambda path: path.touch(),
+                                   lambda path: path.mkdir() or (path / "ca.pem").touch()])
 def test_an_authority_that_cannot_be_used_is_said_at_once(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
     authority, http, https = (tmp_path / name for name in (".authority", "http", "https"))
     spoil(authority)
     check_authority(check_pages(recorded(http)), authority)          # nobody needs one
     with pytest.raises(InputError, match=rf"^{authority}"):
         check_authority(check_pages(recorded(https, secure=True)), authority)
-
-
-def test_a_good_recording(tmp_path: Path) -> None:
-    page_set = check_pages(recorded(tmp_path))
-    assert [page.url for page in page_set.pages] == [FIRST, SECOND]
-    assert [document_bytes(page_set.files, page_set.recording, page) for page in page_set.pages] == [
-        [len(body)] for body in BODIES.values()]
-    assert page_set.page("two.test").url == SECOND
-    with pytest.raises(InputError, match=f"'three'.* {re.escape(FIRST)}, "):
-        page_set.page("three")
 
 
 def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_path: Path) -> None:
@@ -71,19 +61,18 @@ def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_p
         recording.add("https://one.test/", body)
     recording.finish("http://one.test/")
     page_set = check_pages(PageFiles(tmp_path, "Web"))
-    assert document_bytes(page_set.files, page_set.recording, page_set.pages[0]) == [
+    assert document_bytes(page_set.files, page_set.recording, page_set.page("one.test")) == [
         len(b"<p>consent?"), len(b"<p>the page itself")]
+    with pytest.raises(InputError, match=r"'three'.* http://one\.test/$"):
+        page_set.page("three")
 
 
 @pytest.mark.parametrize(("spoil", "complaint"), [
-    (lambda files: files.pages.write_text(f"\n  http://three.test/  \n{FIRST}"),
-     r"{pages}:2: .* small/, or empty: the documents of http://three\.test/; run: \./fetch\.py --name small, or "),
-    (lambda files: files.pages.write_text(f"http://three.test/\n{FIRST}\nhttp://four.test/\n"),
-     r"{pages}:1: .* of http://three\.test/, http://four\.test/; run: "),
+    (lambda files: files.pages.write_text(f"\n http://three.test/ \n{FIRST}\nhttp://four.test/\n"),
+     r"{pages}:2: .* small/, or empty: the documents of http://three\.test/, http://four\.test/; run: \./fetch\.py "),
     # as in a student's recording of www.cs.ucla.edu, which counted as a page of 0.2 s that TFO improves by 46%
     (lambda files: (files.mirror / "two.test" / "path?x=1").write_bytes(b""), r"{pages}:2: .*two\.test/path\?x=1"),
-    (lambda files: shutil.rmtree(files.mirror), r"{mirror}: no recording of .*; run: \./fetch\.py --name small$"),
-    (lambda files: shutil.rmtree(files.fetchlog), "{fetchlog}: no recording "),
+    (lambda files: shutil.rmtree(files.fetchlog), r"{fetchlog}: no recording of .*; run: \./fetch\.py --name small$"),
     (lambda files: files.mirror.rename(files.base / "other") and files.mirror.touch(), "{mirror}: no recording ")])
 def test_what_is_no_recording_of_the_pages_is_told_with_its_place(
         tmp_path: Path, spoil: Callable[[PageFiles], object], complaint: str) -> None:
