@@ -113,7 +113,8 @@ def _late(evidence: Evidence, record: LoadRecord, start_s: float, path: Sequence
     if lab.settings.server == "2013" or lab.queues_at_home:
         return []
     if lab.network == "loopback":
-        return held_too_long(evidence.requests, start_s, plt_ms, path)
+        held = held_back(evidence.requests, start_s, plt_ms)
+        return late_answers(held, (), {silence.server: 0.0 for silence in held}, path)
     rate_mbit = lab.speeds.bw_net_mbit
     allowed_ms = {name: silence_ms(rtt_ms, rate_mbit) for name, rtt_ms in lab.measured_rtt_ms.items()}
     late = late_answers(_quiet(evidence, start_s, plt_ms), [*_answered(evidence, start_s)], allowed_ms, path,
@@ -188,17 +189,15 @@ def own_time_ms(request: ServerRequest, *, thinks: bool) -> float:
     return own_ms if thinks or request.method not in ASK_ONLY else min(own_ms, OWN_MS)
 
 
-def held_too_long(requests: Iterable[ServerRequest], start_s: float, plt_ms: float,
-                  path: Sequence[Step]) -> list[LateAnswer]:
-    """Return by how much servers that hold answers back (harness.replay.connection) sent them late, the latest first.
+def held_back(requests: Iterable[ServerRequest], start_s: float, plt_ms: float) -> list[Silence]:
+    """Return how long servers that hold answers back (harness.replay.connection) held each longer than it was due.
 
     In the logs of such servers the server's own time is this delay: an answer is due at its request's `time_s` (in s
     since the epoch, as the load's `start_s`). Answers that are due after the load event at `plt_ms` are left out.
     """
     due_ms = [((request.time_s - start_s) * 1000, request) for request in requests]
-    held = [Silence(request.host, at_ms, at_ms + (request.own_ms or 0.0))
+    return [Silence(request.host, at_ms, at_ms + (request.own_ms or 0.0))
             for at_ms, request in due_ms if at_ms <= plt_ms]
-    return late_answers(held, (), {silence.server: 0.0 for silence in held}, path)
 
 
 def nothing_came(silence: Silence, came_ms: Sequence[float], plt_ms: float) -> list[Silence]:
