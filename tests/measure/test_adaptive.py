@@ -67,20 +67,6 @@ def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
     assert series_of([failed, measured(on, 900), measured(off, 1000)]).pairs_ms(STEADY) == ([1000], [900])
 
 
-def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load() -> None:
-    """nytimes' page at 20 ms takes one of two turns; a warm-up that took the other one made the run exit with 1."""
-    loads = [load for load in experiment([STEADY]).judged if load.load.run < 3]
-    assert [load.load.run for load in loads[:3]] == [0, 0, 1]
-    other = made_record(plt_ms=1, answers=made_answers("http://other.test/", purpose="document"))
-    tries = [replace(loads[0], record=replace(loads[0].record, answers=other.answers, attempt=attempt))
-             for attempt in (1, 2)]
-    assert any(load.why_not for load in series_of([tries[0], loads[1]]).judged)
-    judged = series_of([*tries, *loads[1:]]).judged
-    assert [bool(load.why_not) for load in judged] == [True, *[False] * len(loads)], "the first is why it was redone"
-    lost = accident("a SYN was sent again")
-    assert series_of([replace(tries[0], alone=[lost]), *loads[1:]]).judged[0].why_not == [lost]
-
-
 @pytest.mark.slow
 def test_coverage_of_an_interval_that_ended_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopping early flatters; with MINIMUM_PAIRS only a little."""

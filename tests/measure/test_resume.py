@@ -13,13 +13,11 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.experiment import experiment_file
-from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import PageFiles
 from harness.files.results import read_results
 from harness.measure import resume
 from harness.measure.evidence import Load
-from harness.measure.folders import set_aside
-from harness.measure.loads import cell_of
+from harness.measure.folders import begin_try, set_aside
 from harness.measure.resume import recording_digest, resumed
 from harness.measure.series import plan_loads, plan_run
 from harness.measure.settings import Settings
@@ -54,33 +52,19 @@ def test_only_what_is_missing_is_measured_and_the_warm_ups(tmp_path: Path, monke
     assert more == [load for load in PLAN if load.run == 0] + plan_run(3, [FIRST, SECOND], (0, 1), 1)
 
 
-class Interrupted(Bench):
+def test_what_an_interrupted_try_left_does_not_stand_beside_another_ones_record(tmp_path: Path) -> None:
     """Ctrl-C when the second try of a load has left its HAR and a capture, and has no record yet."""
+    def leave(*endings: str) -> None:
+        for ending in endings:
+            (tmp_path / f"{FIRST.name}{ending}").write_text(ending)
 
-    lost = Load(FIRST, 1, 0)
-
-    def measure_load(self, lab: object, load: Load) -> LoadRecord:
-        record = super().measure_load(lab, load)
-        if load == self.lost and self.done.count(load) == 2:
-            (cell_of(self, load) / f"{load.page.name}.pcap").touch()        # type: ignore[arg-type]
-            raise KeyboardInterrupt
-        return record
-
-
-def test_what_an_interrupted_try_left_does_not_stand_beside_another_ones_record(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lost = Interrupted.lost
-    first = Interrupted(tmp_path, failures={lost: [[LOST]]})
-    with pytest.raises(KeyboardInterrupt):
-        first.run(monkeypatch)
-    Bench(tmp_path).run(monkeypatch, stage=first.stages(first.client_dir)[0])
-    cell = cell_of(first, lost)         # type: ignore[arg-type]
-    failed = cell / "attempt-1"
-    assert read_load_record(failed / f"{FIRST.name}.json").why_not == (LOST.text,)
-    assert (failed / f"{FIRST.name}.har").read_text() == "1", "that of the try that failed, not of the interrupted one"
-    assert read_load_record(cell / f"{FIRST.name}.json").attempt == 2
-    assert not (cell / "attempt-2").exists()
-    assert not (cell / f"{FIRST.name}.pcap").exists()
+    assert begin_try(tmp_path, FIRST) == 1
+    leave(".har", ".json")
+    assert begin_try(tmp_path, FIRST) == 2
+    leave(".har", ".pcap")
+    assert begin_try(tmp_path, FIRST) == 2
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.glob("**/*.*")} == {
+        f"attempt-1/{FIRST.name}.har", f"attempt-1/{FIRST.name}.json"}
 
 
 def test_a_load_that_no_longer_counts_when_a_run_is_resumed_is_not_in_its_table(

@@ -7,10 +7,14 @@ from harness.files.load_parts import LateAnswer
 from harness.files.reason_kinds import ReasonKind
 from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.rule import NO_TOLERANCE
-from harness.measure.rules import RULES
+from harness.measure.rules import RULES, together
 from harness.measure.time_rules import LATE, is_too_late
 from harness.measure.timekeeping import OWN_MS, own_time_ms, silence_ms
 from tests.measure.table_of_rules import METHOD, with_rules
+from tests.support.made_reason import accident
+from tests.support.made_record import made_answers, made_record
+
+URL = "http://a.test/"
 
 
 def test_each_kind_of_reason_has_a_rule_and_each_threshold_a_source() -> None:
@@ -46,3 +50,14 @@ def test_a_server_that_stood_still_before_its_answer_was_late(method: str, think
 
 def test_a_silence_may_last_for_a_round_trip_and_a_packet_each_way() -> None:
     assert silence_ms(100, 4) == pytest.approx(106.056)
+
+
+def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load() -> None:
+    """nytimes' page at 20 ms takes one of two turns; a warm-up that took the other one made the run exit with 1."""
+    other, *alike = (made_record(run=run, tfo=tfo, plt_ms=1, answers=made_answers(url, purpose="document"))
+                     for run, tfo, url in ((0, 0, "http://other.test/"), (0, 1, URL), (1, 0, URL), (1, 1, URL)))
+    assert any(together([other, alike[0]], [[], []]))
+    again = [other, other, *alike]
+    assert [bool(verdict) for verdict in together(again, [[]] * 5)] == [True, *[False] * 4], "why it was redone"
+    lost = accident("a SYN was sent again")
+    assert together([other, *alike], [[lost], [], [], []])[0] == [lost]
