@@ -7,37 +7,32 @@ import pytest
 
 from harness.analysis.explanation import explain
 from harness.network.rtt import check_rtts
-from tests.support.explained_pages import BUSY, CHAIN, HANDSHAKES, SIX, make_pages
-from tests.support.finished import AGAIN, Finished, measured, measured_again
+from tests.support.explained_pages import CHAIN, HANDSHAKES, SIX, make_pages
+from tests.support.finished import Finished, measured
 from tests.support.recording import ICON, MadeRecording
 from tests.support.thinking_servers import FAR, KIND_OF, KINDS, LEAST_MS, NEAR, ROUNDS, Kind, record_thinking_servers
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
+AGAIN = 3
+"""Experiments: a load may be late because another program worked, then it is measured again. What is wrong stays so."""
 RTT_MS = 200
 PREDICTED_PERCENT = 5
 CHAIN_TOLERANCE = 0.15
 """Share of five handshakes that noise of a 2-core machine's Chrome may take or add."""
 
 
-def loaded(base: Path, *pages: str) -> Finished:
-    """Load `pages` once to warm up and once for the record, without and with TFO."""
-    return measured(make_pages(base, *pages), "--delaynet", RTT_MS // 2)
-
-
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    return loaded(tmp_path_factory.mktemp("explained"), CHAIN, SIX, BUSY)
+    return measured(make_pages(tmp_path_factory.mktemp("explained"), CHAIN, SIX), "--delaynet", RTT_MS // 2)
 
 
-@pytest.mark.parametrize("url", [CHAIN, SIX, BUSY])
+@pytest.mark.parametrize("url", [CHAIN, SIX])
 def test_a_page_is_explained(explained: Finished, url: str, tmp_path: Path) -> None:
-    """Handshakes are counted exactly in every load, and the prediction is within 5% of the load with TFO.
-
-    A load may be late because another program worked: then the page is measured again. A wrong prediction stays wrong.
-    """
+    """Handshakes are counted exactly in every load, and the prediction is within 5% of the load with TFO."""
     differences = [difference_percent(explained, url)]
     while abs(differences[-1]) >= PREDICTED_PERCENT and len(differences) < AGAIN:
-        differences.append(difference_percent(loaded(tmp_path / f"{len(differences)}", url), url))
+        again = measured(make_pages(tmp_path / f"{len(differences)}", url), "--delaynet", RTT_MS // 2)
+        differences.append(difference_percent(again, url))
     assert abs(differences[-1]) < PREDICTED_PERCENT, f"off by {differences} %"
 
 
@@ -61,10 +56,7 @@ def test_tfo_saves_the_round_trip_of_each_handshake_on_the_way(explained: Finish
     environment = explained.loads[0].environment
     assert environment is not None
     check_rtts(environment.measured_rtt_ms, dict.fromkeys(environment.measured_rtt_ms, RTT_MS))
-    row, expected_ms = explained.row(CHAIN), HANDSHAKES[CHAIN] * RTT_MS
-    assert row.off.median_ms is not None
-    assert row.on.median_ms is not None
-    assert row.off.median_ms - row.on.median_ms == pytest.approx(expected_ms, rel=CHAIN_TOLERANCE)
+    assert explained.saved_ms(CHAIN) == pytest.approx(HANDSHAKES[CHAIN] * RTT_MS, rel=CHAIN_TOLERANCE)
 
 
 OWN_RTTS_MS = {NEAR: 20.0, FAR: 120.0}
@@ -82,16 +74,17 @@ def saved_as_recorded(saved_ms: float) -> bool:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    def make() -> Path:
-        return record_thinking_servers(tmp_path_factory.mktemp("as-recorded"), OWN_RTTS_MS)
-
-    return measured_again(lambda found: saved_as_recorded(found.saved_ms), make, "--rtt", "recorded", "--think",
-                          "recorded")
+    for _ in range(AGAIN):
+        base = record_thinking_servers(tmp_path_factory.mktemp("as-recorded"), OWN_RTTS_MS)
+        found = measured(base, "--rtt", "recorded", "--think", "recorded")
+        if saved_as_recorded(found.saved_ms()):
+            break
+    return found
 
 
 def test_each_handshake_saves_its_own_servers_round_trip(recorded: Finished) -> None:
     """So it is predicted, too: playing the load again and counting handshakes both use each server's own."""
-    assert saved_as_recorded(recorded.saved_ms)
+    assert saved_as_recorded(recorded.saved_ms())
     prediction = recorded.row().prediction
     assert prediction is not None
     assert prediction.handshakes == (len(NEAR_AND_FAR), len(NEAR_AND_FAR))
@@ -112,8 +105,8 @@ def test_every_connection_took_its_own_servers_round_trip(recorded: Finished) ->
     assert recorded.load(tfo=1).counters["servers"]["TCPFastOpenPassive"] >= len(NEAR_AND_FAR)
 
 
-def test_every_server_thinks_as_it_did(recorded: Finished) -> None:
-    """A busy machine may add to some of a kind's answers, not to all."""
+def test_every_server_thinks_as_it_did_and_is_not_late_for_that(recorded: Finished) -> None:
+    """A busy machine may add to some of a kind's answers, not to all. Lateness is judged by the server's own RTT."""
     load, own_ms = recorded.load(tfo=1), defaultdict[Kind, list[float]](list)
     for request in recorded.requests(tfo=1):
         if request.time_s >= (load.began_s or 0) and (kind := KIND_OF.get(f"http://{request.host}{request.path}")):
@@ -123,10 +116,6 @@ def test_every_server_thinks_as_it_did(recorded: Finished) -> None:
         assert kind.think_ms <= min(times_ms) < kind.think_ms + LEAST_MS, times_ms
     assert (load.plt_ms or 0.0) >= sum(OWN_RTTS_MS[kind.host] + kind.think_ms for kind in KIND_OF.values())
 
-
-def test_no_answer_is_late_for_that(recorded: Finished) -> None:
-    """And what is late is judged by its own server's RTT."""
-    load = recorded.load(tfo=1)
     assert load.timekeeping is not None
     for kind in KINDS[:2]:      # had its thinking counted as that, each of its answers would be
         late = [answer for answer in load.timekeeping.late if answer.host == kind.host]

@@ -5,17 +5,12 @@ from pathlib import Path
 from tests.support.recording import ICON, MadeRecording
 
 CHAIN_HOSTS = 5
-CHAIN, SIX, BUSY = "http://chain1.test/", "http://six.test/", "http://busy.test/"
-HANDSHAKES = {CHAIN: CHAIN_HOSTS, SIX: 2, BUSY: 1}
-"""TCP handshakes on the critical path over HTTP/1.0, where every request opens a connection of its own.
-
-BUSY has images, too, but their handshakes hide behind its script. What is left is the document's own, which no page
-can do without.
-"""
+CHAIN, SIX = "http://chain1.test/", "http://six.test/"
+HANDSHAKES = {CHAIN: CHAIN_HOSTS, SIX: 2}
+"""TCP handshakes on the critical path over HTTP/1.0, where every request opens a connection of its own."""
 TWO_SITES = ("http://www.one.test/", "http://a.one.test/1.js", "http://b.one.test/2.js", "http://a.one.test/3.js",
              "http://two.test/4.js")
 """A page and its scripts, each asked for by the one before: over HTTP/1.0 on a connection of its own."""
-BUSY_MS = 1500
 IMAGE_BYTES = 40_000
 """Small beside the chain, large beside noise: 6 of them share the server's link for half a second."""
 
@@ -66,13 +61,4 @@ def _six(mirror: MadeRecording) -> None:
         mirror.add(url, b"GIF89a" + bytes(IMAGE_BYTES), "image/gif")
 
 
-def _busy(mirror: MadeRecording) -> None:
-    """A script in the document keeps Chrome busy for longer than the images before it need to come."""
-    images = "".join(f"<img src=http://aside{host}.test/i.gif>" for host in range(3))
-    loop = f"var t = performance.now(); while (performance.now() - t < {BUSY_MS});"
-    mirror.add(BUSY, document(f"{images}<script>{loop}</script>"))
-    for host in range(3):
-        mirror.add(f"http://aside{host}.test/i.gif", b"GIF89a", "image/gif")
-
-
-MAKERS = {CHAIN: _chain, SIX: _six, BUSY: _busy}
+MAKERS = {CHAIN: _chain, SIX: _six}

@@ -1,6 +1,5 @@
 """One finished experiment of tfo.py on the pages of small.pages: what its files say, for tests that ask much of it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,9 +11,6 @@ from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
 from harness.files.server_log import ServerRequest, read_server_logs
 from tests.support.project_copy import experiment
-
-AGAIN = 3
-"""Experiments: a load may be late because another program worked, then it is measured again. What is wrong stays so."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +56,9 @@ class Finished:
         [found] = [row for row in self.selection.rows if not url or row.page == sanitise(url)]
         return found
 
-    @property
-    def saved_ms(self) -> float:
-        """What TFO saved of the only page's PLT: a difference of medians."""
-        row = self.row()
+    def saved_ms(self, url: str = "") -> float:
+        """What TFO saved of a page's PLT, or of the only one's: a difference of medians."""
+        row = self.row(url)
         assert row.off.median_ms is not None
         assert row.on.median_ms is not None
         return row.off.median_ms - row.on.median_ms
@@ -72,12 +67,3 @@ class Finished:
 def measured(base: Path, *options: object, status: int | None = 0) -> Finished:
     """Measure the pages of small.pages in `base`: a warm-up and one load that counts, unless `options` say more."""
     return Finished(base, experiment(base, "--testruns", 2, *options, status=status).stdout)
-
-
-def measured_again(good: Callable[[Finished], bool], make: Callable[[], Path], *options: object) -> Finished:
-    """Measure what `make` makes until it is `good`, AGAIN times at most; return the last experiment."""
-    for _ in range(AGAIN):
-        found = measured(make(), *options)
-        if good(found):
-            break
-    return found
