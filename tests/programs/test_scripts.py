@@ -1,8 +1,6 @@
 """The programs of scripts/ that make pages or measure them, and root's way through a user's folders."""
 
 import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -15,8 +13,9 @@ from harness.mirror.servers import read_rtts
 from harness.synthetic.build import make_page_set
 from harness.synthetic.shape import read_shapes
 from tests.support.explained_pages import CHAIN, MAKERS
+from tests.support.forked import typed
 from tests.support.project_copy import LATE_PYTHON
-from tests.support.ran import ran
+from tests.support.ran import assert_refused, ran
 from tests.support.recording import ICON, MadeRecording, chain_of_hosts
 
 SHAPE = (*LATE_PYTHON, ROOT / "scripts" / "shape.py", "--name", "small")
@@ -48,11 +47,6 @@ TIMES = ((FIRST, 0, 80.25), (f"{FIRST}s.css", 100, 135.5), (f"{FIRST}cached", 14
          ("http://host2.test/", 350, 651), (f"{SECOND}failed", 150, 151), ("http://elsewhere.test/", 0, 3))
 
 
-def make_rtts(directory: Path) -> tuple[int, str]:
-    done = ran(sys.executable, ROOT / "scripts" / "make_rtts.py", "--dir", directory, "--name", "small")
-    return done.returncode, done.stdout + done.stderr
-
-
 def test_the_shortest_answer_of_each_server(tmp_path: Path) -> None:
     chain_of_hosts(tmp_path, 3)
     [log] = [path for path in (tmp_path / "small.fetchlog").iterdir() if path.suffix != ".json"]
@@ -60,13 +54,15 @@ def test_the_shortest_answer_of_each_server(tmp_path: Path) -> None:
                  and "elsewhere" not in url]
     log.write_text(format_log(PageLog(transactions=[Transaction(start, end, url) for url, start, end in TIMES],
                                       responses=responses, transactions_seen=True)))
-    path = tmp_path / "small.rtts"
-    assert make_rtts(tmp_path) == (0, f"{path}: 2 of 3 servers, 35.5 to 200 ms at most\n")
+    command, path = (ROOT / "scripts" / "make_rtts.py", "--dir", tmp_path, "--name", "small"), tmp_path / "small.rtts"
+    assert typed(*command, status=0).stdout == f"{path}: 2 of 3 servers, 35.5 to 200 ms at most\n"
     assert {host: rtt_ms for host, (_, rtt_ms) in read_rtts(path).items()} == {"www.nytimes.com": 35.5,
                                                                               "host1.test": 200}
     assert "\n# host2.test 301.0\n" in path.read_text(), "no server is that far away"
     path.write_text("www.nytimes.com 5\n")
-    assert make_rtts(tmp_path) == (2, f"{path}: is there already; remove it to have it made anew\n")
+    refused = typed(*command)
+    assert_refused(refused)
+    assert refused.stderr == f"{path}: is there already; remove it to have it made anew\n"
     assert path.read_text() == "www.nytimes.com 5\n"
 
 
@@ -74,55 +70,36 @@ SCRIPT = ROOT / "scripts" / "get-2013.sh"
 URL_2013 = "http://www.a.test"
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """A repository with a page, and a link out of it."""
-    directory = tmp_path / "clone"
-    (directory / "Paper" / "www.a.test").mkdir(parents=True)
-    (directory / "Paper.fetchlog").mkdir()
-    (directory / "Paper.pages").write_text(URL_2013)
-    (directory / "Paper" / "www.a.test" / "index.html").write_text("page")
-    (directory / "Paper" / "www.a.test" / "secret").symlink_to("/etc/hostname")
+def commit(directory: Path) -> None:
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", *words, status=0, cwd=directory)
+
+
+def test_the_pages_of_2013_are_installed_once_and_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A repository without them leaves nothing, and no link comes out of one."""
+    clone, here = tmp_path / "clone", tmp_path / "here"
+    here.mkdir()
+    (clone / "Paper" / "www.a.test").mkdir(parents=True)
+    (clone / "Paper" / "www.a.test" / "index.html").write_text("page")
+    (clone / "Paper" / "www.a.test" / "secret").symlink_to("/etc/hostname")
     log = PageLog(responses=[Response("OK", "text/html", "", f"{URL_2013}/", None)], transactions_seen=True)
-    (directory / "Paper.fetchlog" / "httpwww.a.test").write_text(format_log(log))
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
-        git(directory, *command)
-    return directory
+    (clone / "Paper.fetchlog").mkdir()
+    (clone / "Paper.fetchlog" / "httpwww.a.test").write_text(format_log(log))
+    commit(clone)
+    for source in (clone, tmp_path / "nothing"):
+        assert_refused(ran(SCRIPT, "--dir", here, source), 1)
+        assert list(here.iterdir()) == []
 
-
-def git(directory: Path, *words: str) -> None:
-    ran("git", "-c", "user.name=a", "-c", "user.email=a@a.test", *words, status=0, cwd=directory)
-
-
-def get(target: Path, *options: str | Path) -> tuple[int, str]:
-    """Run the script; return its exit status and what it said. It quotes git, which speaks the user's language."""
-    target.mkdir(exist_ok=True)
-    done = ran(SCRIPT, "--dir", target, *options, env={**os.environ, "LC_ALL": "C"})
-    return done.returncode, done.stdout + done.stderr
-
-
-def names_in(directory: Path) -> list[str]:
-    """Return what stands in a directory."""
-    return sorted(path.name for path in directory.iterdir())
-
-
-def test_the_pages_of_2013_are_installed_once(clone: Path, tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    assert get(here, clone) == (0, f"1 pages in {here}/Paper2013.pages; measure them: sudo ./run.sh --name Paper2013\n")
-    assert names_in(here) == ["Paper2013", "Paper2013.fetchlog", "Paper2013.pages"]
+    (clone / "Paper.pages").write_text(URL_2013)
+    commit(clone)
+    assert ran(SCRIPT, "--dir", here, clone, status=0).stdout.startswith(f"1 pages in {here}/Paper2013.pages; ")
+    assert {path.name for path in here.iterdir()} == {"Paper2013", "Paper2013.fetchlog", "Paper2013.pages"}
     recording = read_recording(here / "Paper2013", here / "Paper2013.fetchlog")
     assert recording.document(URL_2013) == URL_2013
     assert not any(path.is_symlink() for path in here.rglob("*"))
-    status, said = get(here, clone)
-    assert (status, said) == (2, f"get-2013.sh: {here}/Paper2013: is there already; remove it to get the pages again\n")
-
-
-def test_a_repository_without_the_pages_leaves_nothing(clone: Path, tmp_path: Path) -> None:
-    git(clone, "rm", "-rq", "Paper.pages")
-    git(clone, "commit", "-qm", "less")
-    for source in (clone, tmp_path / "nothing"):
-        status, said = get(tmp_path / "here", source)
-        assert (status, said.count("\n"), names_in(tmp_path / "here")) == (1, 1, [])
+    again = ran(SCRIPT, "--dir", here, clone)
+    assert_refused(again)
+    assert f"{here}/Paper2013: is there already" in again.stderr
 
 
 USER, GROUP = 1234, 4321
@@ -139,16 +116,11 @@ def of_user(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return open_to_all / "of_user"
 
 
-def make_tiny(folder: Path) -> "subprocess.CompletedProcess[str]":
-    return ran(ROOT / "scripts" / "make_pages.py", "--name", "tiny", "--directory", folder)
-
-
 @pytest.mark.root
 def test_the_tiny_page_is_the_users_and_goes_through_no_link(of_user: Path) -> None:
-    made = make_tiny(of_user)
-    assert made.returncode == 0, made.stderr
+    tiny = (ROOT / "scripts" / "make_pages.py", "--name", "tiny", "--directory")
+    ran(*tiny, of_user, status=0)
     assert {path.stat().st_uid for path in of_user.rglob("*")} == {USER}
     (of_user / "in_root").symlink_to(of_user.parent / "of_root")
-    made = make_tiny(of_user / "in_root")
-    assert (made.returncode, made.stdout, len(made.stderr.splitlines())) == (2, "", 1)
+    assert_refused(ran(*tiny, of_user / "in_root"))
     assert list((of_user.parent / "of_root").iterdir()) == []
