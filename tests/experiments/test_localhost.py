@@ -63,17 +63,6 @@ def run(base: Path, *options: str) -> Ran:
     return Ran(done.stdout, results, select(results, "load"))
 
 
-@pytest.mark.parametrize(("option", "complaint"), [
-    (("--delays", "0"), "--delays"), (("--http", "h3"), "--http h3"), (("--quiet", "20"), "--quiet-limit")])
-def test_what_makes_no_experiment_is_told_in_a_line(option: tuple[str, ...], complaint: str,
-                                                    monkeypatch: pytest.MonkeyPatch,
-                                                    capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.argv", ["localhost.py", *option])
-    with pytest.raises(SystemExit) as ended:
-        localhost.parse_arguments()
-    assert (ended.value.code, complaint in capsys.readouterr().err) == (2, True)
-
-
 def test_root_puts_back_what_a_killed_run_left_before_it_has_a_network_of_its_own(
         monkeypatch: pytest.MonkeyPatch) -> None:
     """There it wrote the old net.ipv4.tcp_fastopen into its own network, and said that the machine had it again."""

@@ -29,14 +29,8 @@ ROOT_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Return a copy of the project with a small mirror, for a test that leaves results in it."""
+    """Return a copy of the project with a small mirror."""
     return chain_of_hosts(copy_project(tmp_path / "project"), hosts=2)
-
-
-@pytest.fixture(scope="module")
-def same_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return one for the tests that measure nothing."""
-    return chain_of_hosts(copy_project(tmp_path_factory.mktemp("run-sh") / "project"), hosts=2)
 
 
 def run(project: Path, *options: str, status: int | None = None, **environment: str
@@ -144,19 +138,6 @@ def test_small_is_made_and_knows_how_far_its_servers_were(project: Path) -> None
 
 
 @pytest.mark.root
-def test_delays_as_recorded_are_one_experiment(same_project: Path) -> None:
-    """Unless others are asked for, to which they are scaled."""
-    asked = ("--name", "small", "--rtt", "recorded", "--quick", "--dry-run")
-    refused = run(same_project, *asked)
-    assert_refused(refused)
-    assert "small.rtts:1: --rtt recorded: " in refused.stderr
-    (same_project / "small.rtts").write_text("www.nytimes.com 35\nhost1.test 80\n")
-    for more, delays in (((), 1), (("--delays", "10 50 100"), 3)):
-        assert f"= {2 + 2 * delays} page loads;" in run(same_project, *asked, *more, status=0).stdout
-    (same_project / "small.rtts").unlink()
-
-
-@pytest.mark.root
 def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
     """`sudo git clone` is typed often: all of the folder is root's, and no page can be made there."""
     ran("chmod", "-R", "go+rX", project, status=0)
@@ -166,23 +147,17 @@ def test_a_clone_that_sudo_made_is_told_so(project: Path) -> None:
 
 
 @pytest.mark.root
-def test_bad_input_moves_no_results(same_project: Path) -> None:
-    project = same_project
+def test_bad_input_moves_no_results(project: Path) -> None:
     (project / "client").mkdir()
     (project / "client" / "precious").touch()
-    for options, complaint in (
-        (["--name", "nothing"], "nothing.pages:1: no such file"),
-        (["--name", "small", "--"], "--"),
-    ):
-        assert complaint in run(project, *options, status=2).stderr.splitlines()[-1]
+    refused = run(project, "--name", "nothing", status=2)
+    assert "nothing.pages:1: no such file" in refused.stderr.splitlines()[-1]
     localhost = os.open(MACHINES.folder, os.O_RDONLY)
     fcntl.flock(localhost, fcntl.LOCK_EX)           # as experiments/localhost.py does for somebody without root
-    done = run(project, "--name", "small", "--quick")
+    done = run(project, "--name", "small", "--quick", status=75)
     os.close(localhost)
-    assert done.returncode == 75
     assert done.stderr.startswith(f"{MACHINES.folder}: another experiment is running: ")
-    (project / "client" / "precious").unlink()
-    (project / "client").rmdir()
+    assert (project / "client" / "precious").exists()
     assert not kept_results(project)
 
 
