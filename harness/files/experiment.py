@@ -29,7 +29,7 @@ class ExperimentRecord:
 
     `id` is what its loads' records name as their `experiment`, None in files of format 1. `pages` are URLs in .pages
     order; `transports` are those to be measured (harness.files.transport): TFO off, on or both, or others. `busy` says
-    in words what kept the machine busy before the first load, though it was waited for; "" when nothing did.
+    in words what kept the machine busy before the first load, though it was waited for.
     `bw_net_mbit` is the rate of each server's link, in Mbit/s, None if it does not say. `connections_per_host` is how
     many connections Chrome opened to a host, 0 where nobody changed that. `cookies`: what was known of TFO cookies when
     a load began (harness.network.cookies).
@@ -49,7 +49,7 @@ class ExperimentRecord:
     transports: tuple[int, ...] = ()
     id: str | None = None
     post_quantum: bool = False
-    busy: str = ""
+    busy: tuple[str, ...] = ()
     bw_net_mbit: float | None = None
     connections_per_host: Count = 0
     cookies: CookieMode = "warm"
@@ -118,9 +118,7 @@ def _experiment(path: Path, settings: dict[str, Any]) -> ExperimentRecord:
     named = EXPERIMENT.fullmatch(path.name)
     if not named or (delaynet_ms := float(named[1])) == float("inf"):
         raise ValueError("its name gives no delay")
-    busy = settings.get("busy") or []
     told = {name: value for name, value in settings.items() if value is not None}
     return msgspec.convert({
         "rtt_ms": 2 * delaynet_ms, "transports": TFOS.get(str(settings.get("tfo")), ()), **told,
-        "delaynet_ms": delaynet_ms, "settings": settings,
-        "busy": "; ".join(map(str, busy)) if isinstance(busy, list) else busy}, ExperimentRecord)
+        "delaynet_ms": delaynet_ms, "settings": settings}, ExperimentRecord)

@@ -103,7 +103,7 @@ def resumed(stage: Stage, clientdir: Path) -> Stage:
     done = [Measured(Load(pages[load.page], load.run, load.transport), record, []) for load in loads
             if load.valid and load.run > 0 and load.delaynet_ms == stage.speeds.delay_net_ms and load.page in pages
             and (record := load.record) and record.experiment == experiment.id]
-    return replace(stage, experiment_id=experiment.id, busy=[experiment.busy] if experiment.busy else [],
+    return replace(stage, experiment_id=experiment.id, busy=experiment.busy,
                    done=sorted(done, key=lambda measured: measured.record.began_s or 0.0))
 
 

@@ -79,7 +79,7 @@ def summary_lines(selection: Selection) -> Iterator[str]:
         yield f'These are logs of the 2013 tool: metric "{selection.metric}", not "{selection.asked_metric}".'
     yield from _doubts(selection)
     yield from too_few_runs(selection.rows)
-    if causes := {experiment.busy for experiment in results.experiments if experiment.busy}:
+    if causes := {cause for experiment in results.experiments for cause in experiment.busy}:
         yield f"Careful: the machine was busy before the loads ({_first(sorted(causes))})."
     yield from _made_again(results)
     if missing := selection.missing:
