@@ -85,7 +85,7 @@ def _asked_for_by_a_load(logged: Sequence[Recorded]) -> list[Recorded]:
     see what the browser answered itself. By what the browser asks for on its own time no load is judged, nor by what
     the mirror lacks (which is a 404), nor by long polls, which may still wait when a load ends.
     """
-    asked = [answer for answer in logged if not (answer.after_load or answer.before_document or answer.internal
+    asked = [answer for answer in logged if not (answer.after_load or answer.exchange.before_document or answer.internal
                                                  or answer.slow_ms or answer.lacks_body or answer.after_message
                                                  or is_asked_by_browser(answer.url))]
     last = {answer.url: answer.identity for answer in asked if answer.asked.navigation and not answer.redirect_url}

@@ -126,7 +126,7 @@ def check_pages(files: PageFiles) -> PageSet:
                          f"documents of {', '.join(page.url for page in lacking)}; run: {how_to_make(files)}, or take "
                          "these lines out")
     say_imported(files)
-    if without := recording.without_body():
+    if without := [answer.url for answer in recording.each if answer.lacks_body]:
         print(printable(f"{files.mirror.name}/ lacks the bodies of {many(len(without), 'answer')} in its logs; these "
                         f"are 404 (not found): {first_few(without)}"), file=sys.stderr)
     return PageSet(files, pages, recording)

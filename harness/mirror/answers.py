@@ -124,11 +124,6 @@ class Recorded:
         return self.exchange.fate is Fate.AFTER_LOAD
 
     @property
-    def before_document(self) -> bool:
-        """Whether a document asked for it that the page's own took the place of: a load begins after it."""
-        return self.exchange.before_document
-
-    @property
     def wait_ms(self) -> float | None:
         """How long it was waited for when it was recorded, a round trip included; None where that is not told."""
         wait_ms = self.exchange.phases.wait
@@ -146,7 +141,7 @@ class Recorded:
 
     @property
     def lacks_body(self) -> bool:
-        """Whether this answer has a body, or may have one, that is not in the mirror."""
+        """Whether this answer has a body, or may have one, that is not in the mirror: who asks for it gets a 404."""
         return self.status == 200 and self.file is None and self.answer.content_bytes != 0
 
     @cached_property

@@ -86,7 +86,7 @@ class Recording:
             for scheme in self.schemes(host) if rest else ():
                 of_origin = found.setdefault((scheme, host), {})
                 for item in unnamed((scheme, host), rest, len(self.items)):
-                    of_origin.setdefault(("GET", item.place.target), (item,))
+                    of_origin.setdefault(("GET", item.place.target), [item])
         return found
 
     def hosts(self) -> list[str]:
@@ -106,7 +106,7 @@ class Recording:
         """All recorded answers, by host and URL."""
         return (answer for of_origin in self.answers.values() for found in of_origin.values() for answer in found)
 
-    def exact(self, scheme: str, host: str, target: str, method: str = "GET") -> tuple[Recorded, ...]:
+    def exact(self, scheme: str, host: str, target: str, method: str = "GET") -> Sequence[Recorded]:
         """Return the recorded answers to exactly this URL and method, else to a GET of it, in recorded order.
 
         A URL that no exchange has is answered with the file that is named after it and that no exchange names.
@@ -123,7 +123,7 @@ class Recording:
         led = {answer.redirect_url for answer in self.each if answer.redirect_url}
         return frozenset(document_url(url) for url in led if not self.exact_url(url))
 
-    def exact_url(self, url: str) -> tuple[Recorded, ...]:
+    def exact_url(self, url: str) -> Sequence[Recorded]:
         """Return the recorded answers to a GET of exactly this URL, or of what browsers make of it, in their order."""
         for form in dict.fromkeys((url, document_url(url))):
             try:
@@ -142,10 +142,6 @@ class Recording:
     def transactions(self, page: str) -> list[Recorded]:
         """Return the transactions in the log named `page`: everything that a load of the page may get."""
         return [answer for answer in self.each if answer.page == page]
-
-    def without_body(self) -> list[str]:
-        """Return the URLs of the answers whose body is not in the mirror: a request for one of them gets a 404."""
-        return [answer.url for answer in self.each if answer.lacks_body]
 
     def document(self, url: str) -> str | None:
         """Return the URL that `url` leads to through recorded redirects, if it answers; None: it cannot be replayed."""

@@ -15,7 +15,7 @@ does. So a long poll takes as long as it did, and one that the recording has no 
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from statistics import median
@@ -46,7 +46,7 @@ Origin = tuple[str, str]
 """Scheme and host."""
 Key = tuple[str, str]
 """Method, and path and query as in the URL."""
-Sequences = dict[Origin, dict[Key, tuple[Recorded, ...]]]
+Sequences = dict[Origin, dict[Key, list[Recorded]]]
 """The recorded answers in recorded order: by scheme and host, then by method, path and query."""
 SLOW_MS = 500.0
 """What takes less, beyond the round trip, keeps a page from asking more often than twice a second."""
@@ -82,19 +82,19 @@ def sequences(items: Sequence[Recorded]) -> Sequences:
     by_key: dict[tuple[Place, str], list[Recorded]] = defaultdict(list)
     for item in items:
         by_key[item.place, item.method].append(item)
-    kept = {id(item) for of_key in by_key.values() for item in _worth_replaying(of_key)}
+    kept = {id(item): of_key for of_key in by_key.values() for item in _worth_replaying(of_key)}
     confirmed = Counter(item for of_key in by_key.values() for item in _confirmed(of_key, kept))
     numbers: Counter[str] = Counter()
-    found: dict[Origin, dict[Key, list[Recorded]]] = defaultdict(lambda: defaultdict(list))
+    found: Sequences = {}
     for number, item in enumerate(items):
         if id(item) not in kept:
             continue
         counted = identity(item.method, item.place)
-        found[item.origin][item.method, item.place.target].append(replace(
+        found.setdefault(item.origin, {}).setdefault((item.method, item.place.target), []).append(replace(
             item, identity=identity(item.method, item.place, numbers[counted]), number=number,
-            confirmed=confirmed[id(item)], parts=_parts_with(item, by_key[item.place, item.method])))
+            confirmed=confirmed[id(item)], parts=_parts_with(item, kept[id(item)])))
         numbers[counted] += 1
-    return {origin: {key: tuple(answers) for key, answers in of_origin.items()} for origin, of_origin in found.items()}
+    return found
 
 
 def unnamed(origin: Origin, names: Iterable[str], first: int) -> Iterator[Recorded]:
@@ -129,7 +129,7 @@ def _parts_with(item: Recorded, of_key: Sequence[Recorded]) -> tuple[BodyPart, .
     return tuple(part for part in parts if part and (own is None or part.total == own.total))
 
 
-def _confirmed(items: Sequence[Recorded], kept: set[int]) -> Iterator[int]:
+def _confirmed(items: Sequence[Recorded], kept: Container[int]) -> Iterator[int]:
     """Yield, for each 304 of one URL and method that is left out, which answer (its id) it said to hold still."""
     last: Recorded | None = None
     for item in items:

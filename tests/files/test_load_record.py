@@ -25,9 +25,6 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
         written = write_json(tmp_path / "x.json", record.to_json())
         assert read_load_record(written) == record
         assert json.loads(written.read_text())["valid"] == record.valid == (not record.why_not)
-
-
-def test_a_load_that_is_not_valid_has_a_reason() -> None:
     assert made_record(valid=False).why_not == (NO_REASON,)
     assert made_record(valid=True, why_not=["it hung"]).valid is False
 

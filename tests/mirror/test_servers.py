@@ -18,10 +18,9 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har_entry import from_har
 from harness.files.pages import PageFiles
 from harness.mirror.exchanges import PageExchanges
-from harness.mirror.recording import Recording, read_recording
+from harness.mirror.recording import Recording
 from harness.mirror.servers import RecordedRtts, make_layout, read_rtts, recorded_rtts
 from tests.support.noted import cases
-from tests.support.recording import chain_of_hosts
 
 RECORDINGS, LAYOUTS = (cases(Path(__file__).with_name(name)) for name in ("rtts.jsonl", "layouts.jsonl"))
 
@@ -41,14 +40,13 @@ def test_how_far_away_servers_were(case: dict[str, Any], tmp_path: Path) -> None
 
 
 def test_a_text_log_knows_none(tmp_path: Path) -> None:
-    files = PageFiles(chain_of_hosts(tmp_path, 2), "small")
-    recording = read_recording(files.mirror, files.fetchlog)
+    files, recording = PageFiles(tmp_path, "small"), Recording(files={"a.test": frozenset(), "b.test": frozenset()})
     with pytest.raises(InputError, match=r"small\.rtts:1: --rtt recorded: "):
         recorded_rtts(files, recording)
-    files.rtts.write_text("www.nytimes.com 35\nhost1.test 80\n")
-    assert recorded_rtts(files, recording).rtts_ms == {"www.nytimes.com": 35, "host1.test": 80}
-    files.rtts.write_text("www.nytimes.com 35\nhosts1.test 80\n")
-    with pytest.raises(InputError, match=r"small\.rtts:2: hosts1\.test "):
+    files.rtts.write_text("a.test 35\nb.test 80\n")
+    assert recorded_rtts(files, recording).rtts_ms == {"a.test": 35, "b.test": 80}
+    files.rtts.write_text("a.test 35\nb0.test 80\n")
+    with pytest.raises(InputError, match=r"small\.rtts:2: b0\.test "):
         recorded_rtts(files, recording)
 
 
