@@ -216,12 +216,10 @@ def _pages_in(directory: Path) -> list[str]:
                    if name.endswith(".json") or not name.endswith(BESIDE)})
 
 
-def _urls(experiments: Iterable[ExperimentRecord], loads: Iterable[LoadResult]) -> dict[str, str]:
-    urls = {sanitise(url): url for experiment in experiments for url in experiment.pages}
-    for load in sorted(loads, key=lambda load: load.page):
-        if urls.get(load.page, load.page) == load.page:
-            urls[load.page] = load.url
-    return urls
+def _urls(experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult]) -> dict[str, str]:
+    listed = {sanitise(url): url for experiment in experiments for url in experiment.pages}
+    known = {load.page: load.url for load in reversed(loads) if load.url != load.page} | listed
+    return {page: known.get(page, page) for page in (*listed, *sorted({load.page for load in loads}))}
 
 
 def _read_old(blank: LoadResult, problems: list[str]) -> LoadResult:

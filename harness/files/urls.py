@@ -1,7 +1,7 @@
 """URLs as browsers ask for them (https://url.spec.whatwg.org), whoever wrote them down, and how."""
 
 import re
-from urllib.parse import quote, unquote, urljoin, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import ada_url
 
@@ -76,11 +76,3 @@ def split_url(url: str) -> tuple[str, str]:
 def from_root(path_and_query: str) -> str:
     """Return a path as it begins: with a slash."""
     return path_and_query if path_and_query.startswith("/") else "/" + path_and_query
-
-
-def absolute(url: str, base: str) -> str | None:
-    """Return `url`, seen from `base`, as it was written; None when it is none."""
-    try:
-        return urljoin(base, url)
-    except ValueError:
-        return None

@@ -12,10 +12,11 @@
 """
 
 import re
+from contextlib import suppress
 from os.path import commonprefix
-from urllib.parse import urlsplit
 
 from harness.files.encoding import decode, encode
+from harness.files.urls import split_url
 
 MASK = "*"
 UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
@@ -112,11 +113,8 @@ SEPARATOR = re.compile(r"[?&;]|%3[Ff]|%26")
 def path_and_query(target: str) -> str:
     """Return a request's target as path and query: it may be an absolute URL (RFC 9112, section 3.2.2)."""
     if not target.startswith("/") and "://" in target:
-        try:
-            parts = urlsplit(target)
-            target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        except ValueError:
-            pass
+        with suppress(ValueError):
+            target = split_url(target)[1]
     return target.partition("#")[0]
 
 

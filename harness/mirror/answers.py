@@ -1,7 +1,9 @@
 """A recorded exchange as a replay has it: with its answer as it is sent, and what its page's other exchanges tell."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
@@ -17,7 +19,6 @@ from harness.files.headers import (
     part_in,
 )
 from harness.files.server_log import FoundAs
-from harness.files.urls import absolute
 from harness.mirror.alike import alike_path
 from harness.mirror.asked import Asked
 from harness.mirror.headers import replayed
@@ -206,10 +207,13 @@ def is_answered(exchange: Exchange) -> bool:
 
 
 def redirect_of(exchange: Exchange) -> str:
-    """Return where a redirect leads, as an absolute URL; "" for what is none."""
+    """Return where a redirect leads, as an absolute URL, otherwise as it was written; "" for what is none."""
     answer = exchange.answer
     target = answer.redirect_url or answer.header("location")
-    return (absolute(target, exchange.request.url) or "") if target and answer.status in REDIRECTS else ""
+    if target and answer.status in REDIRECTS:
+        with suppress(ValueError):
+            return urljoin(exchange.request.url, target)
+    return ""
 
 
 def hung(exchange: Exchange, asked: Asked) -> bool:
