@@ -93,6 +93,8 @@ class Connection:
     syn_data: bool = False
     resumed: bool = False
     """Whether it took up the TLS session of an earlier connection."""
+    may_be_early: bool = True
+    """Whether its own session, of QUIC, may be taken up with early data (0-RTT)."""
 
     def held_s(self, asked_s: float) -> float:      # noqa: ARG002 (QUIC's are not held back)
         """Return for how long the answer to what is asked at `asked_s` is held back, which is by time.monotonic()."""

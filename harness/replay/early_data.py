@@ -95,13 +95,13 @@ class EarlySocket:
         self._tls.set_accept_state()
         self._write_waits = False
         self.early, self.in_first_packets = True, True
-        limit_s = plain.gettimeout()
+        deadline = time.monotonic() + (plain.gettimeout() or 0.0)
         plain.setblocking(False)
-        self._first = self._wait_for(self._read_early, limit_s)
+        self._first = self._wait_for(self._read_early, deadline)
         self.resumed = bool(OPENSSL.SSL_session_reused(self._tls._ssl))
         if not self._first:
             self.in_first_packets = False
-            self._wait_for(self._tls.do_handshake, limit_s)
+            self._wait_for(self._tls.do_handshake, deadline)
 
     def recv(self, size: int) -> bytes:
         """As ssl.SSLSocket.recv."""
@@ -138,9 +138,11 @@ class EarlySocket:
         self._tls.set_shutdown(BOTH_CLOSED)
         self._plain.close()
 
-    def _wait_for(self, action: Callable[[], Done], limit_s: float | None) -> Done:
-        """Do what may have to wait for the other side, for so long at most. Raises OSError, TimeoutError among them."""
-        deadline = None if limit_s is None else time.monotonic() + limit_s
+    def _wait_for(self, action: Callable[[], Done], deadline: float) -> Done:
+        """Do what may have to wait for the other side, until the `deadline` of time.monotonic() at most.
+
+        Raises OSError, TimeoutError among them.
+        """
         while True:
             try:
                 with errors_of_ssl():
@@ -152,7 +154,7 @@ class EarlySocket:
             self.in_first_packets = False
             poll = select.poll()
             poll.register(self._plain, events)
-            if not poll.poll(None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000):
+            if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 raise TimeoutError("timed out")
 
     def _read(self, size: int) -> bytes:

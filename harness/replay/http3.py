@@ -65,26 +65,25 @@ class Http3Connection(QuicConnectionProtocol, Streams):
     _http: _Http3
     """Once it is known that HTTP/3 is spoken."""
 
-    def __init__(self, quic: QuicConnection, stream_handler: None = None, *, connect: Callable[[], Connection],
-                 early: Callable[[], bool]) -> None:
+    def __init__(self, quic: QuicConnection, stream_handler: None = None, *, connect: Callable[[], Connection]) -> None:
         super().__init__(quic, stream_handler)
         Streams.__init__(self, connect())
-        self._may_be_early = early()
         self._handshaken = False
         self._link = _Link(quic)
 
     def quic_event_received(self, event: QuicEvent) -> None:
         """Take what happened; aioquic calls it, and sends what there is to be sent afterwards."""
+        connection = self._connection
         if isinstance(event, ProtocolNegotiated):
             self._http = _Http3(self._quic)
-            self._connection.protocol, self._connection.resumed = H3, self._link.begin(early=self._may_be_early)
+            connection.protocol, connection.resumed = H3, self._link.begin(early=connection.may_be_early)
         elif isinstance(event, HandshakeCompleted):
             self._handshaken = True
         elif isinstance(event, (StreamReset, StopSendingReceived)):
             self._forget(event.stream_id)
         elif isinstance(event, ConnectionTerminated):
             self._finish_all()
-        if self._connection.protocol == H3:
+        if connection.protocol == H3:
             for each in self._http.handle_event(event):
                 self._take(each)
 
@@ -195,12 +194,8 @@ MOST_TICKETS = 256
 """Sessions that can be taken up again, the latest; those of earlier loads nobody has any more."""
 
 
-def serve_datagrams(bound: socket.socket, configuration: QuicConfiguration, connect: Callable[[], Connection], *,
-                    early: Callable[[], bool]) -> None:
-    """Serve over a socket in a thread until the process ends. `connect` makes what is noted of a new connection.
-
-    `early` says whether a client may send early data (0-RTT) when it takes up the session that is made now.
-    """
+def serve_datagrams(bound: socket.socket, configuration: QuicConfiguration, connect: Callable[[], Connection]) -> None:
+    """Serve over a socket in a thread until the process ends. `connect` makes what is noted of a new connection."""
     tickets: dict[bytes, SessionTicket] = {}
     """Which a client may use as often as it likes, as nginx's."""
 
@@ -211,7 +206,7 @@ def serve_datagrams(bound: socket.socket, configuration: QuicConfiguration, conn
 
     server = partial(QuicServer, configuration=configuration, session_ticket_fetcher=tickets.get,
                      session_ticket_handler=keep,
-                     create_protocol=partial(Http3Connection, connect=connect, early=early))
+                     create_protocol=partial(Http3Connection, connect=connect))
 
     async def serve() -> None:
         await asyncio.get_running_loop().create_datagram_endpoint(server, sock=bound)

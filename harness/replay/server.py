@@ -59,8 +59,7 @@ class ReplayServer:
         for endpoint in self._endpoints:
             if endpoint.datagrams is not None and endpoint.service.quic is not None:
                 from harness.replay.http3 import serve_datagrams
-                serve_datagrams(endpoint.datagrams, endpoint.service.quic, partial(self._connection, endpoint),
-                                early=self._early)
+                serve_datagrams(endpoint.datagrams, endpoint.service.quic, partial(self._connection, endpoint))
         for endpoint in others:
             self._start_thread(endpoint)
         self._take_turns(first)
@@ -88,7 +87,7 @@ class ReplayServer:
     def _connection(self, endpoint: Endpoint) -> Connection:
         """Return what is noted of a connection over QUIC that begins now."""
         return Connection(service=endpoint.service, bodies=self._bodies, logs=self._logs(),
-                          number=next(self._connections))
+                          number=next(self._connections), may_be_early=self._early())
 
     def _start_thread(self, endpoint: Endpoint) -> None:
         try:

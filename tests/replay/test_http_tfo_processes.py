@@ -55,39 +55,18 @@ def hosts_file(directory: Path, *lines: str) -> Path:
     return path
 
 
-def fetch_with_data_in_syn(address: tuple[str, int]) -> bytes:
+def ask(address: str, port: int, *, data_in_syn: bool = False) -> bytes:
     with socket.socket() as connection:
-        connection.sendto(b"GET /x.css HTTP/1.0\r\n\r\n", socket.MSG_FASTOPEN, address)
+        if not data_in_syn:
+            connection.connect((address, port))
+        connection.sendto(b"GET / HTTP/1.0\r\n\r\n", socket.MSG_FASTOPEN * data_in_syn, (address, port))
         return read_all(connection)
-
-
-def ask(address: str, port: int) -> bytes:
-    with socket.create_connection((address, port)) as connection:
-        connection.sendall(b"GET / HTTP/1.0\r\n\r\n")
-        return read_all(connection)
-
-
-@pytest.mark.root
-def test_syn_data_is_seen_and_each_setting_has_its_log(recording: Path, namespace: int) -> None:
-    hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net")
-    with running(recording, "--hosts", hosts, "--user", f"{NOBODY}:{NOBODY}") as server, inside(namespace):
-        address = ("127.0.0.1", server.port)
-        for _ in range(3):    # the first asks for the cookie
-            assert fetch_with_data_in_syn(address).endswith(b"p{}")
-        ask(*address)
-        SYSCTL.write_text("0")
-        ask(*address)
-        SYSCTL.write_text("3")
-        fetch_with_data_in_syn(address)
-        assert [line.syn_data for line in server.log(1)] == [False, True, True, False, True]
-        assert [line.connection for line in server.log(1)] == [1, 2, 3, 4, 6]
-        assert [(line.connection, line.syn_data) for line in server.log(0)] == [(5, False)]
 
 
 @pytest.mark.root
 @pytest.mark.parametrize("user", [(), ("--user", f"{NOBODY}:{NOBODY}"), ("--user", "0:0")])
-def test_servers_live_in_their_namespace_and_never_as_root(recording: Path, namespace: int,
-                                                           user: tuple[str, ...]) -> None:
+def test_servers_live_in_their_namespace_never_as_root_see_data_in_syns_and_log_each_setting(
+        recording: Path, namespace: int, user: tuple[str, ...]) -> None:
     if user == ("--user", f"{NOBODY}:{NOBODY}"):
         recording.chmod(0o700)    # as /root is: the servers' user cannot get here
     hosts = hosts_file(recording, f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net", "b.test 127.0.0.2 -")
@@ -99,9 +78,14 @@ def test_servers_live_in_their_namespace_and_never_as_root(recording: Path, name
             status = Path(f"/proc/{pid}/status").read_text()
             assert f"Uid:\t{NOBODY}\t{NOBODY}\t{NOBODY}\t{NOBODY}" in status
             assert "CapEff:\t0000000000000000" in status
-        with inside(namespace):
-            assert fetch_with_data_in_syn(("127.0.0.1", server.port)).endswith(b"p{}")
         assert ask("127.0.0.2", server.port).endswith(b"\r\n\r\nb")
+        with inside(namespace):
+            for setting, data in (("3", True), ("3", True), ("3", True), ("3", False), ("0", False), ("3", True)):
+                SYSCTL.write_text(setting)
+                assert ask("127.0.0.1", server.port, data_in_syn=data).endswith(b"front")
+        assert [(line.connection, line.syn_data) for line in server.log(1)] == [
+            (1, False), (2, True), (3, True), (4, False), (6, True)], "the first asked for the cookie"
+        assert [(line.connection, line.syn_data) for line in server.log(0)] == [(5, False)]
         logs = list(server.logdir.rglob("*.test"))
         assert {log.name for log in logs} == {HOST, "b.test"}
         owner = NOBODY if "0:0" not in user and user else 0
