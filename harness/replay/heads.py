@@ -1,4 +1,4 @@
-"""The heads of requests and answers over HTTP/2: read and written as HPACK (RFC 7541), put into frames (RFC 9113).
+"""The heads of requests and answers over HTTP/2: read and written as HPACK (RFC 7541).
 
 The package hpack does the same, and takes half of the time of an answer for it: it slices and logs for every field.
 Here what a field looks like in bytes is worked out once, and what an index stands for is looked up. hpack's static
@@ -26,11 +26,6 @@ OVERHEAD = 32
 """Bytes that a field counts for in the table besides its own (RFC 7541, section 4.1)."""
 INDEXED, LITERAL_INDEXED, SIZE_UPDATE = 0x80, 0x40, 0x20
 """How a field's first byte says what follows (RFC 7541, section 6)."""
-FRAME_LIMIT = 16_384
-"""Bytes of a frame that every client takes (RFC 9113, section 4.2)."""
-DATA, HEADERS, CONTINUATION = 0, 1, 9
-"""Types of frames, and below their flags (RFC 9113, section 6)."""
-END_STREAM, END_HEADERS, PADDED = 1, 4, 8
 STATIC: list[Field] = [(name.decode(), value.decode()) for name, value in HeaderTable.STATIC_TABLE]
 FIRST_DYNAMIC = len(STATIC) + 1
 STATIC_FIELDS = {field: bytes((INDEXED | index,)) for index, field in enumerate(STATIC, start=1)}
@@ -160,20 +155,6 @@ def _in_full(field: Field) -> bytes:
 def _literal(field: Field, index: int, bits: int, first: int = 0) -> bytes:
     """Return a field as a literal (RFC 7541, section 6.2), whose name the tables have at `index`; 0: they do not."""
     return integer(index, bits, first) + (b"" if index else literal(field[0])) + literal(field[1])
-
-
-def head_frames(stream: int, block: bytes, *, ends: bool) -> bytes:
-    """Return a head as frames. `ends`: nothing follows."""
-    kind, flags, frames = HEADERS, END_STREAM if ends else 0, b""
-    while len(block) > FRAME_LIMIT:
-        frames += frame(stream, kind, flags, block[:FRAME_LIMIT])
-        kind, flags, block = CONTINUATION, 0, block[FRAME_LIMIT:]
-    return frames + frame(stream, kind, flags | END_HEADERS, block)
-
-
-def frame(stream: int, kind: int, flags: int, payload: bytes) -> bytes:
-    """Return one frame (RFC 9113, section 4.1)."""
-    return b"%b%c%c%b%b" % (len(payload).to_bytes(3, "big"), kind, flags, stream.to_bytes(4, "big"), payload)
 
 
 @lru_cache(maxsize=4096)
