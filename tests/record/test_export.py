@@ -1,4 +1,4 @@
-"""fetch.py --to: others' tools find in a recording what was recorded, byte for byte."""
+"""fetch.py --to: others' tools, DevTools' importer among them, find what was recorded, byte for byte."""
 
 import base64
 import gzip
@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import tarfile
 import zipfile
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -29,9 +30,31 @@ from harness.mirror.paths import write_file
 from harness.record.export.recorded import recorded_pages
 from harness.record.export.write import export, write_har
 from harness.synthetic.build import make_pages
+from tests.support.devtools import import_hars
 from tests.support.har_schema import assert_har
-from tests.support.made_recording import TYPED, URL, make_recording
 from tests.support.read_source import NAVIGATES, read_source
+from tests.support.recording import MadeRecording
+
+URL = "https://www.made.test/"
+PICTURE = "http://img.made.test/p.png?x=1"
+TYPED: dict[str, tuple[bytes, dict[str, str]]] = {
+    URL: (b"<!DOCTYPE html><title>made</title>", {"content-type": "text/html", "set-cookie": "a=1\nb=2"}),
+    f"{URL}style.css": (gzip.compress(b"body { color: red }" * 50, mtime=0), {
+        "content-type": "text/css", "content-encoding": "gzip", "transfer-encoding": "chunked"}),
+    PICTURE: (bytes(range(256)) * 4, {"content-type": "image/png", "content-length": "1024"})}
+LOAD = ROOT / "tests" / "corpus" / "clients" / "h2-modern" / "client.tar.gz"
+
+
+def make_recording(directory: Path) -> list[Page]:
+    """Record a page, "made"; a redirect, a failure and a POST are among the requests."""
+    made = MadeRecording(directory, "made")
+    for url, (body, headers) in TYPED.items():
+        made.add(url, body, headers.items(), version="HTTP/1.1" if url == PICTURE else "h2")
+    made.add(f"{URL}old", status=301, to="/style.css")
+    made.add(f"{URL}gone", status=0, _error="net::ERR_FAILED", _partial=True)
+    made.add(f"{URL}api", b'{"answer": 1}', "application/json", method="POST", post='{"question": 1}')
+    made.finish(URL)
+    return read_pages(directory / "made.pages")
 
 
 def alter(directory: Path, change: Callable[[list[Any]], None]) -> None:
@@ -50,7 +73,7 @@ def pages(tmp_path: Path) -> list[Page]:
 @pytest.mark.parametrize("ending", ["warc", "warc.gz", "wacz"])
 def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Page], ending: str) -> None:
     file = tmp_path / f"made.{ending}"
-    assert export(tmp_path, "made", pages, file) == f"{file}: 1 pages with 5 answers"
+    assert export(tmp_path, "made", pages, file).endswith(f"{file}: 1 pages with 5 answers")
     content = warc_in_wacz(file) if ending == "wacz" else file.read_bytes()
     bodies, requests = {}, []
     for record in ArchiveIterator(io.BytesIO(content), check_digests="raise"):
@@ -59,13 +82,13 @@ def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Pag
             headers = dict(record.http_headers.headers)
             assert ("Content-Length" in headers, "transfer-encoding" in headers) == (True, False)
             bodies[url] = record.raw_stream.read()
-            assert told("WARC-Date").startswith("2026-03-01T10:00:00.5")
+            assert told("WARC-Date").startswith("2026-11-21T09:00:00")
         elif record.rec_type == "request":
             requests.append((record.http_headers.protocol, told("WARC-Protocol"), url, record.raw_stream.read()))
     assert bodies.items() >= {url: body for url, (body, _) in TYPED.items()}.items() | {
         (f"{URL}api", b'{"answer": 1}')}
     assert ("POST", "h2", f"{URL}api", b'{"question": 1}') in requests
-    assert ("GET", "http/1.1", "http://img.made.test/p.png?x=1", b"") in requests
+    assert ("GET", "http/1.1", PICTURE, b"") in requests
     assert f"{URL}gone" not in bodies
 
 
@@ -222,3 +245,27 @@ def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path) -> None:
             assert found is not None
             assert (found.answer.status, source.body_of(found), found.answer.header("content-type")) == (
                 exchange.answer.status, exchange.answer.content, exchange.answer.header("content-type"))
+
+
+def of_a_load() -> Any:
+    """Return the HAR beside the log of a load of a page of today over HTTP/2."""
+    with tarfile.open(LOAD) as packed:
+        har = packed.extractfile(next(each for each in packed if each.name.endswith(".har")))
+        assert har is not None
+        return json.load(har)
+
+
+@pytest.mark.chrome
+def test_devtools_shows_every_request_with_its_status_and_sizes(tmp_path: Path, pages: list[Page]) -> None:
+    """What was sent is head and body (a head of unknown size counts as -1), and stands for a body of 0 bytes, too."""
+    export(tmp_path, "made", pages, tmp_path / "made.har")
+    archives = [json.loads((tmp_path / "made.har").read_text()), of_a_load()]
+    for archive, shown in zip(archives, import_hars(*archives), strict=True):
+        assert not isinstance(shown, str), shown
+        entries = sorted(archive["log"]["entries"], key=lambda entry: str(entry["startedDateTime"]))
+        assert len(entries) > 3
+        for entry, row in zip(entries, shown, strict=True):
+            asked, answer = entry["request"], entry["response"]
+            sent = max(0, answer["headersSize"] + answer["bodySize"])
+            assert [row[name] for name in ("url", "method", "status", "transfer_size", "size")] == [
+                asked["url"], asked["method"], answer["status"], sent, answer["content"]["size"] or sent]
