@@ -10,7 +10,6 @@ With --without the same loads are judged again without one rule at a time: a rul
 """
 
 import argparse
-import json
 import math
 import multiprocessing
 import os
@@ -73,7 +72,6 @@ def parse_arguments() -> tuple[Settings, argparse.Namespace]:
     parser.add_argument("--without", nargs="+", type=ReasonKind, default=[], metavar="RULE", choices=OF_TIME,
                         help="judge the same loads without each of these rules of time, too: "
                         f"{', '.join(repr(kind.value) for kind in OF_TIME)}")
-    parser.add_argument("--records", type=Path, help="file for each load's record, a JSON line each")
     arguments = parser.parse_args()
     return settings_of(parser, arguments, delays_ms=(50.0,), tfo="0"), arguments
 
@@ -110,18 +108,12 @@ def measure(lab: Laboratory, page: Page, arguments: argparse.Namespace) -> list[
         after_ms = chance.uniform(0, load_ms)
         load = Load(page, run, settings.transports[run % len(settings.transports)])
         record = one_load(lab, load, part, after_ms, arguments.stall_ms)
-        verdict = alone(record)
-        done.append(Disturbed(part, record, texts(verdict)))
+        done.append(Disturbed(part, record, texts(alone(record))))
         if run:
             print(f"{part or 'nothing'} {after_ms:.0f} ms: PLT {record.plt_ms or 0:.0f} ms "
                   f"{'; '.join(done[-1].why_not)}", flush=True)
         if not part and record.plt_ms:
             load_ms = record.plt_ms
-        if arguments.records:
-            with arguments.records.open("a") as file:
-                json.dump({"part": part, "after_ms": after_ms, **record.to_json(), "why_not": done[-1].why_not,
-                           "why_not_kinds": [reason.kind.value for reason in verdict]}, file)
-                file.write("\n")
     return done[1:]
 
 

@@ -9,7 +9,6 @@ HTTP/2, all on one, up to 100 at a time. Printed are, as medians of the rounds, 
     answers/s           of a page of 642 small modules, seen from a client on the same cores
     us an answer        the server's processor time for each of these
     us a connection     the same of a connection with one such answer, its handshakes included
-    ms a MB             the same of a large answer
 
 The client is curl(1), which takes less than any server here. A round counts only if all bytes of all answers came.
 """
@@ -42,8 +41,8 @@ from harness.system.processes import descendants
 from harness.system.scratch import temporary_directory
 
 SITE = "www.example.test"
-SMALL_BYTES, LARGE_BYTES = 900, 5_000_000
-LARGE, AUTHORITY = "/large.js", "authority"
+MODULE_BYTES = 900
+AUTHORITY = "authority"
 CONNECTIONS = 20
 LIMIT_S = 120.0
 ASKED = (("sec-ch-ua-platform", '"Linux"'), ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, "
@@ -75,21 +74,20 @@ class Way:
     pids: Sequence[int]
 
     def measure(self, modules: Sequence[str]) -> tuple[float, ...]:
-        """Return answers/s, us an answer, us a connection, ms a MB. Raises ExperimentError when not all came."""
+        """Return answers/s, us an answer, us a connection. Raises ExperimentError when not all came."""
         began_s = time.perf_counter()
-        of_all_s = self._spent_s([modules], SMALL_BYTES)
+        of_all_s = self._spent_s([modules])
         took_s = time.perf_counter() - began_s
-        of_one_s = self._spent_s([modules[:1]] * CONNECTIONS, SMALL_BYTES) / CONNECTIONS
-        of_large_s = self._spent_s([[LARGE]], LARGE_BYTES) - of_one_s
-        return (len(modules) / took_s, of_all_s / len(modules) * 1e6, of_one_s * 1e6, of_large_s / LARGE_BYTES * 1e9)
+        of_one_s = self._spent_s([modules[:1]] * CONNECTIONS) / CONNECTIONS
+        return len(modules) / took_s, of_all_s / len(modules) * 1e6, of_one_s * 1e6
 
-    def _spent_s(self, visits: Sequence[Sequence[str]], body_bytes: int) -> float:
+    def _spent_s(self, visits: Sequence[Sequence[str]]) -> float:
         """Return the processor time that the server takes for all the paths of each visit, which is a connection."""
         before_s = self._processor_s()
         for paths in visits:
             came = self._visit(paths)
-            if came != len(paths) * body_bytes:
-                raise ExperimentError(f"{self.host.name}, {self.spoken}: {len(paths)} answers of {body_bytes} bytes "
+            if came != len(paths) * MODULE_BYTES:
+                raise ExperimentError(f"{self.host.name}, {self.spoken}: {len(paths)} answers of {MODULE_BYTES} bytes "
                                       f"were asked for, and {came} bytes came")
         return self._processor_s() - before_s
 
@@ -127,10 +125,10 @@ def main() -> int:
             pids = stack.enter_context(running(replace(star, servers={name: host}), name, files, port))
             ways += [Way(spoken, host, port, files.base / AUTHORITY, pids) for spoken in SPOKEN[name]]
         rounds = [[way.measure(modules) for way in ways] for _ in range(options.rounds)]
-    print("server", "spoken", "answers/s", "us an answer", "us a connection", "ms a MB", sep="\t")
+    print("server", "spoken", "answers/s", "us an answer", "us a connection", sep="\t")
     for way, measured in zip(ways, zip(*rounds, strict=True), strict=True):
-        rate, answer_us, connection_us, large_ms = map(statistics.median, zip(*measured, strict=True))
-        print(f"{way.host.name}\t{way.spoken}\t{rate:.0f}\t{answer_us:.0f}\t{connection_us:.0f}\t{large_ms:.2f}")
+        medians = (f"{statistics.median(figures):.0f}" for figures in zip(*measured, strict=True))
+        print(way.host.name, way.spoken, *medians, sep="\t")
     return 0
 
 
@@ -151,10 +149,8 @@ def running(star: Star, name: str, files: PageFiles, port: int) -> Iterator[list
 
 def make_recording(home: Path, modules: Sequence[str]) -> PageFiles:
     """Write the recording of all that is asked for, over http and https."""
-    files, small = PageFiles(home, "Web"), MadeResource("text/javascript", b"/" * SMALL_BYTES)
-    resources = {LARGE: MadeResource("text/javascript", b"/" * LARGE_BYTES), **dict.fromkeys(modules, small)}
-    write_small_recording(files, {f"{scheme}://{SITE}{path}": resource
-                                  for scheme in SCHEMES for path, resource in resources.items()})
+    files, module = PageFiles(home, "Web"), MadeResource("text/javascript", b"/" * MODULE_BYTES)
+    write_small_recording(files, {f"{scheme}://{SITE}{path}": module for scheme in SCHEMES for path in modules})
     return files
 
 
