@@ -48,10 +48,10 @@ def test_failing_test_names_its_leak(tmp_path: Path) -> None:
         "    subprocess.run(['sh', '-c', 'setsid sleep 9 >/dev/null 2>&1 & sleep 0.2'])\n"
         "def test_leaky_in_itself():\n"
         "    os.dup(0)\n"
-        "    threading.Thread(target=time.sleep, args=[4]).start()\n"
+        "    threading.Thread(target=time.sleep, args=[60], daemon=True).start()\n"
         "    LEFT.extend([socket.socket(), subprocess.Popen(['sleep', '9'])])\n")
     answer = ran(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}", "-o",
                  "markers=chrome", tmp_path / "tests", status=1, cwd=tmp_path,
-                 env={**os.environ, "TFO_LAB_CHROME": sys.executable, "TFO_LAB_LEAKS_MAY_TAKE_S": "1"})
+                 env={**os.environ, "TFO_LAB_CHROME": sys.executable, "TFO_LAB_LEAKS_MAY_TAKE_S": "0.3"})
     for kind in ("file in TMPDIR", "process", "descriptor", "thread", "socket", "child"):
         assert f"{kind} left behind: " in answer.stdout
