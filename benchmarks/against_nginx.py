@@ -58,11 +58,13 @@ def main() -> int:
     begin_experiment("benchmarks/against_nginx.py")
     page_set = check_pages(PageFiles(arguments.dir.resolve(), settings.name))
     page = page_set.page(arguments.page)
-    return at_each_delay(page_set, settings, lambda lab: compare(lab, page, arguments.loads),
-                         netem=delays_by_netem(2 * max(settings.delays_ms)))
+    with at_each_delay(page_set, settings, netem=delays_by_netem(2 * max(settings.delays_ms))) as labs:
+        for lab in labs:
+            compare(lab, page, arguments.loads)
+    return 0
 
 
-def compare(lab: Laboratory, page: Page, loads: int) -> int:
+def compare(lab: Laboratory, page: Page, loads: int) -> None:
     """Load the page from both in turn, and print the table."""
     plts_ms: dict[str, list[float]] = {"replay": [], "nginx": []}
     with nginx_in(lab, page) as beside:
@@ -74,7 +76,6 @@ def compare(lab: Laboratory, page: Page, loads: int) -> int:
     for server, (_, *each) in plts_ms.items():      # the first was a warm-up
         print(server, *(f"{ms:.0f}" for ms in (middle[server], min(each), max(each))),
               f"{middle[server] / middle['nginx'] - 1:+.1%}", sep="\t")
-    return 0
 
 
 @contextmanager

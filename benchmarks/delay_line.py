@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -60,16 +61,13 @@ def main() -> int:
     page_set = check_pages(PageFiles(ROOT, BUNDLED))
     page = page_set.page(arguments.page)
     rows: list[list[str]] = []
-
-    def measure(lab: Laboratory) -> int:
-        situations: dict[str, Callable[[], LoadRecord | None]] = {"idle": lambda: time.sleep(arguments.seconds)}
-        if lab.rtt_ms:
-            situations["page"] = lambda: record_of(lab, Load(page, run=1, transport=0))
-        rows.extend(measured(lab, arguments.probe, *named) for named in situations.items())
-        return 0
-
     for delays_ms in ((0.0,), settings.delays_ms):      # in a star of its own, which has no delay line
-        at_each_delay(page_set, replace(settings, delays_ms=delays_ms), measure, netem=False)
+        with at_each_delay(page_set, replace(settings, delays_ms=delays_ms), netem=False) as labs:
+            for lab in labs:
+                rows.append(measured(lab, arguments.probe, "idle", lambda: time.sleep(arguments.seconds)))
+                if lab.rtt_ms:
+                    load = partial(record_of, lab, Load(page, run=1, transport=0))
+                    rows.append(measured(lab, arguments.probe, "page", load))
     for row in (HEADER, *rows):
         print(*row, sep="\t")
     return 0

@@ -1,7 +1,8 @@
 """Page loads made by hand in a laboratory: what one_page.py and benchmarks measure."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
@@ -16,16 +17,15 @@ from harness.system.environment import print_machine
 from harness.system.lock import only_experiment
 
 
-def at_each_delay(page_set: PageSet, settings: Settings, measure: Callable[[Laboratory], int], *, netem: bool) -> int:
-    """Have `measure` done in a laboratory at each of the delays of `settings`; return the highest of its results."""
+@contextmanager
+def at_each_delay(page_set: PageSet, settings: Settings, *, netem: bool) -> Iterator[Iterator[Laboratory]]:
+    """Run a laboratory while this lasts; give it at each of the delays of `settings` in turn."""
     links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
-    web, found = ReplayedWeb(page_set=page_set, settings=settings), 0
     with only_experiment():
         print_machine()
-        with running_hosts(links, web, check_browser(), netem=netem) as hosts:
-            for speeds in links:
-                found = max(found, measure(hosts.at(speeds)))
-    return found
+        with running_hosts(links, ReplayedWeb(page_set=page_set, settings=settings), check_browser(),
+                           netem=netem) as hosts:
+            yield map(hosts.at, links)
 
 
 def valid_load(lab: Laboratory, load: Load, judged: Callable[[LoadRecord], Sequence[object]] = alone) -> LoadRecord:

@@ -17,18 +17,16 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from experiments.by_hand import valid_load
+from experiments.by_hand import at_each_delay, valid_load
 from harness.files.pages import PageFiles
-from harness.measure.laboratory import running_hosts
-from harness.measure.preflight import ReplayedWeb, check_browser, check_pages
+from harness.measure.laboratory import Laboratory
+from harness.measure.preflight import check_pages
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings
 from harness.mirror.importing import MadeResource, write_small_recording
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
-from harness.network.star import LinkSpeeds
 from harness.system.contained import begin_experiment
-from harness.system.lock import only_experiment
 from harness.system.options import DELAY_MS, OptionParser, Whole
 from harness.system.privileges import browsing_user, give
 from harness.system.scratch import temporary_directory
@@ -40,35 +38,38 @@ DOCUMENT = '<!doctype html><link rel="icon" href="data:,">' + "".join(f"<script 
 
 
 def main() -> int:
-    """Measure; print each load, and what TFO saved."""
+    """Make the page and its recording, and measure."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("--rtt", type=DELAY_MS, default=100.0, help="round-trip time in ms (%(default)g)")
     parser.add_argument("--runs", type=Whole(1, 1000), default=3, help="measured loads of each kind (%(default)s)")
     arguments = parser.parse_args()
     begin_experiment("./experiments/one_page.py")
     check_programs()
-    speeds, netem = LinkSpeeds(delay_net_ms=arguments.rtt / 2), delays_by_netem(arguments.rtt)
-    plts_ms: dict[int, list[float]] = {0: [], 1: []}
-    with only_experiment(), temporary_directory() as directory:
+    with temporary_directory() as directory:
         folder = directory / "page"
         folder.mkdir()
         files = PageFiles(folder, "one")
         write_small_recording(files, {URL: MadeResource("text/html", DOCUMENT.encode()), **SCRIPTS})
         give(folder, browsing_user())       # as whom the servers read it, whatever root's umask is
-        web = ReplayedWeb(page_set=check_pages(files), settings=Settings(testruns=1 + arguments.runs))
-        with running_hosts([speeds], web, check_browser(), netem=netem) as hosts:
-            lab = hosts.at(speeds)
-            for load in plan_loads(web.page_set.pages, web.settings):
-                record = valid_load(lab, load)
-                assert record.plt_ms is not None, "a valid load has a page load time"
-                print(f"TFO {load.tfo}, run {load.run}: {record.plt_ms:.0f} ms, {record.syn_data_connections} of "
-                      f"{record.connections_with_request} connections had their request in the SYN"
-                      f"{'' if load.run else ' (warm-up)'}", flush=True)
-                if load.run:            # run 0 fetches the cookie
-                    plts_ms[load.tfo].append(record.plt_ms)
-    saved_ms = statistics.median(plts_ms[0]) - statistics.median(plts_ms[1])
-    print(f"TFO saved {saved(saved_ms, arguments.rtt)} (medians of {arguments.runs} loads)")
+        settings = Settings(testruns=1 + arguments.runs, delays_ms=(arguments.rtt / 2,))
+        with at_each_delay(check_pages(files), settings, netem=delays_by_netem(arguments.rtt)) as [lab]:
+            compare(lab)
     return 0
+
+
+def compare(lab: Laboratory) -> None:
+    """Load the page without and with TFO, in turn; print each load, and what TFO saved."""
+    plts_ms: dict[int, list[float]] = {0: [], 1: []}
+    for load in plan_loads(lab.web.page_set.pages, lab.settings):
+        record = valid_load(lab, load)
+        assert record.plt_ms is not None, "a valid load has a page load time"
+        print(f"TFO {load.tfo}, run {load.run}: {record.plt_ms:.0f} ms, {record.syn_data_connections} of "
+              f"{record.connections_with_request} connections had their request in the SYN"
+              f"{'' if load.run else ' (warm-up)'}", flush=True)
+        if load.run:            # run 0 fetches the cookie
+            plts_ms[load.tfo].append(record.plt_ms)
+    saved_ms = statistics.median(plts_ms[0]) - statistics.median(plts_ms[1])
+    print(f"TFO saved {saved(saved_ms, lab.rtt_ms)} (medians of {len(plts_ms[1])} loads)")
 
 
 def saved(saved_ms: float, rtt_ms: float) -> str:

@@ -11,6 +11,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TypeVar
@@ -20,32 +21,30 @@ from harness.bootstrap import ROOT, use_project_python
 
 use_project_python()
 
+from experiments.by_hand import at_each_delay
 from harness.analysis.timeline import Timeline, read_timeline
 from harness.errors import ExperimentError, InputError, many, printable
 from harness.files.pages import Page, PageFiles
 from harness.files.results import LoadResult, read_results
 from harness.measure.experiment import known, measure
-from harness.measure.laboratory import running_hosts
-from harness.measure.preflight import PageSet, ReplayedWeb, check_browser, check_pages, check_room
+from harness.measure.preflight import PageSet, check_pages, check_room
 from harness.measure.resume import Stage
 from harness.measure.rule import Blame
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.network.links import delays_by_netem
 from harness.network.needs import check_programs
-from harness.network.star import LinkSpeeds
 from harness.synthetic.measured import make_shape
 from harness.synthetic.places import document_texts
 from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment
-from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
 from harness.system.privileges import passable_temp_root
 from harness.system.progress import Steps
 from harness.system.signals import run_interruptible
 
-DELAYS_MS = (0.0, 50.0)
+DELAYS_MS = 0.0, 50.0
 """One-way delays of the servers' links: RTTs of 0 and 100 ms."""
 
 
@@ -72,18 +71,17 @@ Measured = tuple[LoadResult, Timeline]
 Found = TypeVar("Found")
 
 
-def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay_ms: float,
-             ) -> dict[Page, Measured]:
-    """Load each of `pages` once over servers' links of this delay, without TFO; return what happened when in each.
+def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay_ms: float) -> dict[Page, Measured]:
+    """Load each of `pages` over servers' links of this delay, without TFO; return what happened when in each.
 
-    Those of which no load can be used are named, and left out: the others' loads are good all the same.
+    Those of which no load can be used are named, and left out: the others' loads are good all the same. At a distance
+    Chrome says what caused each request, too.
     """
-    speeds, netem = LinkSpeeds(delay_net_ms=delay_ms), delays_by_netem(delay_ms)
-    web, browser = ReplayedWeb(page_set=page_set, settings=settings), check_browser()
-    with running_hosts([speeds], web, browser, netem=netem, initiators=delay_ms > 0) as hosts:
-        lab = hosts.at(speeds)
-        plan = plan_loads(pages, settings)
-        series = measure(lab, Stage(speeds, known(web, browser, speeds, netem=netem), plan), Steps(len(plan)))
+    settings = replace(settings, delays_ms=(delay_ms,))
+    with at_each_delay(page_set, settings, netem=delays_by_netem(delay_ms)) as [lab]:
+        plan, said = plan_loads(pages, settings), known(lab.web, lab.browser, lab.speeds, netem=lab.delay.netem)
+        series = measure(replace(lab, chrome=replace(lab.chrome, initiators=delay_ms > 0)),
+                         Stage(lab.speeds, said, plan), Steps(len(plan)))
         unusable = {(measured.load.page.name, measured.load.run) for measured in series.last()
                     if any(reason.blame is Blame.PAGE for reason in measured.why_not)}
         results = read_results(lab.client_dir)
@@ -155,9 +153,8 @@ def main() -> int:
     output = arguments.output or files.base / f"{settings.name}.shape"
     page_set = check_pages(files)
     check_output(output)
-    with only_experiment():
-        near = load_all(settings, page_set, page_set.pages, DELAYS_MS[0])
-        far = load_all(settings, page_set, list(near), DELAYS_MS[1]) if near else {}
+    near = load_all(settings, page_set, page_set.pages, DELAYS_MS[0])
+    far = load_all(settings, page_set, [*near], DELAYS_MS[1]) if near else {}
     month = arguments.month or datetime.now(timezone.utc).strftime("%Y-%m")
     shapes = each_usable(far, lambda page: shape_of(page, month, near[page], far[page], page_set))
     if shapes:

@@ -148,7 +148,7 @@ class Hosts:
 
 @contextmanager
 def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser, *, netem: bool,
-                  results_dir: Path | None = None, initiators: bool = False) -> Iterator[Hosts]:
+                  results_dir: Path | None = None) -> Iterator[Hosts]:
     """Run the star and its servers while this lasts, for loads over each of `links` in turn (`Hosts.at`).
 
     `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
@@ -159,19 +159,18 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
             star, netem=netem, delayed=any(speeds.longest_rtt_ms for speeds in links)) as delay, (
             standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
             star, web, browser, work_dir, results_dir or work_dir,
-            delays_ms=[speeds.delay_net_ms for speeds in links], initiators=initiators) as fields:
+            delays_ms=[speeds.delay_net_ms for speeds in links]) as fields:
         yield Hosts(delay=delay, fields={**fields, "middlebox": middlebox})
 
 
 @contextmanager
 def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, results_dir: Path, *,
            delays_ms: Sequence[float], held_rtt_ms: float = 0.0, authority: Path = AUTHORITY,
-           initiators: bool = False) -> Iterator[dict[str, Any]]:
+           ) -> Iterator[dict[str, Any]]:
     """Run the servers of `web` on the hosts of `star` while this lasts.
 
     Gives those fields of a Laboratory that are the same at each of these one-way delays. With `held_rtt_ms` the servers
     hold their answers back for round trips of that length. `authority` is the folder of their certificate authority.
-    With `initiators` Chrome reports what caused each request, which takes time.
     """
     user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
@@ -188,7 +187,7 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
         work_dir, resolver_rules(remaps), _own_shim(work_dir), predict=settings.predict,
         trusted_key=secure.fingerprint if secure else None, quic_origins=origins(remaps, "https"),
         key_shares=key_shares,
-        connection_limit=check_connection_limit(browser, settings.connections_per_host), initiators=initiators)
+        connection_limit=check_connection_limit(browser, settings.connections_per_host))
     recording, files = web.page_set.recording, web.page_set.files
     with running_servers(star, files.mirror, files.fetchlog, msgspec.to_builtins(settings),
                          work_dir, logdir=server_log_dir, delays_ms=delays_ms, user=user, names=web.servers,
