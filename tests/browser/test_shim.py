@@ -12,7 +12,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.fastopen import OFF, ON, difference, read_counters, set_fastopen
-from tests.support.cable import joined_namespaces
+from tests.support.namespaces import joined_namespaces
 from tests.support.ran import ran
 from tests.support.started import started
 

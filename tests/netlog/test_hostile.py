@@ -16,7 +16,11 @@ from harness.netlog.sent import read_sent_bodies
 from harness.netlog.silences import server_pieces, silences
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.websockets import read_websockets
-from tests.support.made_netlog import KINDS, TYPES
+from tests.support.made_netlog import numbers
+from tests.support.noted import cases
+
+MADE = [event for case in cases("netlogs/made.jsonl") for event in case["events"]]
+TYPES, KINDS = numbers(MADE, 3), numbers(MADE, 1)
 
 NONSENSE = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9),
                         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner,

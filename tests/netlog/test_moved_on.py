@@ -27,12 +27,12 @@ def test_the_page_that_scripts_led_to(case: dict[str, Any], tmp_path: Path) -> N
         for there in redirects:
             log.head("302 Found", f"Location: {there}")
             log.add("URL_REQUEST_REDIRECTED", location=there)
-            log.job(there, main_frame=True)
+            log.hop(there, main_frame=True)
         log.head("200 OK")
         log.body(b"x" * GAP)
         log.end()
         for number in range(GAP):
-            log.request(f"{first}{number}.png", "200 OK", b"x")
+            log.request(f"{first}{number}.png", b"x")
     netlog = read_netlog(log.write(tmp_path / "netlog.json"))
     shown = netlog.tick(began[case["shown"]])
     assert moved_on_to(netlog, case.get("asked", "http://a.test"), shown) == case["other"]

@@ -1,6 +1,7 @@
 """What Chrome wrote to sockets and read from them, made by libraries; made by hand: tests/corpus/netlogs/made.jsonl."""
 
 import base64
+from collections.abc import Collection
 from pathlib import Path
 
 from h2.config import H2Configuration
@@ -11,9 +12,19 @@ from wsproto.events import AcceptConnection, CloseConnection, Request, TextMessa
 from wsproto.extensions import PerMessageDeflate
 
 from harness.files.exchange import Answer
-from harness.netlog.sent import Sent
+from harness.files.moments import moment_at
+from harness.netlog.file import read_netlog_file
+from harness.netlog.sent import Sent, read_sent_bodies
+from harness.netlog.socket_bytes import Socket, Sockets
+from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import write_made
-from tests.support.read_netlogs import sent_bodies_in, websockets_in
+
+
+def sockets_in(log: Path) -> Collection[Socket]:
+    """Return what passed the sockets of a net-log."""
+    sockets = Sockets()
+    read_netlog_file(log, sockets, problems=[])
+    return sockets.found.values()
 
 
 def written(directory: Path, *passed: tuple[int, str, bytes], kind: str = "SOCKET") -> Path:
@@ -38,7 +49,7 @@ class Pair:
     def read(self, directory: Path, end_tick: float | None = None) -> list[Answer]:
         """Return what is read from a net-log of what passed."""
         log = written(directory, *self.passed)
-        return [found.answer for found in websockets_in(log, end_tick)]
+        return [found.answer for found in read_websockets(sockets_in(log), moment_at, end_tick)]
 
 
 def test_what_closing_chrome_says_is_not_the_pages(tmp_path: Path) -> None:
@@ -73,5 +84,5 @@ def test_http2_with_interleaved_streams_and_a_server_that_allows_more_than_the_u
     for stream in asked:
         connection.send_data(stream, b" more", end_stream=True)
     log = written(tmp_path, (1, "SENT", connection.data_to_send()), kind="SSL_SOCKET")
-    assert sent_bodies_in(log) == {
+    assert read_sent_bodies(sockets_in(log)) == {
         ("POST", f"https://a.test{target}"): [Sent(7, f"{target} more".encode())] for target in asked.values()}

@@ -7,7 +7,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.fastopen import set_fastopen
-from tests.support.cable import joined_namespaces
+from tests.support.namespaces import joined_namespaces
 from tests.support.ran import assert_refused, ran
 from tests.support.started import started
 

@@ -11,13 +11,13 @@ import pytest
 
 from harness.files.load_record import LoadRecord
 from harness.measure.resume import program_digest
-from tests.support.explained_pages import TWO_SITES, chain_of
+from tests.support.explained_pages import TWO_SITES
 from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
 from tests.support.project_copy import TFO
 from tests.support.ran import assert_refused, ran
-from tests.support.recording import chain_of_hosts
+from tests.support.recording import chain_of_hosts, chain_of_scripts
 
 PAGE = "httpwww.nytimes.com"
 HOSTS, CONNECTIONS = 3, 6
@@ -119,7 +119,7 @@ def test_first_visits_have_the_cookies_that_servers_gave_before(mode: str, gave:
     Data are in the SYN of the second connection to a.one.test, or of all but the first to each site, for which cookies
     are copied within a round trip. By the packets, by the servers' logs and by the kernel's counters.
     """
-    base = chain_of(tmp_path, *TWO_SITES)
+    base = chain_of_scripts(tmp_path, *TWO_SITES)
     with (base / "small" / "www.one.test" / "index.html").open("a") as document:
         document.write(DIALOGS)
     record = measured(base, "--delaynet", "50", "--tfo", "1", "--cookies", mode).load(tfo=1)

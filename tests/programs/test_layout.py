@@ -1,17 +1,15 @@
 """Host names that share a server: fewer addresses and fewer cookies, over HTTP/2 fewer connections, the same page."""
 
 import json
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from harness.files.experiment import experiment_file, read_experiment
 from harness.files.hosts import read_hack_dns
-from tests.support.explained_pages import document, inserting
 from tests.support.finished import Finished, measured
 from tests.support.plotted import plot
-from tests.support.recording import MadeRecording
+from tests.support.recording import chain_of_scripts
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
 CHAIN = ("http://www.one.test/", "http://a.one.test/1.js", "http://two.test/2.js", "http://a.one.test/3.js",
@@ -22,21 +20,10 @@ SECURE = ("https://www.one.test/5.js", "https://a.one.test/6.js", "https://two.t
 DELAY_MS = 100
 
 
-def record(base: Path) -> Path:
-    """Record a page whose scripts are each asked for by the one before."""
-    recorded, urls = MadeRecording(base, "small"), (*CHAIN, *SECURE)
-    for url, following in zip(urls, [*urls[1:], None], strict=True):
-        body, kind = inserting(following) if following else "/* the end */", "text/javascript"
-        if url == urls[0]:
-            body, kind = document(f"<script src={following}></script>"), "text/html"
-        recorded.add(url, body, kind, version="h2" if url in SECURE else "http/1.1")
-    return recorded.finish(CHAIN[0])
-
-
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    return measured(record(tmp_path_factory.mktemp("layout")), "--delaynet", DELAY_MS, "--tfo", "1",
-                    "--layout", "domain")
+    base = chain_of_scripts(tmp_path_factory.mktemp("layout"), *CHAIN, *SECURE, har=True)
+    return measured(base, "--delaynet", DELAY_MS, "--tfo", "1", "--layout", "domain")
 
 
 def test_a_domain_has_one_server_and_every_host_its_log(found: Finished) -> None:

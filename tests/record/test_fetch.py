@@ -17,10 +17,9 @@ from harness.files.pages import sanitise
 from harness.files.text_log import read_log
 from harness.files.urls import is_asked_by_browser
 from harness.mirror.recording import read_recording
-from tests.support.fetched import fetch, tree
 from tests.support.har_schema import assert_har
 from tests.support.internet import app, site
-from tests.support.internet.recorded import NAME, copy_of_the_recording
+from tests.support.internet.recorded import NAME, copy_of_the_recording, fetch, tree
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import API, APP, CDN, CLASSIC, EXPIRED, HOME, MEDIA, RUDE
 
@@ -174,9 +173,9 @@ def test_a_page_that_is_added_is_as_if_it_had_been_recorded_with_the_others(
     manifest = json.loads(manifest_file.read_text())
     manifest["pages"] = [page for page in manifest["pages"] if page["url"] != CLASSIC]
     manifest_file.write_text(json.dumps(manifest))
-    done = fetch(internet, tmp_path, [*site.RECORDED], "--append", status=0)
+    done = fetch(internet, tmp_path, [*site.RECORDED], "--append")
     assert "[  1/1]" in done.stdout
     assert tree(tmp_path / NAME) == before
     pages = [page["url"] for page in json.loads(manifest_file.read_text())["pages"]]
     assert pages == [*(url for url in site.RECORDED if url != CLASSIC), CLASSIC]
-    assert "recorded already" in fetch(internet, tmp_path, [*site.RECORDED], "--append", status=0).stdout
+    assert "recorded already" in fetch(internet, tmp_path, [*site.RECORDED], "--append").stdout

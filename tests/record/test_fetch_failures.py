@@ -12,9 +12,8 @@ import pytest
 from harness.mirror.recording import read_recording
 from harness.system.privileges import give, passable_temp_root
 from harness.system.processes import descendants, is_running
-from tests.support.fetched import command, fetch, names, tree
 from tests.support.internet import site
-from tests.support.internet.recorded import NAME
+from tests.support.internet.recorded import NAME, command, fetch, names, tree
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import CDN
 from tests.support.ordinary import ORDINARY, SUDO

@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from harness.netlog.file import BEGIN, END
-from tests.support.made_netlog import MadeNetLog
-from tests.support.seen_pages import PAGE, seen
+from tests.support.made_netlog import PAGE, MadeNetLog, seen
 
 
 @pytest.mark.parametrize("ties", [False, True])
 def test_requests_at_once_over_two_connections_keep_their_bodies(tmp_path: Path, ties: bool) -> None:
     """The second POST overtakes the first, which was also tried over a connection that was dead."""
     log = MadeNetLog()
-    log.request(PAGE, "200 OK", b"page", "Content-Type: text/html", main_frame=True)
+    log.request(PAGE, b"page", "Content-Type: text/html", main_frame=True)
     for job, connection in ((91, 81), (92, 82)):
         log.source, log.kind = connection, "SOCKET"
         log.add("TCP_CONNECT", BEGIN)
@@ -31,7 +30,7 @@ def test_requests_at_once_over_two_connections_keep_their_bodies(tmp_path: Path,
         log.add("SOCKET_BYTES_SENT", bytes=base64.b64encode(head + body).decode())
     if ties:
         for event in log.events[-4:]:
-            event["time"] = log.events[-1]["time"]
+            event[0] = log.events[-1][0]
     log.source, log.kind = 3, "URL_REQUEST"
     log.begin("http://a.test/api", "POST", job=92)
     log.head("200 OK")

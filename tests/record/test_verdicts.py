@@ -22,8 +22,7 @@ from harness.record.recorder import require_recordable
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.restored import restore
 from harness.record.verdict import judge
-from tests.support.made_netlog import PREFETCH, MadeNetLog
-from tests.support.seen_pages import PAGE, seen
+from tests.support.made_netlog import PAGE, PREFETCH, MadeNetLog, seen
 
 VISITS = [json.loads(line) for line in (Path(__file__).parent / "verdicts.jsonl").read_text().splitlines()]
 
@@ -34,10 +33,10 @@ def ask(log: MadeNetLog, url: str, how: dict[str, Any]) -> None:
     if "answers" in how:
         log.source = how["answers"]
     else:
-        log.begin(url, how.get("method", "GET"), how.get("main", False), sent=tuple(how.get("sent", ())))
+        log.begin(url, how.get("method", "GET"), how.get("main", False), sent=how.get("sent", ()))
     if how.get("ahead"):
-        begun = next(event for event in reversed(log.events) if "url" in event["params"])
-        begun["params"]["load_flags"] = PREFETCH
+        begun = next(params for *_, params in reversed(log.events) if "url" in params)
+        begun["load_flags"] = PREFETCH
     if "status" in how:
         log.head(how["status"], *how.get("headers", ()))
     if body := how.get("body"):
@@ -79,7 +78,7 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
 def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path) -> None:
     """No request of its own fails, and yet it is not the page: nine tenths of it were never asked for."""
     page, log = sanitise(PAGE), MadeNetLog()
-    log.request(PAGE, "200 OK", b"page", f"{NUMBER}: 1", main_frame=True)
+    log.request(PAGE, b"page", f"{NUMBER}: 1", main_frame=True)
     exchanges = [Exchange(page=page, request=Request("GET", url), answer=Answer(200))
                  for url in (PAGE, *(f"{PAGE}{number}.js" for number in range(19)))]
     recording = seen(log, tmp_path)

@@ -49,7 +49,7 @@ def test_csp_cookies_cache_and_preload(tmp_path: Path) -> None:
     recorded.add(f"https://{HOST}/s.css", b"body { color: rgb(0, 128, 0) }", (
         ("Content-Type", "text/css"), ("Cache-Control", "max-age=600"), ("Date", "Sat, 21 Nov 2026 09:00:00 GMT")))
     recorded.add(f"https://{HOST}/p.css", b"p {}", "text/css")
-    recorded.add(f"http://{HOST}/plain", document, "text/html", version="http/1.1")
+    recorded.add(f"http://{HOST}/plain", document, "text/html")
     recorded.add(f"http://{HOST}/s.css", "body { color: rgb(0, 0, 255) }", "text/css")
     recorded.finish(f"https://{HOST}/")
     tls_port = free_port()

@@ -37,20 +37,20 @@ WHILE_S = 0.3
 def timed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure]:
     directory: Path = tmp_path_factory.mktemp("timed")
     recorded = MadeRecording(directory)
-    for scheme, version in (("http", "http/1.1"), ("https", "h2")):
+    for scheme in ("http", "https"):
         for path, wait_ms in WAITS_MS.items():
-            recorded.add(f"{scheme}://{HOST}{path}", b"body", (*TEXT, ("ETag", '"1"')), version=version,
+            recorded.add(f"{scheme}://{HOST}{path}", b"body", (*TEXT, ("ETag", '"1"')),
                          timings={"connect": -1, "wait": wait_ms})
-        recorded.add(f"{scheme}://{HOST}/go", status=302, headers=(("Location", "/slow"),), version=version,
+        recorded.add(f"{scheme}://{HOST}/go", status=302, headers=(("Location", "/slow"),),
                      timings={"wait": RTT_MS + SLOW_MS})
         for path, status in (("/paused", 200), ("/lost", 404)):
-            recorded.add(f"{scheme}://{HOST}{path}", PIECES, TEXT, version=version, status=status,
+            recorded.add(f"{scheme}://{HOST}{path}", PIECES, TEXT, status=status,
                          _arrivals=[[0, 5000], [PAUSE_MS, len(PIECES)]])
-        recorded.add(f"{scheme}://{HOST}/big", BIG, TEXT, version=version)
+        recorded.add(f"{scheme}://{HOST}/big", BIG, TEXT)
         recorded.add(f"{scheme}://{HOST}/poll", status=0, version="", _error="unfinished", time=2500, connection="1")
         for path, later_ms in (("/news", PAUSE_MS), ("/no-more-news", 600_000)):
             recorded.add(f"{scheme}://{HOST}{path}", NEWS * 2, "text/event-stream",
-                         version=version, _partial=True, _arrivals=[[0, 9], [later_ms, 18]])
+                         _partial=True, _arrivals=[[0, 9], [later_ms, 18]])
     recorded.finish(f"https://{HOST}/slow")
     (directory / "recorded.rtts").write_text(f"{HOST} {RTT_MS}\n")
     with serving(directory, "--think", str(directory / "recorded.rtts"), "--http", "recorded") as server:

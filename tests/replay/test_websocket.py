@@ -40,10 +40,10 @@ SOCKETS = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     recorded = MadeRecording(tmp_path_factory.mktemp("sockets"))
-    recorded.add(f"http://{HOST}/", b"page", version="HTTP/1.1")
+    recorded.add(f"http://{HOST}/", b"page")
     for path, messages in SOCKETS.items():
         headers = (("Sec-WebSocket-Protocol", "chat"), ("Sec-WebSocket-Extensions", "permessage-deflate"))
-        recorded.add(f"ws://{HOST}{path}", None, headers if path == "/packed" else (), version="HTTP/1.1",
+        recorded.add(f"ws://{HOST}{path}", None, headers if path == "/packed" else (),
                      status=403 if path == "/refused" else 101, time=HANDSHAKE_MS, _webSocketMessages=messages)
     recorded.finish(f"http://{HOST}/")
     with running(recorded.directory) as server:

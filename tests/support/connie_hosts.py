@@ -5,15 +5,15 @@ import os
 import resource
 import socket
 import struct
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import connie.aio
+from tests.support.leaks import open_descriptors
+from tests.support.waiting import wait_until
 
 Sockaddr = tuple[str, int]
 Connect = Callable[..., socket.socket]
@@ -82,10 +82,7 @@ def refusing(host: str = "127.0.0.1", port: int = 0) -> Iterator[Sockaddr]:
 def silent(host: str = "127.0.0.1") -> Iterator[Sockaddr]:
     """Give an address that drops every SYN: the kernel does so while a queue of unaccepted connections is full."""
     with listening(host, backlog=0) as server, socket.create_connection(server.getsockname(), WAIT_S):
-        deadline = time.monotonic() + WAIT_S
-        while not _queue_is_full(server):
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
+        wait_until(lambda: _queue_is_full(server))
         yield server.getsockname()
 
 
@@ -97,16 +94,13 @@ def _queue_is_full(server: socket.socket) -> bool:
 
 @contextmanager
 def same_descriptors() -> Iterator[None]:
-    """Fail when the descriptors open at the end are not those open at the beginning.
+    """Wait until the descriptors open at the end are those open at the beginning, for ever if they never are.
 
     Threads of this process that are servers must have none at the beginning, and are given time to close theirs.
     """
-    before = _descriptors()
+    before = dict(open_descriptors())
     yield
-    deadline = time.monotonic() + WAIT_S
-    while _descriptors() != before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert _descriptors() == before
+    wait_until(lambda: dict(open_descriptors()) == before)
 
 
 @contextmanager
@@ -116,7 +110,8 @@ def few_descriptors(free: int | None) -> Iterator[None]:
     taken: list[int] = []
     try:
         if free is not None:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (max(map(int, _descriptors())) + 2 + free, before[1]))
+            highest = max(number for number, _ in open_descriptors())
+            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2 + free, before[1]))
             with suppress(OSError):
                 while True:
                     taken.append(os.open(os.devnull, os.O_RDONLY))
@@ -127,9 +122,3 @@ def few_descriptors(free: int | None) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
         for descriptor in taken:
             os.close(descriptor)
-
-
-def _descriptors() -> dict[str, str]:
-    """Return what each descriptor is; not the one with which the list was read, which is closed by then."""
-    paths = list(Path("/proc/self/fd").iterdir())
-    return {path.name: str(path.readlink()) for path in paths if path.is_symlink()}

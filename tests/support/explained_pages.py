@@ -1,8 +1,9 @@
 """Pages whose critical path is known because they were built for it, each on hosts of its own."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.recording import ICON, MadeRecording
+from tests.support.recording import MadeRecording, document
 
 CHAIN_HOSTS = 5
 CHAIN, SIX = "http://chain1.test/", "http://six.test/"
@@ -23,36 +24,6 @@ def make_pages(directory: Path, *pages: str) -> Path:
     return mirror.finish(*pages)
 
 
-def inserting(url: str) -> str:
-    """Return script code that requests the script `url` when it runs."""
-    return f"var e = document.createElement('script'); e.src = '{url}'; document.body.appendChild(e);"
-
-
-def document(body: str) -> str:
-    """Return a whole document."""
-    return f"<!doctype html><title>built</title>{ICON}<body>{body}</body>"
-
-
-def chain_of(directory: Path, *urls: str) -> Path:
-    """Write a mirror ("small") of one page, whose scripts are each asked for by the one before; return `directory`."""
-    mirror = MadeRecording(directory, "small", har=False)
-    mirror.add(urls[0], document(f"<script src={urls[1]}></script>"))
-    _scripts(mirror, *urls[1:])
-    return mirror.finish(urls[0])
-
-
-def _scripts(mirror: MadeRecording, *urls: str) -> None:
-    for url, following in zip(urls, [*urls[1:], None], strict=True):
-        mirror.add(url, inserting(following) if following else "/* the end */", "text/javascript")
-
-
-def _chain(mirror: MadeRecording) -> None:
-    """Each script lives on the next host."""
-    urls = [f"http://chain{host}.test/next.js" for host in range(2, CHAIN_HOSTS + 1)]
-    mirror.add(CHAIN, document(f"<script src={urls[0]}></script>"))
-    _scripts(mirror, *urls)
-
-
 def _six(mirror: MadeRecording) -> None:
     """Six images of one host: as many connections as Chrome opens to a host at once."""
     urls = [f"{SIX}{number}.gif" for number in range(6)]
@@ -61,4 +32,7 @@ def _six(mirror: MadeRecording) -> None:
         mirror.add(url, b"GIF89a" + bytes(IMAGE_BYTES), "image/gif")
 
 
-MAKERS = {CHAIN: _chain, SIX: _six}
+MAKERS: dict[str, Callable[[MadeRecording], None]] = {
+    CHAIN: lambda mirror: mirror.add_chain(CHAIN, *(f"http://chain{host}.test/next.js"
+                                                    for host in range(2, CHAIN_HOSTS + 1))),     # each on the next host
+    SIX: _six}

@@ -2,7 +2,6 @@
 
 import asyncio
 import ssl
-from dataclasses import dataclass, field
 
 from aioquic.asyncio.client import connect
 from aioquic.asyncio.protocol import QuicConnectionProtocol
@@ -22,38 +21,36 @@ PATIENCE_S = 60.0
 """What 5 MB may take between two programs in Python, on a machine that has others to run."""
 
 
-@dataclass
-class Visit:
+class Visit(QuicConnectionProtocol):
     """One connection: its answers in the order of the requests, and the session that it left behind."""
 
-    answers: list[Answer] = field(default_factory=list)
-    heads: list[list[tuple[bytes, bytes]]] = field(default_factory=list)
-    """Heads in the order in which they came, interim ones (103) among them."""
-    came: list[int] = field(default_factory=list)
-    """How many bytes of all bodies had come when the first answer ended, the second, and so on."""
-    tickets: list[SessionTicket] = field(default_factory=list)
-    early: bool = False
-    resumed: bool = False
-    settings: dict[int, int] = field(default_factory=dict)
-
-
-class _Protocol(QuicConnectionProtocol):
     def __init__(self, quic: QuicConnection, stream_handler: None = None) -> None:
         super().__init__(quic, stream_handler)
         self.http = H3Connection(quic)
-        self.visit = Visit()
+        self.answers: list[Answer] = []
+        self.heads: list[list[tuple[bytes, bytes]]] = []
+        """In the order in which they came, interim ones (103) among them."""
+        self.came: list[int] = []
+        """How many bytes of all bodies had come when the first answer ended, the second, and so on."""
+        self.tickets: list[SessionTicket] = []
+        self.early = self.resumed = False
         self.open: dict[int, Answer] = {}
         self.done = asyncio.Event()
         self.leaves_after = 0
 
+    @property
+    def settings(self) -> dict[int, int]:
+        """The server's, when they have come."""
+        return self.http.received_settings or {}
+
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, HandshakeCompleted):
-            self.visit.early, self.visit.resumed = event.early_data_accepted, event.session_resumed
+            self.early, self.resumed = event.early_data_accepted, event.session_resumed
         if isinstance(event, StreamReset):
             self._ended(event.stream_id)
         for got in self.http.handle_event(event):
             if isinstance(got, HeadersReceived):
-                self.visit.heads.append(got.headers)
+                self.heads.append(got.headers)
                 self.open[got.stream_id].headers = got.headers
             elif isinstance(got, DataReceived):
                 self.open[got.stream_id].body += got.data
@@ -62,8 +59,8 @@ class _Protocol(QuicConnectionProtocol):
                     self._ended(got.stream_id)
                     continue
             if isinstance(got, (HeadersReceived, DataReceived)) and got.stream_ended:
-                self.open[got.stream_id].ended = len(self.visit.answers) - len(self.open)
-                self.visit.came.append(sum(len(answer.body) for answer in self.visit.answers))
+                self.open[got.stream_id].ended = len(self.answers) - len(self.open)
+                self.came.append(sum(len(answer.body) for answer in self.answers))
                 self._ended(got.stream_id)
 
     def _ended(self, stream: int) -> None:
@@ -78,7 +75,7 @@ class _Protocol(QuicConnectionProtocol):
         if body:
             self.http.send_data(stream, bytes(body), end_stream=True)
         self.open[stream] = Answer()
-        self.visit.answers.append(self.open[stream])
+        self.answers.append(self.open[stream])
 
 
 def ask_over_http3(secure: Secure, *asked: Asked, session: SessionTicket | None = None, leaves_after: int = 0,
@@ -97,19 +94,18 @@ async def _visit(secure: Secure, asked: tuple[Asked, ...], session: SessionTicke
         session_ticket=session, verify_mode=ssl.CERT_REQUIRED, max_datagram_size=1472,
         max_stream_data=6 * 2**20, max_data=15 * 2**20)       # Chrome's: no answer here waits for a window
     tickets: list[SessionTicket] = []
-    async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=_Protocol,
-                       session_ticket_handler=tickets.append, wait_connected=session is None) as protocol:
-        assert isinstance(protocol, _Protocol)
-        protocol.leaves_after = leaves_after
+    async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=Visit,
+                       session_ticket_handler=tickets.append, wait_connected=session is None) as visit:
+        assert isinstance(visit, Visit)
+        visit.tickets, visit.leaves_after = tickets, leaves_after
         for each in asked:
-            protocol.ask(*each)
-        protocol.transmit()
+            visit.ask(*each)
+        visit.transmit()
         if asked:
-            await protocol.done.wait()
-        while not (tickets and protocol.http.received_settings):
+            await visit.done.wait()
+        while not (tickets and visit.settings):
             await asyncio.sleep(0.01)
-        protocol.visit.tickets, protocol.visit.settings = tickets, protocol.http.received_settings
-        return protocol.visit
+        return visit
 
 
 def get(path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0) -> Asked:

@@ -54,7 +54,7 @@ def take_snapshot(scratch: Path, with_rules: bool = True) -> Snapshot:
 
 def take_own_snapshot() -> Snapshot:
     """List what a test could leave behind in this process: threads, descriptors, sockets, children. About 0.2 ms."""
-    descriptors = dict(_descriptors())
+    descriptors = dict(open_descriptors())
     return {
         "thread": frozenset(f"{thread.name} ({thread.native_id})" for thread in threading.enumerate()),
         "socket": frozenset(line for line in descriptors.values() if SOCKET in line),
@@ -87,7 +87,7 @@ def _differences(before: Snapshot, after: Snapshot) -> list[str]:
     return lines
 
 
-def _descriptors() -> Iterator[tuple[int, str]]:
+def open_descriptors() -> Iterator[tuple[int, str]]:
     """List this process's descriptors, each with a line that names it, but for what libraries keep open of their own.
 
     (matplotlib: fonts.)

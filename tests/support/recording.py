@@ -35,7 +35,7 @@ class MadeRecording:
     entries: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, url: str, body: bytes | str | None = None, headers: Headers | str = (), *, status: int = 200,
-            method: str = "GET", version: str = "h2", size: int | None = None, to: str = "",
+            method: str = "GET", version: str | None = None, size: int | None = None, to: str = "",
             asked: Mapping[str, str] | None = None, post: str = "", page: str = "page", **more: Any) -> None:
         """Record an exchange; a path alone is one of https://a.test, `headers` may be a media type alone.
 
@@ -50,6 +50,8 @@ class MadeRecording:
             file = write_file(self.mirror, f"http://{host}/{sha256(body).hexdigest()}" if is_taken else url, body)
             more = {"_file": file.relative_to(self.mirror).as_posix(), **more}
         answered = [("Content-Type", headers)] if isinstance(headers, str) else [*headers]
+        if version is None:
+            version = "h2" if url.startswith("https:") else "HTTP/1.1"
         posted = {"postData": {"mimeType": "application/json", "text": post}} if post else {}
         self.entries.append({
             "pageref": page, "startedDateTime": RECORDED,
@@ -58,6 +60,15 @@ class MadeRecording:
                 "status": 302 if to and status == 200 else status, "httpVersion": version,
                 "headers": _pairs([*answered, *([("Location", to)] if to else [])]),
                 "content": {"size": len(body or b"") if size is None else size}}, **more})
+
+    def add_chain(self, *urls: str) -> None:
+        """Record a page and its scripts, each asked for by the one before."""
+        for url, following in zip(urls, [*urls[1:], None], strict=True):
+            if url == urls[0]:
+                self.add(url, document(f"<script src={following}></script>"), "text/html")
+            else:
+                self.add(url, f"var e = document.createElement('script'); e.src = '{following}'; "
+                         "document.body.appendChild(e);" if following else "/* the end */", "text/javascript")
 
     def add_lines(self, path: Path) -> None:
         """Record the exchanges in a file, each a line of JSON: what `add` takes, a body as characters of Latin-1.
@@ -113,6 +124,11 @@ class MadeRecording:
             (fetchlog / "manifest.json").write_text(json.dumps(manifest))
 
 
+def document(body: str) -> str:
+    """Return a whole document."""
+    return f"<!doctype html><title>made</title>{ICON}<body>{body}</body>"
+
+
 def write_text_log(path: Path, responses: Sequence[Response]) -> None:
     """Write the log of a page in 2013's format."""
     path.parent.mkdir(exist_ok=True)
@@ -155,6 +171,13 @@ def chain_of_hosts(directory: Path, hosts: int, url: str = "http://www.nytimes.c
         made.add(here, f'<!doctype html>{ICON}<link rel="stylesheet" href="/s.css"><p>{split_url(here)[0]}</p>{frame}')
         made.add(f"{here}s.css", "p { color: green }", "text/css")
     return made.finish(url)
+
+
+def chain_of_scripts(directory: Path, *urls: str, har: bool = False) -> Path:
+    """Make a recording of a page and its scripts, each asked for by the one before."""
+    made = MadeRecording(directory, "small", har)
+    made.add_chain(*urls)
+    return made.finish(urls[0])
 
 
 def lookup(recording: Recording, host: str, path_and_query: str, scheme: str = "http", method: str = "GET"

@@ -15,10 +15,10 @@ import os
 import signal
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
@@ -44,7 +44,6 @@ from tests.support.faults import limit
 from tests.support.ran import ran
 
 POLL_S = 0.05
-LIMIT_S = 60.0
 HUNG_S = 3.0
 """Time limit of the load event where it never comes."""
 QUIET_S, PATIENT_S = 0.2, 1.5
@@ -54,24 +53,19 @@ TRIES = 4
 """So often a load is done that is not spoiled, where the machine fails it. The experiment cannot do it again, as
 --retries would do the spoiled ones again, too."""
 EXTRA_MS, SUSPEND_MS = 5.0, 5000.0
-Spoiling = Callable[[Laboratory, Load], AbstractContextManager[object]]
-def server_of(lab: Laboratory, host: str) -> int:
-    """Return the process that serves `host`: the one in its network namespace that is not Mininet's shell."""
-    shell = lab.star.servers[host].pid
+Spoiling = Callable[[Laboratory, Load, ExitStack], object]
+"""Spoils a load that is about to begin; how that is undone goes on the stack."""
+
+
+def server_of(lab: Laboratory, load: Load) -> int:
+    """Return the process that serves a load's document: the one in its namespace that is not Mininet's shell."""
+    shell = lab.star.servers[host_of(load)].pid
     namespace = Path(f"/proc/{shell}/ns/net").readlink()
     return next(pid for pid in descendants(os.getpid())
                 if pid != shell and Path(f"/proc/{pid}/ns/net").readlink() == namespace)
 
 
-def wait_until(happened: Callable[[], bool]) -> None:
-    """Poll until `happened`; give up silently after LIMIT_S: the test then sees a load that was not spoiled."""
-    deadline = time.monotonic() + LIMIT_S
-    while not happened() and time.monotonic() < deadline:
-        time.sleep(POLL_S)
-
-
-@contextmanager
-def dropped_syn(lab: Laboratory, load: Load) -> Iterator[None]:
+def dropped_syn(lab: Laboratory, load: Load, undo: ExitStack) -> None:
     """The firewall of the document's server drops the first SYN."""
     server = lab.star.servers[host_of(load)]
     rule = ["INPUT", "-p", "tcp", "--syn", "-j", "DROP"]
@@ -80,72 +74,53 @@ def dropped_syn(lab: Laboratory, load: Load) -> Iterator[None]:
         with inside(server.pid):
             return ran("iptables", *words, status=0).stdout
 
-    def first_one_only(_ended: threading.Event) -> None:
-        wait_until(lambda: "-c 0 0" not in iptables("-v", "-S", "INPUT").splitlines()[-1])
+    def first_one_only(ended: threading.Event) -> None:
+        while "-c 0 0" in iptables("-v", "-S", "INPUT").splitlines()[-1] and not ended.wait(POLL_S):
+            pass
         iptables("-D", *rule)
 
     iptables("-A", *rule)
-    with beside(first_one_only, "firewall"):
-        yield
+    undo.enter_context(beside(first_one_only, "firewall"))
 
 
-@contextmanager
-def hung_server(lab: Laboratory, load: Load) -> Iterator[None]:
+def hung_server(lab: Laboratory, load: Load, undo: ExitStack) -> None:
     """The kernel takes the request, the server never reads it."""
-    pid = server_of(lab, host_of(load))
+    pid = server_of(lab, load)
     os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
+    undo.callback(os.kill, pid, signal.SIGCONT)
 
 
 def replaced(change: Callable[[str], str] | None) -> Spoiling:
     """Return what changes the document in the mirror meanwhile, or takes it away."""
-    @contextmanager
-    def spoil(lab: Laboratory, load: Load) -> Iterator[None]:
+    def spoil(lab: Laboratory, load: Load, undo: ExitStack) -> None:
         path = lab.client_dir.parent / "small" / host_of(load) / "index.html"
         good = path.read_text()
+        undo.callback(path.write_text, good)
         if change:
             path.write_text(change(good))
         else:
             path.unlink()
-        try:
-            yield
-        finally:
-            path.write_text(good)
 
     return spoil
 
 
-@contextmanager
-def full_server_log(lab: Laboratory, load: Load) -> Iterator[None]:
+def full_server_log(lab: Laboratory, load: Load, undo: ExitStack) -> None:
     """The server cannot write to its log any more (EFBIG, setrlimit(2))."""
-    pid = server_of(lab, host_of(load))
+    pid = server_of(lab, load)
     limit(pid, "--fsize=1:unlimited")
-    try:
-        yield
-    finally:
-        limit(pid, "--fsize=unlimited")
+    undo.callback(limit, pid, "--fsize=unlimited")
 
 
-@contextmanager
-def really_on(_lab: Laboratory, _load: Load) -> Iterator[None]:
+def really_on(_lab: Laboratory, _load: Load, undo: ExitStack) -> None:
     """TFO is on in the kernel although it should be off."""
     set_fastopen = fastopen.set_fastopen
-    vars(fastopen)["set_fastopen"] = lambda pids, _value: set_fastopen(pids, fastopen.ON)
-    try:
-        yield
-    finally:
-        vars(fastopen)["set_fastopen"] = set_fastopen
+    undo.enter_context(patch.object(fastopen, "set_fastopen", lambda pids, _: set_fastopen(pids, fastopen.ON)))
 
 
-@contextmanager
-def no_cookie(lab: Laboratory, load: Load) -> Iterator[None]:
+def no_cookie(lab: Laboratory, load: Load, _undo: ExitStack) -> None:
     """The kernel has forgotten the server's TFO cookie."""
     with inside(lab.star.user.pid):
         ran("ip", "tcp_metrics", "delete", lab.star.servers[host_of(load)].address, status=0)
-    yield
 
 
 SPOILT: dict[tuple[str, int], Spoiling] = {
@@ -162,43 +137,22 @@ def host_of(load: Load) -> str:
 
 
 def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
-    """Do one load, spoiled or not."""
+    """Do one load, spoiled or not; again if it fails that is not."""
     spoiling = SPOILT.get((host_of(load), load.tfo)) if load.run else None
-    if spoiling is None:
-        return good_load(lab, load)
-    lab = with_limits(lab, HUNG_S if spoiling is hung_server else lab.settings.timeout_s,
-                      PATIENT_S if spoiling is dropped_syn else QUIET_S)
+    settings = dataclasses.replace(
+        lab.settings, timeout_s=HUNG_S if spoiling is hung_server else lab.settings.timeout_s,
+        quiet_s=PATIENT_S if spoiling is dropped_syn else QUIET_S)
+    lab = dataclasses.replace(lab, web=dataclasses.replace(lab.web, settings=settings))
     for _ in range(TRIES):
-        with spoiling(lab, load):
+        with ExitStack() as undo:
+            if spoiling:
+                spoiling(lab, load, undo)
             record = record_of(lab, load)
-        if spoiling is dropped_syn or not record.counters["user"]["TCPSynRetrans"]:
-            break           # else the machine stood still for a second, which hides what was spoiled
+        # A spoiled one is done again where the machine stood still for a second, which hides what was spoiled.
+        if not alone(record) if spoiling is None else (
+                spoiling is dropped_syn or not record.counters["user"]["TCPSynRetrans"]):
+            break
     return record
-
-
-def good_load(lab: Laboratory, load: Load) -> LoadRecord:
-    """Do one load, again if it fails."""
-    lab = with_limits(lab, lab.settings.timeout_s, QUIET_S)
-    records = (record_of(lab, load) for _ in range(TRIES))
-    return next((record for record in records if not alone(record)), None) or record_of(lab, load)
-
-
-def with_limits(lab: Laboratory, timeout_s: float, quiet_s: float) -> Laboratory:
-    settings = dataclasses.replace(lab.settings, timeout_s=timeout_s, quiet_s=quiet_s)
-    return dataclasses.replace(lab, web=dataclasses.replace(lab.web, settings=settings))
-
-
-class Suspended:
-    """Stands for harness.system.environment.suspended_ms: CLOCK_BOOTTIME has run ahead of CLOCK_MONOTONIC."""
-
-    def __init__(self) -> None:
-        self.real, self.ahead_ms = environment.suspended_ms, 0.0
-
-    def __call__(self) -> float:
-        return self.real() + self.ahead_ms
-
-    def once_more(self, *_: object) -> None:
-        self.ahead_ms += SUSPEND_MS
 
 
 def slower(speeds: LinkSpeeds) -> LinkSpeeds:
@@ -215,9 +169,10 @@ if __name__ == "__main__":
     elif what == "authority":
         vars(laboratory)["open_authority"] = lambda _: open_authority(Path(authority))
     elif what == "suspend":
-        suspended = Suspended()
-        signal.signal(signal.SIGUSR1, suspended.once_more)
-        vars(environment)["suspended_ms"] = suspended
+        suspends, suspended_ms = list[int](), environment.suspended_ms
+        signal.signal(signal.SIGUSR1, lambda number, _: suspends.append(number))
+        # CLOCK_BOOTTIME has run ahead of CLOCK_MONOTONIC.
+        vars(environment)["suspended_ms"] = lambda: suspended_ms() + SUSPEND_MS * len(suspends)
         vars(tfo)["wait_for_quiet"] = lambda _patience_s: []
     elif what == "rules":
         vars(experiment)["record_of"] = spoiled_load

@@ -12,8 +12,9 @@ import signal
 import sys
 import time
 from collections import Counter
-from contextlib import redirect_stdout, suppress
+from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,67 +37,36 @@ MARKS = PageFiles(Path(), SITE).pages.name
 """The file of a recording that names the folder for marks."""
 
 
-def measured(of: Unit, *_: object) -> Measured:
-    time.sleep(0.05)
-    return replace(of_unit(of, "measured"), machine=f"{os.getpid()}"), {"client/x": b"1"}
-
-
-def once_in(of: Unit, recording: Contents) -> bool:
-    """Tell whether this unit is tried the first time: its recording names a folder for such marks."""
-    mark = Path(os.fsdecode(recording[MARKS])) / of.key
-    if mark.exists():
-        return False
-    mark.touch()
+def is_first(mark: Path, who: str = "") -> bool:
+    """Tell whether nobody left this mark before, or `who` did."""
+    try:
+        mark.symlink_to(who or "x")         # only one can make it, and its name is there at once
+    except FileExistsError:
+        return str(mark.readlink()) == who
     return True
 
 
-def dies_once(of: Unit, recording: Contents, _: Patience) -> Measured:
-    if of.url == unit(1).url and once_in(of, recording):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return measured(of)
-
-
-def always_dies(of: Unit, *_: object) -> Measured:
-    if of.url == unit(1).url:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return measured(of)
-
-
-def fails_once(of: Unit, recording: Contents, _: Patience) -> Measured:
-    if of.url == unit(1).url and once_in(of, recording):
-        raise NotMeasuredError((of_unit(of, "failed", "busy"), {}))
-    return measured(of)
-
-
-def always_fails(of: Unit, *_: object) -> Measured:
-    if of.url == unit(1).url:
-        raise NotMeasuredError((of_unit(of, "failed", "busy"), {"console.log": b"x" * 10**5}))
-    return measured(of)
-
-
-def is_wrong(of: Unit, *_: object) -> Measured:
-    return (of_unit(of, "failed", "no page"), {}) if of.url == unit(1).url else measured(of)
-
-
-def full_disk(of: Unit, *_: object) -> Measured:
-    return of_unit(of, "unfit", "no room"), {}
-
-
-def one_has_a_full_disk(of: Unit, recording: Contents, _: Patience) -> Measured:
-    first = Path(os.fsdecode(recording[MARKS])) / "full"
-    with suppress(FileExistsError):
-        first.symlink_to(f"{os.getpid()}")      # one worker alone can make it, and its name is there at once
-    return full_disk(of) if str(first.readlink()) == f"{os.getpid()}" else measured(of)
-
-
-measured_until_the_scheduler_ends = measured
+def measure(task: str, of: Unit, recording: Contents, _: Patience) -> Measured:
+    """Measure a site, but the second one as `task` says; a disk is full in all workers, or in the first that asks."""
+    marks = Path(os.fsdecode(recording[MARKS]))
+    if task == "full_disk" or (task == "one_has_a_full_disk" and is_first(marks / "full", f"{os.getpid()}")):
+        return of_unit(of, "unfit", "no room"), {}
+    if of.url == unit(1).url and (not task.endswith("once") or is_first(marks / of.key)):
+        if "dies" in task:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if "fails" in task:
+            raise NotMeasuredError((of_unit(of, "failed", "busy"), {"console.log": b"x" * 10**5}))
+        if task == "is_wrong":
+            return of_unit(of, "failed", "no page"), {}
+    time.sleep(0.05)
+    return replace(of_unit(of, "measured"), machine=f"{os.getpid()}"), {"client/x": b"1"}
 
 
 def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
     """Run a driver with `task` in place of a measurement; return how sites ended, or how it did."""
     folder = SweepFolder(base, task)
     folder.make()
-    vars(driver)["measure"] = globals()[task]
+    vars(driver)["measure"] = partial(measure, task)
     units = [*map(unit, range(count))]
     for made in units:      # a recording whose only content is where marks may be left
         marked = folder.recordings / sanitise(made.url)

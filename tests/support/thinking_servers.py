@@ -5,11 +5,9 @@ what a busy machine adds to some of them is not in the median of their kind.
 """
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.support.explained_pages import document, inserting
 from tests.support.recording import MadeRecording
 
 NEAR, FAR = "near.test", "far.test"
@@ -33,14 +31,10 @@ KIND_OF = {f"http://{kind.host}/{kind.think_ms}-{number}.js": kind for number in
 
 def record_thinking_servers(directory: Path, rtts_ms: Mapping[str, float]) -> Path:
     """Write the recording ("small"); `rtts_ms` by host (NEAR, FAR). The document was not thought about."""
-    scripts = list(KIND_OF)
-    bodies = {PAGE: document(f"<script src={scripts[0]}></script>"), scripts[-1]: "/* the end */",
-              **{script: inserting(following) for script, following in pairwise(scripts)}}
     recording = MadeRecording(directory, "small")
-    for url, body in bodies.items():
-        kind = KIND_OF.get(url, Kind(NEAR, 0))
-        content_type = "text/html" if url == PAGE else "text/javascript"
-        recording.add(url, body, content_type, version="HTTP/1.1", timings={
-            "blocked": 1, "dns": 0, "connect": rtts_ms[kind.host] + (url == scripts[-1]), "ssl": -1, "send": 0,
-            "receive": 1, "wait": rtts_ms[kind.host] + kind.think_ms})
+    recording.add_chain(PAGE, *KIND_OF)
+    for entry in recording.entries:
+        kind = KIND_OF.get(entry["request"]["url"], Kind(NEAR, 0))
+        entry["timings"] = {"blocked": 1, "dns": 0, "connect": rtts_ms[kind.host] + (entry is recording.entries[-1]),
+                            "ssl": -1, "send": 0, "receive": 1, "wait": rtts_ms[kind.host] + kind.think_ms}
     return recording.finish(PAGE)

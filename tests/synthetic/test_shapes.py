@@ -51,7 +51,7 @@ def test_what_caused_what_is_what_both_loads_bear_out() -> None:
 def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_path: Path) -> None:
     """Nothing was known of its text, and all of its children stood at its beginning."""
     recorded = MadeRecording(tmp_path)
-    recorded.add(PAGE, gzip.compress(TEXT.encode()), (("content-encoding", "gzip"),), version="http/1.1")
+    recorded.add(PAGE, gzip.compress(TEXT.encode()), (("content-encoding", "gzip"),))
     recorded.finish(PAGE)
     texts = document_texts(FAR, read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog"), tmp_path / "Web")
     assert texts == {PAGE: TEXT}

@@ -1,4 +1,4 @@
-"""One recording of the test internet, made by fetch.py once for all tests that want one; each test file gets a copy.
+"""The test internet recorded by fetch.py: once for all tests that want a recording, each test file gets a copy.
 
 Test files run in several processes (scripts/test.sh): the first that asks records, the others wait for its lock.
 """
@@ -7,16 +7,20 @@ import fcntl
 import json
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.mirror.recording import read_recording
+from harness.system.background import running
 from tests.support.internet import site, today
-from tests.support.internet.server import serve
+from tests.support.internet.server import Internet, serve
 from tests.support.ran import ran
 from tests.support.session import SHARED
 
@@ -24,60 +28,83 @@ NAME = "demo"
 LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "60")
 """Of a visit, in seconds: shorter than the program's own, for pages that would keep a browser for ever. A command may
 take as long as the program's own limit: Chrome in an idle group (scripts/test.sh) may get no processor for 4 s."""
+PORTS = {"http": 28400, "https": 28401}
+"""Of a replay."""
 
 
 @dataclass(frozen=True)
 class SharedRecording:
-    """A copy of the recording in `directory`, what fetch.py said, and "METHOD URL STATUS" of what it asked for."""
+    """A copy of the recording in `directory`, and "METHOD URL STATUS" of what fetch.py asked for."""
 
     directory: Path
-    output: str
     asked: frozenset[str]
 
 
-def fetch_command(directory: Path, name: str, remap: Path, ca: Path, *more: str) -> list[str]:
-    """Return the command that records `name`.pages through the hack_dns file `remap`, trusting `ca`."""
-    return [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", name, "--remap", str(remap),
-            "--ca", str(ca), "--no-trial", *LIMITS, *more]
+def command(internet: Internet, directory: Path, *more: str, name: str = NAME) -> list[str]:
+    """Return the command that records `name`.pages in `directory`, with `more` options."""
+    return [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", name, "--remap",
+            str(internet.remap), "--ca", str(internet.ca), "--no-trial", *LIMITS, *more]
 
 
-def record(directory: Path, name: str, remap: Path, ca: Path, pages: Iterable[str] = site.RECORDED, *more: str) -> str:
-    """Record pages of the test internet, with `more` options; return what fetch.py said."""
-    (directory / f"{name}.pages").write_text("\n".join(pages))
-    done = ran(*fetch_command(directory, name, remap, ca, *more), status=0)
-    return done.stdout
+def fetch(internet: Internet, directory: Path, urls: Iterable[str], *more: str, name: str = NAME,
+          status: int | None = 0) -> "subprocess.CompletedProcess[str]":
+    """Record `urls` to the end, which has to be `status` (None: any)."""
+    (directory / f"{name}.pages").write_text("\n".join(urls))
+    return ran(*command(internet, directory, *more, name=name), status=status)
 
 
 def copy_of_the_recording(target: Path, factory: pytest.TempPathFactory) -> SharedRecording:
     """Copy the recording (NAME.pages, NAME/, NAME.fetchlog/) into the directory `target`."""
-    shared = _shared_directory(factory)
-    made = shared / "recording"
+    base = factory.getbasetemp()
+    shared = Path(os.environ.get(SHARED, base.parent if "PYTEST_XDIST_WORKER" in os.environ else base))
+    made, new = shared / "recording", shared / "recording.new"
     with (shared / "recording.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            _make(shared / "recording.new")
-            (shared / "recording.new").rename(made)
-    notes = json.loads((made / "notes.json").read_text())
+            shutil.rmtree(new, ignore_errors=True)          # of one that failed
+            (new / "pages").mkdir(parents=True)
+            with serve() as internet:
+                fetch(internet, new / "pages", site.RECORDED)
+                asked = sorted({" ".join(line.split()[:3]) for line in internet.requests()})
+            (new / "asked.json").write_text(json.dumps(asked))
+            new.rename(made)
     shutil.copytree(made / "pages", target, dirs_exist_ok=True)
-    return SharedRecording(target, notes["output"], frozenset(notes["asked"]))
+    return SharedRecording(target, frozenset(json.loads((made / "asked.json").read_text())))
 
 
-def _shared_directory(factory: pytest.TempPathFactory) -> Path:
-    given, base = os.environ.get(SHARED), factory.getbasetemp()
-    if given:
-        return Path(given)
-    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+@contextmanager
+def replayed(directory: Path) -> Iterator[Internet]:
+    """Replay the recording in `directory` on loopback addresses, for fetch.py to record again, or for other clients.
+
+    Their logs are in `directory`/logs.
+    """
+    recording = read_recording(directory / NAME, directory / f"{NAME}.fetchlog")
+    assert recording.problems == []
+    places = {host: f"127.84.0.{number}" for number, host in enumerate(recording.hosts(), start=1)}
+    replay = Internet(directory, {})
+    (directory / "hosts").write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
+    replay.remap.write_text("".join(f"{host} {address} {PORTS[scheme]} {scheme}\n" for host, address in places.items()
+                                    for scheme in recording.schemes(host)))
+    servers = [sys.executable, str(ROOT / "tfo-test" / "http_tfo.py"), "--mirror", str(directory / NAME), "--fetchlog",
+               str(directory / f"{NAME}.fetchlog"), "--hosts", str(directory / "hosts"), "--port", str(PORTS["http"]),
+               "--tls-port", str(PORTS["https"]), "--http", "recorded", "--authority", str(directory / "authority"),
+               "--logdir", str(directory / "logs")]
+    with running(servers, f"ready {len(places)}", "the servers"):
+        shutil.copy(directory / "authority" / "ca.pem", replay.ca)
+        yield replay
 
 
-def _make(new: Path) -> None:
-    shutil.rmtree(new, ignore_errors=True)          # of one that failed
-    (new / "pages").mkdir(parents=True)
-    with serve() as internet:
-        output = record(new / "pages", NAME, internet.remap, internet.ca)
-        asked = sorted({" ".join(line.split()[:3]) for line in internet.requests()})
-    (new / "notes.json").write_text(json.dumps({"output": output, "asked": asked}))
+def tree(directory: Path) -> dict[str, bytes]:
+    """Return all files below a directory, by path, but icons: Chrome asks for these late, or is closed before."""
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*")
+            if path.is_file() and path.name != "favicon.ico"}
+
+
+def names(directory: Path) -> set[str]:
+    """Return what stands in a directory."""
+    return {path.name for path in directory.iterdir()}
 
 
 if __name__ == "__main__":      # for benchmarks/modern.py
     with serve(applications=True) as made:
-        print(record(Path(sys.argv[1]), NAME, made.remap, made.ca, (*site.RECORDED, *today.PAGES)))
+        print(fetch(made, Path(sys.argv[1]), (*site.RECORDED, *today.PAGES)).stdout)

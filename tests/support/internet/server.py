@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -25,7 +25,6 @@ import trustme
 
 from harness.bootstrap import ROOT
 from harness.system import background
-from harness.system.namespaces import inside
 from harness.system.privileges import User, give, passable_temp_root
 from harness.system.processes import stop
 from tests.support.internet import today
@@ -64,85 +63,61 @@ class Internet:
         return sorted(Counter((self.directory / "connections.log").read_text().split()).values())
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a host listens."""
-
-    address: str
-    http: int
-    tls: int
-
-
 @contextlib.contextmanager
 def serve(*, applications: bool = False) -> Iterator[Internet]:
     """Run the test internet; on leaving, end it and remove its files. Needs nginx, but no root.
 
     With `applications` the pages of today.py are there, too: a second more until it runs.
     """
-    http, tls, tls_http_1 = _free_ports(3)
-    with behind_nginx(applications=applications) as internet:
-        places = {name: Place(f"{NETWORK}{number}", http, tls_http_1 if name in ONLY_HTTP_1 else tls)
-                  for number, name in enumerate(internet.hosts, start=1)}
-        issue_certificates(internet)
-        write_remap(internet, places)
-        configuration = write_configuration(internet, "all", places)
-        with running_nginx(internet, configuration, places[EXPIRED]):
-            yield internet
+    hosts = make_hosts() | (today.make_hosts() if applications else {})
+    with contextlib.ExitStack() as stack:
+        directory = Path(tempfile.mkdtemp(prefix="tfo-net-", dir=passable_temp_root()))
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        directory.chmod(0o755)              # whoever runs fetch.py reads hack_dns file and CA
+        silent = stack.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX)))
+        silent.bind(str(directory / "silent"))      # takes connections into its queue and never reads
+        silent.listen(64)
+        stack.enter_context(graphql_server(directory / "graphql"))
+        if applications:            # in a process of their own: Dash and Flask would stay in ours for ever
+            (directory / "apps").mkdir()
+            command = [sys.executable, str(ROOT / "tests" / "support" / "applications.py"), str(directory / "apps")]
+            stack.enter_context(background.running(command, "ready", "the applications"))
+        http, tls, tls_http_1 = _free_ports(3)
+        servers, remaps = [], []
+        for number, (name, host) in enumerate(hosts.items(), start=1):
+            address, own_tls = f"{NETWORK}{number}", tls_http_1 if name in ONLY_HTTP_1 else tls
+            servers.append(_server(directory, name, host, f"{address}:{http}", f"{address}:{own_tls}"))
+            remaps.append(f"{name} {address} {http}\n{name} {address} {own_tls} https\n")
+        internet = Internet(directory, hosts)
+        internet.remap.write_text("".join(remaps))
+        _issue_certificates(internet)
+        (directory / "nginx.conf").write_text(CONFIGURATION + "".join(servers) + "}\n")
+        process = _start_nginx(directory)
+        stack.callback(stop, process)
+        wait_until(lambda: process.poll() is not None or _listens(f"{NETWORK}1", http))
+        if process.poll() is not None:
+            raise RuntimeError(f"nginx did not start: {(directory / 'error.log').read_text()}")
+        yield internet
 
 
-@contextlib.contextmanager
-def behind_nginx(*, applications: bool) -> Iterator[Internet]:
-    """Run all that nginx asks for answers, in a folder that is removed at the end."""
-    directory = Path(tempfile.mkdtemp(prefix="tfo-net-", dir=passable_temp_root()))
-    directory.chmod(0o755)              # whoever runs fetch.py reads hack_dns file and CA
-    try:
-        with contextlib.closing(socket.socket(socket.AF_UNIX)) as silent:
-            silent.bind(str(directory / "silent"))      # takes connections into its queue and never reads
-            silent.listen(64)
-            with graphql_server(directory / "graphql"), \
-                    _applications(directory) if applications else contextlib.nullcontext():
-                yield Internet(directory, make_hosts() | (today.make_hosts() if applications else {}))
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _applications(directory: Path) -> Iterator[None]:
-    """Run what is not files, in a process of its own: Dash and Flask would stay in ours for ever."""
-    (directory / "apps").mkdir()
-    command = [sys.executable, str(ROOT / "tests" / "support" / "applications.py"), str(directory / "apps")]
-    with background.running(command, "ready", "the applications"):
-        yield
-
-
-@contextlib.contextmanager
-def running_nginx(internet: Internet, configuration: Path, place: Place, namespace_pid: int | None = None,
-                  environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Run nginx, in the network namespace of a process if one is given; it is ready when it listens at `place`."""
-    started: dict[str, object] = {"env": {**os.environ, **(environment or {})}}
+def _start_nginx(directory: Path) -> "subprocess.Popen[str]":
+    user: dict[str, object] = {}
     if os.geteuid() == 0:
         account = pwd.getpwnam(ACCOUNT)
-        give(internet.directory, User(account.pw_name, account.pw_uid, account.pw_gid))
-        started |= {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-    command = [str(NGINX), "-p", str(internet.directory), "-e", "error.log", "-c", str(configuration)]
-    with inside(namespace_pid) if namespace_pid else contextlib.nullcontext():
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
-                                   **started)  # type: ignore[call-overload]
-    try:
-        wait_until(lambda: process.poll() is not None or _listens(place, namespace_pid))
-        if process.poll() is not None:
-            raise RuntimeError(f"nginx did not start: {(internet.directory / 'error.log').read_text()}")
-        yield
-    finally:
-        stop(process)
+        give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
+        user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+    command = [str(NGINX), "-p", str(directory), "-e", "error.log", "-c", "nginx.conf"]
+    process: subprocess.Popen[str] = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
+                                                      **user)   # type: ignore[call-overload]
+    return process
 
 
-def _listens(place: Place, namespace_pid: int | None) -> bool:
-    with inside(namespace_pid) if namespace_pid else contextlib.nullcontext(), socket.socket() as client:
-        return client.connect_ex((place.address, place.tls)) == 0
+def _listens(address: str, port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex((address, port)) == 0
 
 
-def issue_certificates(internet: Internet) -> None:
+def _issue_certificates(internet: Internet) -> None:
     """Make the internet's CA, and a certificate and key for each of its hosts."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(internet.ca)
@@ -157,30 +132,11 @@ def issue_certificates(internet: Internet) -> None:
         certificate.private_key_pem.write_to_path(internet.directory / f"{name}.key")
 
 
-def write_remap(internet: Internet, places: Mapping[str, Place]) -> None:
-    """Write the hack_dns file that leads to the hosts at these places."""
-    internet.remap.write_text("".join(f"{name} {place.address} {place.http}\n{name} {place.address} {place.tls} https\n"
-                                      for name, place in places.items()))
-
-
-def write_configuration(internet: Internet, name: str, places: Mapping[str, Place], fastopen: int = 0) -> Path:
-    """Write the hosts' files and NAME.conf, of an nginx that serves them at their places; return its path.
-
-    With `fastopen` as many connections may wait to be accepted that brought data in their SYN.
-    """
-    options = f"fastopen={fastopen}" if fastopen else ""
-    servers = [_server(internet.directory, host, internet.hosts[host], place, options)
-               for host, place in places.items()]
-    path = internet.directory / f"{name}.conf"
-    path.write_text(CONFIGURATION.replace("PID", f"{name}.pid") + "".join(servers) + "}\n")
-    return path
-
-
 AGE_S = 30 * 86_400
 """How old the files are, in seconds, as those of most sites. What is not yet a minute old has no strong validator (RFC
 9110, section 8.8.2.2), and Chrome asks for the parts of a film otherwise."""
 CONFIGURATION = """
-daemon off; worker_processes 1; master_process off; pid PID;
+daemon off; worker_processes 1; master_process off; pid nginx.pid;
 events { worker_connections 512; }
 http {
     log_format asked '$request_method $scheme://$host$request_uri $status $server_protocol';
@@ -192,12 +148,12 @@ http {
 """
 
 
-def _server(directory: Path, name: str, host: Host, place: Place, options: str) -> str:
+def _server(directory: Path, name: str, host: Host, http: str, tls: str) -> str:
+    """Write a host's files; return its part of the configuration."""
     http2 = "" if name in ONLY_HTTP_1 else "http2"
     lines = [f"server {{ server_name {name}; root {directory}/nothing;",
              f"ssl_certificate {name}.pem; ssl_certificate_key {name}.key;",
-             f"listen {place.address}:{place.http} {options};",
-             f"listen {place.address}:{place.tls} ssl {http2} {options};"]
+             f"listen {http}; listen {tls} ssl {http2};"]
     old_s = time.time() - AGE_S
     for number, (path, file) in enumerate(host.files.items()):
         stored = directory / "files" / name / str(number)
