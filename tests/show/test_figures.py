@@ -55,13 +55,6 @@ def test_what_is_drawn_where(tmp_path: Path) -> None:
     assert [float(line.get_xdata()[0]) for line in axes.lines] == [1062, 1042]      # type: ignore[index,arg-type]
 
 
-def test_pages_of_another_rtt_do_not_make_these_synthetic(tmp_path: Path) -> None:
-    """tfo.py typed for each RTT: --name Paper at 20 ms, --name Paper2013, the real pages, at 100 ms."""
-    make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=2)
-    make_client(tmp_path, delays_ms=[50], urls=[NEWS], runs=2, name="Paper2013", synthetic=False)
-    assert ["synthetic" in draw(tmp_path, rtt_ms=rtt_ms).get_supxlabel() for rtt_ms in (20, 100)] == [True, False]
-
-
 @given(st.lists(st.from_regex(r"https?://(https?){0,2}a\.org", fullmatch=True), unique=True))
 def test_no_two_pages_share_the_name_of_a_figure(urls: list[str]) -> None:
     """The short name of http://httpa.org is the full one of http://a.org."""
@@ -89,46 +82,31 @@ def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
     assert pair_requests(off, on) == [(off[0], on[0]), (off[1], None), (off[2], on[1]), (off[3], on[3]), (None, on[2])]
 
 
-def logged(made: MadeLoad, client: Path, *spans: tuple[float, float, str], each: tuple[ReceivedAnswer, ...] = (),
-           from_cache: tuple[str, ...] = ()) -> LoadResult:
-    """Write a load whose text log has a document and these requests, and whose servers gave `each` answer."""
+def polled(client: Path, made: MadeLoad, *spans: tuple[float, float]) -> LoadResult:
+    """Write a load whose text log has a document and these requests for POLL."""
     made.add(PAGE, 0, "document", referer="")
     load = made.write(client)
     load.log.write_text(format_log(PageLog(transactions=[
-        Transaction(0, 200, PAGE), *(Transaction(*span) for span in spans)])))
-    if each:
-        answers = ReceivedAnswers(1, 1, 0, 0, (ReceivedAnswer(PAGE, "exact"), *each), from_cache=from_cache)
-        write_load(load.log.parent, replace(made.record(), answers=answers))
+        Transaction(0, 200, PAGE), *(Transaction(*span, POLL) for span in spans)])))
     return load
 
 
-def requests_of(client: Path) -> list[ShownRequest]:
-    shown = shown_load(selected(client).rows[0].off)
-    assert shown is not None
-    return [*shown.requests]
-
-
-def test_a_request_that_never_ended_lends_nothing_to_the_next_one_of_its_url(tmp_path: Path) -> None:
-    """The text log leaves it out. Before, the second one was drawn with its 900 ms, and called unfinished."""
+def test_of_several_requests_for_one_url_each_has_its_own_times_and_its_own_answer(tmp_path: Path) -> None:
+    """The first never ended, and the third is from Chrome's cache, of which no list of servers' answers tells."""
     made = MadeLoad(1000)
     made.add(POLL, 300, "data", connect=50, wait=900, _error=UNFINISHED)
     made.add(POLL, 400, "data", connect=22, wait=11)
-    logged(made, tmp_path, (400, 433, POLL), each=(ReceivedAnswer(POLL, "failed", error=UNFINISHED),
-                                                   ReceivedAnswer(POLL, "stand-in")))
-    _, poll = requests_of(tmp_path)
-    assert poll.phases_ms == dict.fromkeys(PHASES, 0) | {"connect": 22, "wait": 11}
-    assert (poll.exchange.error, poll.answer) == ("", "stand-in")
-
-
-def test_a_mark_is_on_the_bar_of_its_own_answer(tmp_path: Path) -> None:
-    """Of three requests for one URL Chrome's cache answered the second: no list of servers' answers has that one."""
-    made = MadeLoad(1000)
-    made.add(POLL, 300, "data")
     made.add_cached(POLL, 510, 1, "data")
-    made.add(POLL, 600, "data", connect=22, wait=11)
-    logged(made, tmp_path, (300, 500, POLL), (510, 511, POLL), (600, 633, POLL),
-           each=(ReceivedAnswer(POLL, "exact"), ReceivedAnswer(POLL, "stand-in")), from_cache=(POLL,))
-    assert [request.answer for request in requests_of(tmp_path)] == ["", "", "", "stand-in"]
+    made.add(POLL, 600, "data")
+    load = polled(tmp_path, made, (400, 433), (510, 511), (600, 800))
+    each = (ReceivedAnswer(PAGE, "exact"), ReceivedAnswer(POLL, "failed", error=UNFINISHED),
+            ReceivedAnswer(POLL, "exact"), ReceivedAnswer(POLL, "stand-in"))
+    write_load(load.log.parent, replace(made.record(), answers=ReceivedAnswers(2, 1, 0, 0, each, from_cache=(POLL,))))
+    shown = shown_load(selected(tmp_path).rows[0].off)
+    assert shown is not None
+    assert [request.answer for request in shown.requests] == ["", "", "", "stand-in"]
+    assert shown.requests[1].phases_ms == dict.fromkeys(PHASES, 0) | {"connect": 22, "wait": 11}
+    assert shown.requests[1].exchange.error == ""
 
 
 def test_the_critical_path_lies_in_the_rows_of_its_own_requests(tmp_path: Path) -> None:
@@ -136,7 +114,7 @@ def test_the_critical_path_lies_in_the_rows_of_its_own_requests(tmp_path: Path) 
     made = MadeLoad(1010)
     made.add(POLL, 200, "script", dns=200, connect=100, wait=500)
     made.add(POLL, 480, "data", connect=100, wait=1000)
-    load = logged(made, tmp_path, (200, 1000, POLL), (480, 1580, POLL))
+    load = polled(tmp_path, made, (200, 1000), (480, 1580))
     figure = draw(tmp_path, load.page, 100)
     assert [bar.get_linewidth() > 1 for bar in bars(figure)["TFO off"]] == [True, True, False]
 

@@ -51,19 +51,15 @@ def test_it_is_the_median_of_those_it_was_chosen_from(tmp_path: Path, gone: tupl
 
 def test_files_that_cannot_be_shown_are_problems(tmp_path: Path) -> None:
     assert list(file_problems(selected(five_loads(tmp_path / "whole")).cells)) == []
-    five_loads(tmp_path)
-    cells = [tmp_path / f"50-{run}-tfo-0" for run in range(1, 6)]
-    (cells[0] / f"{NAME}.har").write_text('{"log": {"entries": [7]}}')
-    (cells[1] / f"{NAME}.har").write_text("[1e999]")
-    (cells[2] / f"{NAME}.har").unlink()
-    os.mkfifo(cells[2] / f"{NAME}.har")
-    (cells[3] / NAME).unlink()
-    (cells[3] / NAME).mkdir()
-    (cells[4] / NAME).unlink()
+    hars = [tmp_path / f"50-{run}-tfo-0" / f"{NAME}.har" for run in range(1, 6)]
+    five_loads(tmp_path, "1.har", "5.log")
+    hars[1].unlink()
+    os.mkfifo(hars[1])
+    log = hars[2].with_suffix("")
+    log.unlink()
+    log.mkdir()
     selection = selected(tmp_path)
     found = list(file_problems(selection.cells))
-    assert [problem.replace(f"{tmp_path}/", "").partition(":1: ")[0] for problem in found] == [
-        "50-1-tfo-0/httppage.test.har", "50-2-tfo-0/httppage.test.har", "50-3-tfo-0/httppage.test.har",
-        "50-4-tfo-0/httppage.test"]
+    assert [problem.partition(":1: ")[0] for problem in found] == [*map(str, (*hars[:2], log))]
     html = render(selection)
     assert all(f">{problem}</th>" in html for problem in found)

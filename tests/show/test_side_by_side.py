@@ -83,16 +83,6 @@ def test_names_of_pages_do_not_overlap(tmp_path: Path) -> None:
     assert not any(left.get_window_extent().overlaps(right.get_window_extent()) for left, right in pairwise(labels))
 
 
-def test_pages_that_no_load_tells_the_url_of_go_by_their_files_names(tmp_path: Path) -> None:
-    """Of crashed loads, without the experiment's file: both pages stood under one empty heading."""
-    for page in ("httpa.org", "httpb.org"):
-        for tfo in (0, 1):
-            (tmp_path / f"50-1-tfo-{tfo}").mkdir(exist_ok=True)
-            (tmp_path / f"50-1-tfo-{tfo}" / page).write_text("Segmentation fault (core dumped)\n")
-    lines = list(side_by_side_lines(side_by_side_rows([selected(tmp_path)])))
-    assert [line for line in lines[1:lines.index("")] if not line.startswith("\t")] == ["httpa.org", "httpb.org"]
-
-
 def test_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     """Of two client/ the rows had one name, and the figure drew the bars of both in one place."""
     paths = [tmp_path / name for name in ("mine/x/client", "yours/x/client", "yours/y")]

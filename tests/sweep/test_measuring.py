@@ -109,25 +109,15 @@ def test_root_gives_nothing_away_that_the_user_may_not_read(here: Host, monkeypa
     (ExitStatus.WRONG_INPUT, "failed"), (ExitStatus.INCOMPLETE, "again"), (ExitStatus.BUSY, "again"), (-9, "again"),
     (0, "again"), (ExitStatus.UNAVAILABLE, "unfit")])
 def test_only_what_the_page_is_to_blame_for_is_final(here: Host, status: int, tells: str) -> None:
+    """The end of another experiment is waited for, as long as --wait says."""
     program = f"print('why')\nos.kill(os.getpid(), 9) if {status} < 0 else sys.exit({status})"
+    busy_once = "mark = place / 'busy'\nif not mark.exists():\n    mark.touch()\n    sys.exit(75)\n"
     if tells == "again":
         with pytest.raises(NotMeasuredError):
             here.measure(program)
         return
-    outcome, _ = here.measure(program)
+    outcome, _ = here.measure(busy_once + program, wait_s=60)
     assert (outcome.status, outcome.why) == (tells, ("why",))
-
-
-def test_another_experiment_is_waited_for(here: Host) -> None:
-    """As long as --wait says; it is no fault of the page."""
-    outcome, _ = here.measure("""
-if not (place / "busy").exists():
-    (place / "busy").touch()
-    sys.exit(75)
-print("the page")
-sys.exit(2)
-""", 60)
-    assert (outcome.status, outcome.why) == ("failed", ("the page",))
 
 
 def test_a_machine_that_cannot_measure_says_so_before_it_does(here: Host, monkeypatch: pytest.MonkeyPatch) -> None:
