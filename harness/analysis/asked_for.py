@@ -77,15 +77,11 @@ def kind_of(exchange: Exchange) -> str:
     for prefix, kind in (("text/html", DOCUMENT), ("text/css", STYLE), ("image/", IMAGE)):
         if accept.startswith(prefix):
             return kind
-    return kind_of_type(exchange.answer.mime_type) or _kind_of_any_type(exchange)
-
-
-def kind_of_type(mime_type: str) -> str:
-    """Return what an answer of this type was asked for as, "" where the type does not say it."""
+    mime_type = exchange.answer.mime_type
     for word, kind in (("javascript", SCRIPT), ("ecmascript", SCRIPT), ("font", FONT)):
         if word in mime_type:
             return kind
-    return MEDIA if mime_type.startswith(("audio/", "video/")) else ""
+    return MEDIA if mime_type.startswith(("audio/", "video/")) else _kind_of_any_type(exchange)
 
 
 def _kind_of_any_type(exchange: Exchange) -> str:

@@ -119,18 +119,18 @@ def client_folder(folder: Path) -> Path:
 
 
 def _differences(row_a: Row, row_b: Row) -> Iterator[Difference]:
-    for what in (NO_TFO, TFO, IMPROVEMENT):
-        (runs_a, a), (runs_b, b) = _runs_of(row_a, what), _runs_of(row_b, what)
+    values_b = _compared(row_b)
+    for what, (runs_a, a) in _compared(row_a).items():
+        runs_b, b = values_b[what]
         p, half_width = welch(runs_a, runs_b) or (None, None)
         yield Difference(row_a, what, len(runs_a), len(runs_b), a, b, half_width, p)
 
 
-def _runs_of(row: Row, what: str) -> tuple[Sequence[float], float | None]:
-    """Return the values of single runs, or pairs of runs, and the one that the table prints."""
-    if what == IMPROVEMENT:
-        return [*map(improvement_percent, *row.pairs)] if row.percent is not None else (), row.percent
-    cell = row.off if what == NO_TFO else row.on
-    return cell.plts_ms, cell.median_ms
+def _compared(row: Row) -> dict[str, tuple[Sequence[float], float | None]]:
+    """Return what is compared of a row: its values of runs, or pairs of runs, and the one that the table prints."""
+    percents = [] if row.percent is None else [*map(improvement_percent, *row.pairs)]
+    return {NO_TFO: (row.off.plts_ms, row.off.median_ms), TFO: (row.on.plts_ms, row.on.median_ms),
+            IMPROVEMENT: (percents, row.percent)}
 
 
 def differing_settings(a: Results, b: Results) -> Iterator[str]:

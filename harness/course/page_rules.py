@@ -26,40 +26,30 @@ def rule_breaches(path: Path) -> list[str]:
     except UnreadableFileError as error:
         raise InputError(f"{error}; write one URL per line") from None
     breaches: list[str] = []
-    urls: dict[str, int] = {}
     sites: dict[str, int] = {}
-    count = 0
-    for number, line in enumerate(lines, start=1):
-        url = line.strip()
-        if url:
-            count += 1
-            problem = _problem(url, number, urls, sites)
-            if problem:
-                breaches.append(f"{path}:{number}: {problem}")
-    if count < FEWEST:
-        breaches.append(f"{path}:{max(1, len(lines))}: {many(count, 'page')}; give at least {FEWEST}")
-    elif count > MOST:
-        breaches.append(f"{path}:{len(lines)}: {count} pages; give at most {MOST}")
+    urls = [(number, line.strip()) for number, line in enumerate(lines, start=1) if line.strip()]
+    for number, url in urls:
+        if problem := _problem(url, number, sites):
+            breaches.append(f"{path}:{number}: {problem}")
+    if len(urls) < FEWEST:
+        breaches.append(f"{path}:{max(1, len(lines))}: {many(len(urls), 'page')}; give at least {FEWEST}")
+    elif len(urls) > MOST:
+        breaches.append(f"{path}:{len(lines)}: {len(urls)} pages; give at most {MOST}")
     return breaches or _names_clash(path)
 
 
-def _problem(text: str, number: int, urls: dict[str, int], sites: dict[str, int]) -> str:
-    """Return what is wrong with a line's URL, "" for nothing, and note its URL and its site."""
+def _problem(text: str, number: int, sites: dict[str, int]) -> str:
+    """Return what is wrong with a line's URL, "" for nothing, and note its site."""
     try:
         url = page_of(text).url
     except ValueError as error:
         return str(error)
     parts = urlsplit(url)
-    host, port = parts.hostname or "", parts.port
-    if port not in (None, *PORTS.values()):
+    if parts.port not in (None, *PORTS.values()):
         return f"{url} has a port of its own; give a page at the usual one"
-    same = url.rstrip("/").lower() if parts.path in ("", "/") and not parts.query else url
-    if same in urls:
-        return f"{url} stands in line {urls[same]} already; give another page"
-    urls[same] = number
-    site = registrable_domain(host)
+    site = registrable_domain(parts.hostname or "")
     if site is None:
-        return f"{host} is not a site's name on the Internet; give a public page"
+        return f"{parts.hostname} is not a site's name on the Internet; give a public page"
     if site in sites:
         return f"{url} belongs to {site}, as line {sites[site]} does; give a page of another site"
     sites[site] = number

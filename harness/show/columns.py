@@ -3,7 +3,8 @@
     value_of(row, "median_off_ms")      1062.0
     text_of(row, "median_off_ms")       "1.062": in s
 
-A name ends in the unit of its value. A new column is a line in VALUES; tables name theirs by title (`Columns`).
+A name ends in the unit of its value. A new column is a line in VALUES, or a property of Row; tables name theirs by
+title (`Columns`).
 
 The cells of the table go to a file of the user's, too: CSV, JSON or Markdown, by its ending (docs/results.md).
 """
@@ -80,7 +81,6 @@ def _difference(row: Row) -> str | None:
 
 
 VALUES: dict[str, str | Callable[[Row], object]] = {
-    **{name: name for name in ("page", "url", "name", "rtt_ms", "saved_ms", "servers", "connections")},
     "rtt": "rtt_name", "metric": "off.metric", "median_off_ms": "off.median_ms", "median_on_ms": "on.median_ms",
     "improvement_percent": "percent", "pairs of interval": "interval.pairs",
     "explained_off_ms": "prediction.off_ms", "explained_on_ms": "prediction.measured_ms",
@@ -102,12 +102,15 @@ VALUES: dict[str, str | Callable[[Row], object]] = {
     **{f"early_{name}": f"early.{name}" for name in ("possible", "sent", "in_syn", "too_late")},
     "notes": lambda row: [note.kind.name.lower() for note in notes_on(row)],
 }
-"""What computes each, or where it stands: "prediction.off_ms" is row.prediction.off_ms, None without a prediction."""
+"""What computes each, or where it stands: "prediction.off_ms" is row.prediction.off_ms, None without a prediction.
+
+Another name is that of the row's own value: "saved_ms" is row.saved_ms.
+"""
 
 
 def value_of(row: Row, name: str) -> object:
-    """Return one of VALUES."""
-    found = VALUES[name]
+    """Return one of VALUES, or the row's own."""
+    found = VALUES.get(name, name)
     if callable(found):
         return found(row)
     value: object = row

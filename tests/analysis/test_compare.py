@@ -11,6 +11,7 @@ from harness.analysis.selection import Selection
 from harness.show.comparison import format_comparison
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.plotted import plot
+from tests.support.ran import assert_refused
 
 OLD = Path(__file__).resolve().parents[1] / "data" / "2013"
 NEWS_PAGE, POST_PAGE = "httpwww.news.example", "httpblog.example2013post"
@@ -72,25 +73,21 @@ def test_2013_logs_are_compared_by_their_last_transaction(tmp_path: Path) -> Non
         for run in (1, 2):
             for tfo in (0, 1):
                 add_load(tmp_path, NEWS, delaynet_ms, run, tfo, 500 + run)
-    both = sides(OLD, tmp_path)
-    assert {side.metric for side in both} == {"last"}
-    first = compare(*both)[0]
-    assert (first.n_a, first.n_b, first.p, round(first.a or 0)) == (1, 2, None, 339)
-    assert "\t20\tno TFO\t1\t2\t0.339\t0.60" in format_comparison(*both)[0]
-    assert len([*differing_settings(both[0].results, both[1].results)]) == 1, "2013's tool recorded none"
+    text, _ = format_comparison(*sides(OLD, tmp_path))
+    assert "\t20\tno TFO\t1\t2\t0.339\t0.60" in text
+    assert text.count("2013, which recorded no settings") == 1
 
 
 def test_as_it_is_typed(tmp_path: Path) -> None:
     """Rows and cells of one folder only are named, and make its exit status 1."""
-    a, b = noisy_client(tmp_path / "a", 1000, 900, 1), noisy_client(tmp_path / "b" / "client", 1000, 900, 2)
+    noisy_client(tmp_path / "a", 1000, 900, 1)
     noisy_client(tmp_path / "c", 1000, 900, 1, delaynet_ms=50)
     assert plot(tmp_path, "--compare", "a", "a").returncode == 0
-    same = sides(a, a)
-    assert [each.a for each in compare(*same) if each.what == IMPROVEMENT] == [row.percent for row in same[0].rows]
+    b = noisy_client(tmp_path / "b" / "client", 1000, 900, 2)
     noisy_client(b, 1000, 900, 2, delaynet_ms=50)
     for run in range(1, 6):
         add_load(b, NEWS, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
-    done = plot(tmp_path, "--compare", a.name, "b", "--append", "notes.txt")
+    done = plot(tmp_path, "--compare", "a", "b", "--append", "notes.txt")
     assert (done.returncode, done.stderr) == (1, "")
     assert (tmp_path / "notes.txt").read_text() == f"\n{done.stdout}"
     lines = done.stdout.splitlines()
@@ -100,8 +97,6 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
         f"{NEWS_PAGE} at 20 ms, {TFO}", f"{NEWS_PAGE} at 20 ms, Improv."]
     rows = [line.split("\t") for line in lines if line.startswith("\t")]
     assert [row[1:5] for row in rows[:2]] == [["20", NO_TFO, "5", "5"], ["20", TFO, "5", "0"]]
-    assert {len(row) for row in rows} == {11}
-    assert max(len(cell) for row in rows for cell in row) < 8
+    assert max(len(cell) for row in rows for cell in row) < 8, "so that tabs align them"
     for wrong in (["none"], ["c"], ["b", "--format", "png"]):
-        refused = plot(tmp_path, "--compare", "a", *wrong)
-        assert (refused.returncode, refused.stdout, len(refused.stderr.splitlines())) == (2, "", 1)
+        assert_refused(plot(tmp_path, "--compare", "a", *wrong))

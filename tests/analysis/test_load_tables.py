@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.analysis.load_tables import COLUMNS, write_load_tables
-from harness.errors import InputError
 from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory, write_load
 from harness.files.table_files import write_table
@@ -67,13 +66,6 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def test_golden(tmp_path: Path) -> None:
     for path in write_load_tables(make_folder(tmp_path)):
         assert path.read_bytes() == (DATA / f"golden-{path.name}").read_bytes()
-
-
-def test_a_folder_that_cannot_hold_them(tmp_path: Path) -> None:
-    make_folder(tmp_path)
-    (tmp_path / "loads.csv").mkdir()
-    with pytest.raises(InputError, match=":1: "):
-        write_load_tables(tmp_path)
 
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"))      # csv of Python 3.10 refuses NUL

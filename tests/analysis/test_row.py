@@ -49,27 +49,25 @@ def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) 
     assert explanation.simple_prediction_ms == explanation.predicted_plt_ms == load.plt_ms - 200
 
 
-def test_a_post_quantum_client_hello_saves_nothing(tmp_path: Path) -> None:
-    load = MadeLoad(0.0)
-    load.plt_ms = load.add("https://page.test/", 0, "document", referer="", connect=200, ssl=100) + 1
-    written = load.write(tmp_path)
-    assert explained(written).predicted_plt_ms == load.plt_ms - 100
-    experiment = {"format": 1, "pages": [PAGE], "rtt_ms": 100, "post_quantum": True}
-    (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
-    assert explained(written).predicted_plt_ms == load.plt_ms
-    assert explained(written).ms("tls") == 100
-
-
-def test_each_server_has_its_own_rtt(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("scheme", "post_quantum", "saved_ms"), [
+    ("http", False, 180), ("https", False, 180), ("https", True, 0)])
+def test_each_server_has_its_own_rtt_and_a_post_quantum_client_hello_saves_none(
+        tmp_path: Path, scheme: str, post_quantum: bool, saved_ms: float) -> None:
     """Handshakes of 100 ms each, to servers 20, 100 and (not told) 60 ms away: TFO saves what a round trip takes."""
-    written = chain(3).write(tmp_path)
-    experiment = {"format": 1, "pages": [PAGE], "rtt_ms": 60, "server_rtts_ms": {"page.test": 20, "host1.test": 100}}
-    (tmp_path / "experiment-50.json").write_text(json.dumps(experiment))
+    load, end = MadeLoad(0.0), 0.0
+    for host in ("near", "far", "other"):
+        end = load.add(f"{scheme}://{host}.test/", end, "script" if end else "document", referer="", connect=150,
+                       ssl=50 if scheme == "https" else -1)
+    load.plt_ms = end + 1
+    written = load.write(tmp_path)
+    (tmp_path / "experiment-50.json").write_text(json.dumps({
+        "format": 1, "pages": [PAGE], "rtt_ms": 60, "server_rtts_ms": {"near.test": 20, "far.test": 100},
+        "post_quantum": post_quantum}))
     explain.cache_clear()
     found = explain(written, 60)
     assert found is not None
     assert found.handshakes == 3
-    assert found.predicted_plt_ms == found.simple_prediction_ms == pytest.approx((written.plt_ms or 0) - 180)
+    assert found.predicted_plt_ms == found.simple_prediction_ms == pytest.approx(load.plt_ms - saved_ms)
 
 
 def measured(clientdir: Path) -> Selection:
