@@ -61,13 +61,17 @@ def figure_names(urls: dict[str, str]) -> dict[str, str]:
     A page keeps its full sanitised name where another page has that short name (http://a.org and https://a.org), or is
     called so in full: "httpa.org" is short for http://httpa.org, and the full name of http://a.org.
     """
-    short = {page: sanitise(url.partition("://")[2] or page.removeprefix("http")) for page, url in urls.items()}
-    taken = Counter([*short.values(), *urls])
-    return {page: name if name and taken[name] == 1 else page for page, name in short.items()}
+    return _unless_taken({page: sanitise(url.partition("://")[2] or page.removeprefix("http"))
+                          for page, url in urls.items()}, {page: page for page in urls})
 
 
 def short_names(urls: dict[str, str]) -> dict[str, str]:
     """Return for each page what a legend calls it: its URL without the scheme, cut; or all of it if two share that."""
-    cut = {page: shortened(url.partition("://")[2] or url, LONGEST_NAME) for page, url in urls.items()}
-    taken = list(cut.values())
-    return {page: name if taken.count(name) == 1 else urls[page] for page, name in cut.items()}
+    return _unless_taken({page: shortened(url.partition("://")[2] or url, LONGEST_NAME)
+                          for page, url in urls.items()}, urls)
+
+
+def _unless_taken(short: dict[str, str], full: dict[str, str]) -> dict[str, str]:
+    """Return each page's short name; its full one where it has none, or another page is called so."""
+    taken = Counter([*short.values(), *full.values()])
+    return {page: name if name and taken[name] == 1 else full[page] for page, name in short.items()}

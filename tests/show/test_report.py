@@ -13,7 +13,6 @@ from harness.analysis.shown import PHASES
 from harness.files.results import attempt_directory
 from harness.show.console import main_table, summary_lines
 from harness.show.report import render, sections
-from harness.show.report.evidence import environment_section
 from harness.show.section import Chart, Section, Table
 from tests.support.client_folder import NEWS, add_load, make_client, selected
 from tests.support.report_folder import ERROR, EVIL, WIKI, make_report_folder
@@ -45,13 +44,11 @@ def html(selection: Selection) -> str:
     return render(selection)
 
 
-def test_no_script_but_its_own_can_run(html: str) -> None:
-    assert "default-src 'none'; script-src 'sha256-" in unescape(html)
-
-
 def test_the_table_is_the_consoles(selection: Selection, html: str) -> None:
     first, *others = tables_of(sections(selection))
     header, *lines = main_table(selection)
+    assert "default-src 'none'; script-src 'sha256-" in unescape(html)
+    assert render(selected(selection.results.clientdir)) == html, "the same results give the same bytes"
     assert ["Page", *first.titles] == header.split("\t")
     assert [line for heading, rows in first.groups for line in [heading, *("\t".join(["", *row]) for row in rows)]] == [
         selection.results.urls.get(line, line) for line in lines]
@@ -86,27 +83,8 @@ def test_proof_and_what_was_left_out(selection: Selection) -> None:
     assert any(EVIL in row and "SYN retransmitted by <b>user</b>: 1" in row for row in rows)
 
 
-def settings(client: Path) -> dict[str, str]:
-    [table] = environment_section(selected(client).results).parts
-    assert isinstance(table, Table)
-    return {row[0]: row[1] for _, rows in table.groups for row in rows}
-
-
-def test_settings_have_the_names_of_the_experiments_file_and_the_rtts_that_have_them(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[10, 50], urls=[NEWS], runs=1, synthetic=True, buffer_kb=128.0, think=None)
-    make_client(client, delays_ms=[100], urls=[NEWS], runs=1, cookies="cold", synthetic=True,
-                buffer_kb=128.0, think=None)
-    found = settings(client)
-    assert [found[name] for name in ("http", "synthetic", "buffer_kb", "think")] == ["1.0", "yes", "128", "-"]
-    assert found["cookies"] == "RTT 200 ms: cold"
-
-
-def test_the_same_results_give_the_same_bytes(selection: Selection, html: str) -> None:
-    assert render(selected(selection.results.clientdir)) == html
-
-
 def test_each_load_that_does_not_count_is_a_row(tmp_path: Path) -> None:
-    """A refused one, a try that was made again, and those of another experiment."""
+    """A refused one, a try that was made again, another experiment's. Settings tell the RTTs that have them."""
     client = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS], runs=2, id="newer",
                          server_rtts_ms={"a.test": 10, "b.test": 30})
     for run, tfo in ((0, 0), (1, 0), (1, 1)):
@@ -115,7 +93,10 @@ def test_each_load_that_does_not_count_is_a_row(tmp_path: Path) -> None:
     made = add_load(tmp_path / "first", NEWS, 10, 1, 0, 9000, valid=False, why_not=["SYN retransmitted: 2"],
                     experiment="newer")
     made.parent.rename(attempt_directory(client / made.parent.name, 1))
+    make_client(client, delays_ms=[50], urls=[NEWS], runs=2, cookies="cold", buffer_kb=128.0, think=None)
     rows = rows_of(selected(client))
+    assert {"http|1.0", "synthetic|yes", "buffer_kb|RTT 100 ms: 128", "think|RTT 100 ms: -", "cookies|RTT 100 ms: cold",
+            } <= {*rows}
     assert f"{NEWS}|recorded 10-30|1|off|SYN retransmitted: 2 (made again)" in rows
     assert f"{NEWS}|recorded 10-30|3|off|timed out" in rows
     assert sum(row.startswith(f"{NEWS}|recorded 10-30|0 (warm-up)|on|of another, earlier") for row in rows) == 1

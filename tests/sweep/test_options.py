@@ -12,7 +12,7 @@ from harness.errors import InputError
 from harness.sweep import options
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import ASKED, SweepSettings, asked_for, parse_arguments, remember
-from harness.sweep.plan import Versions, check_options, grid
+from harness.sweep.plan import check_options, grid
 from tests.support.made_units import VERSIONS, unit
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "options.jsonl").read_text().splitlines()]
@@ -84,13 +84,11 @@ def test_a_spoiled_file_is_one_line(pages: Path) -> None:
 
 
 def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
-    first = unit()
-    assert first.key == unit().key
-    others = [replace(first, url="http://other.test/"), replace(first, recording="another"),
-              replace(first, options=()),
-              replace(first, versions=Versions("a later program", first.versions.browser)),
-              replace(first, versions=Versions(first.versions.tfo_lab, "a later Chrome"))]
-    assert len({first.key, *(other.key for other in others)}) == 1 + len(others)
+    first, versions = unit(), VERSIONS
+    others = [replace(first, **changed) for changed in (
+        {"url": "http://other.test/"}, {"recording": "another"}, {"options": ()},
+        {"versions": replace(versions, tfo_lab="later")}, {"versions": replace(versions, browser="later")})]
+    assert len({first.key, unit().key, *(other.key for other in others)}) == 1 + len(others)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case["words"]))
