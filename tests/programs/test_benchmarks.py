@@ -14,7 +14,6 @@ from harness.network.star import Host
 from tests.support.forked import typed
 from tests.support.internet.server import NGINX
 from tests.support.made_record import made_record
-from tests.support.ran import assert_refused
 
 BENCHMARKS = ROOT / "benchmarks"
 CLOSED_PORT = 9
@@ -47,12 +46,6 @@ def test_each_server_is_measured_in_each_protocol_that_it_speaks() -> None:
         ("replay", "HTTP/1.1"), ("replay", "HTTP/2"), ("replay --http 1.0", "HTTP/1.0"),
         *([("nginx", "HTTP/1.0"), ("nginx", "HTTP/2")] if NGINX else [])}
     assert all(float(figure) > 0 for _, _, *figures in rows for figure in figures)
-
-
-@pytest.mark.parametrize("name", ["alike.py", "sameness.py"])
-def test_a_folder_without_results_is_told_in_a_line(name: str, tmp_path: Path) -> None:
-    done = typed(BENCHMARKS / name, tmp_path / "a", tmp_path / "b")
-    assert_refused(done)
 
 
 def test_without_undisturbed_loads_no_stall_has_a_known_cost(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,6 @@ def test_a_domain_has_one_server_and_every_host_its_log(found: Finished) -> None
                                                     "two.test": ["b.two.test", "two.test"]}
     assert [*described.settings["measured_rtt_ms"]] == ["one.test", "two.test"]
     assert "--layout domain" in plot(found.base, "--clientdir", found.client, "--outputdir", found.base / "out").stdout
-    measured(found.base, "--delaynet", DELAY_MS, "--resume", "--layout", "one", "--tfo", "1", status=2)
 
 
 def test_hosts_of_a_server_share_its_address_and_over_http2_a_connection(found: Finished) -> None:
