@@ -75,24 +75,17 @@ def main() -> int:
         raise InputError(f"{options.dir}: cannot be written by you; give a --dir of yours")
     if options.verdict and (options.verdict.is_dir() or not os.access(options.verdict.parent, os.W_OK | os.X_OK)):
         raise InputError(f"{options.verdict}: cannot be written by you; give another --verdict")
-    older = recording_named(options.dir, str(options.source)) if options.source else None
-    if older:
-        print(import_recording(older) or f"{older.name} is in today's format already")
-        return 0
-    if not options.source:
-        archive = WebArchive(options.as_of, options.archive) if options.as_of else None
-        with web_archive(archive) if archive else contextlib.nullcontext() as asked:
-            return record_pages(options, list_file, asked)
-    with source_file(options.source, list_file) as source:
-        return record_pages(options, list_file, source)
-
-
-def recording_named(directory: Path, name: str) -> PageFiles | None:
-    """Return the recording of this name, None where there is none: --from brings an older one into today's format."""
-    if Path(name).name != name or not name:
-        return None
-    files = PageFiles(directory, name)
-    return files if files.mirror.is_dir() and files.fetchlog.is_dir() else None
+    source: contextlib.AbstractContextManager[ServedSource | None] = contextlib.nullcontext()
+    if options.source:
+        older = PageFiles(options.dir, str(options.source))
+        if "/" not in older.name and older.mirror.is_dir() and older.fetchlog.is_dir():
+            print(import_recording(older) or f"{older.name} is in today's format already")
+            return 0
+        source = source_file(options.source, list_file)
+    elif options.as_of:
+        source = web_archive(WebArchive(options.as_of, options.archive))
+    with source as served:
+        return record_pages(options, list_file, served)
 
 
 def record_pages(options: argparse.Namespace, list_file: Path, source: ServedSource | None) -> int:

@@ -39,8 +39,6 @@ class Verdict:
     """By what stood in the way."""
     reasons: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    moved_on: bool = False
-    """Whether it is not fit because another page is shown in its place."""
 
     @property
     def fit(self) -> bool:
@@ -72,18 +70,13 @@ def judge(recording: PageRecording) -> Verdict:
     answered = {seen.url for seen in requests if seen.status}
     # One whose URL answered another time did not fail.
     failed = [seen for seen in requests if seen.over and not seen.status and seen.url not in answered]
-    verdict = Verdict(
+    return Verdict(
         requests=sum(not seen.exchange.from_cache for seen in requests),
         hosts=len({urlsplit(url).hostname for url in answered}), bytes=sum(map(_network_bytes, requests)),
-        failures=len(failed), not_recordable=dict(lost + _not_recordable(recording)), reasons=_no_page(recording),
+        failures=len(failed), not_recordable=dict(lost + _not_recordable(recording)),
+        reasons=_no_page(recording) or _another_page(recording) or [*filter(None, (
+            taken_over(recording), incompleteness(recording), went_elsewhere(recording)))],
         remarks=[*_remarks(recording, failed, lost, replayed)])
-    if not verdict.reasons and recording.origin_tick:
-        # The URL of the page that is shown when scripts led there from the asked one.
-        other = moved_on_to(recording.netlog, recording.url, recording.origin_tick)
-        verdict.moved_on, verdict.reasons = bool(other), [led_on_in_words(other)] if other else []
-    verdict.reasons = verdict.reasons or [*filter(None, (
-        taken_over(recording), incompleteness(recording), went_elsewhere(recording)))]
-    return verdict
 
 
 def _network_bytes(seen: Seen) -> int:
@@ -114,13 +107,17 @@ def _no_page(recording: PageRecording) -> list[str]:
     return reasons
 
 
+def _another_page(recording: PageRecording) -> list[str]:
+    """Say that scripts led on to another page, which is shown."""
+    since = recording.origin_tick
+    other = moved_on_to(recording.netlog, recording.url, since) if since else ""
+    return [led_on_in_words(other)] if other else []
+
+
 def _not_recordable(recording: PageRecording) -> Counter[str]:
     """Count by what stood in the way what no replay has, but for live connections."""
-    found = Counter({"ftp: address": recording.netlog.left_out["ftp:"]})
-    for seen in recording.requests:
-        if not (seen.stays_open or seen.endless) and not (seen.over and (seen.whole or not seen.status)):
-            found[seen.exchange.note or UNFINISHED] += 1
-    return found
+    return Counter(seen.exchange.note or UNFINISHED for seen in recording.requests
+                   if not (seen.stays_open or seen.endless) and not (seen.over and (seen.whole or not seen.status)))
 
 
 def _remarks(recording: PageRecording, failed: Sequence[Seen], lost: Counter[str], replayed: Counter[str]
@@ -197,12 +194,9 @@ def live_connections(recording: PageRecording) -> tuple[Counter[str], Counter[st
     every replay does.
     """
     asked = sum(recording.netlog.left_out[scheme] for scheme in ("ws:", "wss:"))
-    lost, replayed = Counter({"WebSocket": asked - len(recording.websockets)}), Counter[str]()
-    for websocket in recording.websockets:
-        if websocket.answer.partial:
-            lost["WebSocket"] += 1
-        else:
-            replayed["WebSocket"] += websocket.answer.status == HTTPStatus.SWITCHING_PROTOCOLS
+    whole = [websocket.answer.status for websocket in recording.websockets if not websocket.answer.partial]
+    lost = Counter({"WebSocket": asked - len(whole)})
+    replayed = Counter({"WebSocket": whole.count(HTTPStatus.SWITCHING_PROTOCOLS)})
     for seen in recording.requests:
         is_events = seen.exchange.answer.mime_type.lower().startswith(EVENT_STREAM)
         if is_events or seen.endless or seen.stays_open:

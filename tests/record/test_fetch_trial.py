@@ -47,7 +47,6 @@ def test_a_page_whose_replay_is_hollow_is_not_fit(tmp_path: Path) -> None:
                    "--quiet", "0.5", "--timeout", "60", "--verdict", tmp_path / "verdict.json")
     assert done.returncode == 1, done.stdout + done.stderr
     verdicts = json.loads((tmp_path / "verdict.json").read_text())
-    assert {(each["url"].partition(HOST)[2], bool(each["reasons"]), each["moved_on"]) for each in verdicts} == {
-        ("/consent", False, False), ("/again", False, False), ("/whole", False, False), ("/refreshed", True, True),
-        ("/incomplete", True, False)}
+    assert [each["url"].partition(HOST)[2] for each in verdicts if each["reasons"]] == ["/refreshed", "/incomplete"]
+    assert f"http://{HOST}/whole" in verdicts[2]["reasons"][0], "the page that it led on to"
     assert (tmp_path / "x" / HOST).is_dir(), "it is recorded all the same"
