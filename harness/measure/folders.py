@@ -86,7 +86,7 @@ def set_aside(results_dir: Path, delays_ms: Sequence[float] | None = None) -> Pa
     Return that folder, None where there is nothing to move. Where others stay each folder's tables of loads are made
     anew: until the next experiment is done, or if it never begins, they would tell of loads that are not there.
     """
-    paths = [*(_all_results(results_dir) if delays_ms is None else _results(results_dir, delays_ms))]
+    paths = [path for path in _results(results_dir, delays_ms) if path.exists()]
     if not paths:
         return None
     kept = _new_directory(results_dir)
@@ -100,19 +100,14 @@ def set_aside(results_dir: Path, delays_ms: Sequence[float] | None = None) -> Pa
     return kept
 
 
-def _all_results(results_dir: Path) -> Iterator[Path]:
-    yield from (path for name in (CLIENT, SERVER_LOGS) if (path := results_dir / name).exists())
-    figures = results_dir / FIGURES
-    yield from sorted(path for path in (figures.iterdir() if figures.is_dir() else ()) if path.suffix in DRAWN)
-
-
-def _results(results_dir: Path, delays_ms: Sequence[float]) -> Iterator[Path]:
+def _results(results_dir: Path, delays_ms: Sequence[float] | None) -> list[Path]:
+    """Return where the results of these delays lie, or all and what was drawn of them; not all need be there."""
     client, server_logs = results_dir / CLIENT, results_dir / SERVER_LOGS
-    yield from [path for path in (client.iterdir() if client.is_dir() else ())
-                if (cell := parse_cell_directory(path.name)) and cell[0] in delays_ms]
-    yield from (path for delay_ms in delays_ms for path in (
-        experiment_file(client, delay_ms), *(server_logs / directory_name(delay_ms, tfo) for tfo in (0, 1)))
-        if path.exists())
+    if delays_ms is None:
+        return [client, server_logs, *(path for path in (results_dir / FIGURES).glob("*") if path.suffix in DRAWN)]
+    cells = [path for path in client.glob("*") if (cell := parse_cell_directory(path.name)) and cell[0] in delays_ms]
+    return [*cells, *(experiment_file(client, delay_ms) for delay_ms in delays_ms),
+            *(server_logs / directory_name(delay_ms, tfo) for delay_ms in delays_ms for tfo in (0, 1))]
 
 
 def _new_directory(results_dir: Path) -> Path:

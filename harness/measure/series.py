@@ -105,15 +105,18 @@ class Series:
         Of several that failed the one that was tried least comes first. With a goal there are more as long as it is not
         reached. None when nothing is left.
         """
-        done = {measured.load for measured in self.judged}
-        missing = next((load for load in self.to_do if load not in done), None)
-        failed = self.failed()
-        if failed and (missing is None or missing.run > self.judged[-1].load.run):
+        missing, failed = self.missing(), self.failed()
+        if failed and (not missing or missing[0].run > self.judged[-1].load.run):
             return min(failed, key=lambda measured: measured.record.attempt).load
-        if missing is None and (more := self.more()):
-            self.to_do += more
-            return more[0]
-        return missing
+        if not missing:
+            missing = self.more()
+            self.to_do += missing
+        return missing[0] if missing else None
+
+    def missing(self) -> list[Load]:
+        """Return the loads that have not been tried yet."""
+        done = {measured.load for measured in self.judged}
+        return [load for load in self.to_do if load not in done]
 
     def last(self) -> list[Measured]:
         """Return the last try of each load, in the order in which the loads were first done."""
@@ -127,8 +130,7 @@ class Series:
 
     def left(self) -> int:
         """Return how many loads are left; with a goal there may be more."""
-        done = {measured.load for measured in self.judged}
-        return sum(load not in done for load in self.to_do) + len(self.failed())
+        return len(self.missing()) + len(self.failed())
 
     def more(self) -> list[Load]:
         """Return the next run of every page that needs one; [] when no page does. TFO off and on alternate as planned.
