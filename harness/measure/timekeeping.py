@@ -19,6 +19,7 @@ The rules that judge it are in harness.measure.rules.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from urllib.parse import urlsplit
 
@@ -71,15 +72,14 @@ def timekeeping_of(evidence: Evidence, record: LoadRecord, path: Sequence[Step])
     ticks = evidence.ticks
     start_s = (record.time_origin_ms - CLOCK_SHIFT_MS) / 1000
     end_s = start_s + record.plt_ms / 1000
-    machine_ms = {what: ticks.grown_ms(what, start_s, end_s)[0] for what in ("steal", "busy", "suspended")}
-    waited_ms = ticks.grown_ms("waited", start_s, end_s)
+    grown_ms = partial(ticks.grown_ms, start_s=start_s, end_s=end_s)
     return Timekeeping(
         late=tuple(_late(evidence, record, start_s, path)),
         delay_line_late_ms=evidence.lab.delay.latest_ms(start_s, end_s),
-        steal_ms=machine_ms["steal"], processors=evidence.environment.get("cpus"),
-        gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=machine_ms["suspended"],
-        others_busy_ms=max(0.0, machine_ms["busy"] - sum(ticks.grown_ms("worked", start_s, end_s).values())),
-        page_waited_ms=_of_page(ticks, waited_ms),
+        steal_ms=grown_ms("steal")[0], processors=evidence.environment.get("cpus"),
+        gap_ms=ticks.largest_gap_ms(start_s, end_s), suspended_ms=grown_ms("suspended")[0],
+        others_busy_ms=max(0.0, grown_ms("busy")[0] - sum(grown_ms("worked").values())),
+        page_waited_ms=_of_page(ticks, grown_ms("waited")),
         page_waited_for_others_ms=waited_for_others_ms(
             ticks, min(end_s, start_s + (record.first_byte_ms or 0.0) / 1000), end_s),
         stopped_ms=ticks.stopped_ms(start_s, end_s))
