@@ -154,12 +154,12 @@ def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pyte
         for path, content in sources.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / path).write_text(content)
-        resume._digest_of_sources.cache_clear()
+        resume.program_digest.cache_clear()
         return resume.program_digest()
 
     before = digest_of(SOURCES)
     assert (digest_of({name: text}) == before) == same
-    resume._digest_of_sources.cache_clear()
+    resume.program_digest.cache_clear()
 
 
 def test_an_experiment_imports_nothing_of_other_rooms() -> None:
