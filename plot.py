@@ -41,7 +41,7 @@ from harness.show.report import write_report
 from harness.show.section import section_lines
 from harness.show.transports import NAME as TRANSPORTS
 from harness.show.transports import draw_transports
-from harness.show.waterfall import draw_requests, figure_path
+from harness.show.waterfall import draw_requests
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
 from harness.system.signals import run_interruptible
@@ -127,7 +127,7 @@ def draw_figures(selection: Selection, outputdir: Path, ending: str) -> None:
     names, console = figure_names(selection.results.urls), Console(stderr=True)
     for row in track(selection.rows, "Figures", console=console, disable=not console.is_terminal):
         if figure := draw_requests(row):
-            path = figure_path(outputdir, names[row.page], row.rtt_ms, ending)
+            path = outputdir / f"timing-{names[row.page]}-{row.rtt_ms:g}.{ending}"
             save_figure(figure, path)
             if not console.is_terminal:
                 print(path, file=sys.stderr)

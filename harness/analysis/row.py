@@ -23,6 +23,7 @@ METRICS = {
     "lcp": "from navigationStart to largest contentful paint, when a visitor sees the largest part of the page",
 }
 TFO_NAMES = ("TFO off", "TFO on")
+IN_SENTENCES = ("without TFO", "with TFO")
 BEYOND_RATIO = 0.05
 """The share of the PLT that TFO may save beyond what explains it. In seven of 139 rows that were looked at it saved
 more. Four are of the paper's network, where three loads are too few (1.8 s of 5.1 s saved, 0.4 s explained); one has a
@@ -72,8 +73,7 @@ class Cell:
     @property
     def name(self) -> str:
         """What it is called in sentences, its RTT as in the table."""
-        tfo = ("without TFO", "with TFO")
-        how = tfo[self.transport] if self.transport < len(tfo) else f"over {Transport(self.transport).words}"
+        how = IN_SENTENCES[self.transport] if self.transport < 2 else f"over {Transport(self.transport).words}"
         return f"{self.page} at {self.rtt_name} ms {how}"
 
     @property

@@ -21,7 +21,6 @@ class Selection:
 
     results: Results
     metric: str
-    asked_metric: str
     rows: tuple[Row, ...]
 
     @cached_property
@@ -38,11 +37,6 @@ class Selection:
     def missing(self) -> list[Cell]:
         """Cells that should have been measured and were not."""
         return [cell for cell in self.cells if not cell.loads and cell.transport in self.results.transports]
-
-    @property
-    def counts(self) -> list[int]:
-        """How many loads count in each cell that was measured."""
-        return [len(cell.loads) for cell in self.cells if cell.loads]
 
     def of_page(self, page: str) -> list[Row]:
         """Return a page's rows, in order of RTT."""
@@ -85,7 +79,7 @@ def select(results: Results, metric: str) -> Selection:
         off, on, *others = (_cell(results, loads[page, rtt_ms, transport], (page, rtt_ms, transport), used)
                             for transport in sorted({0, 1, *results.transports}))
         rows.append(Row(results, results.urls[page], off, on, others=tuple(others)))
-    return Selection(results, used, metric, tuple(rows))
+    return Selection(results, used, tuple(rows))
 
 
 def _cell(results: Results, loads: list[LoadResult], place: tuple[str, float, int], metric: str) -> Cell:

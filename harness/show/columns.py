@@ -16,7 +16,7 @@ from typing import Any
 
 from harness.analysis.row import Cell, Row
 from harness.analysis.selection import Selection
-from harness.analysis.stats import median_confidence
+from harness.analysis.stats import median, median_confidence
 from harness.errors import InputError
 from harness.files.table_files import write_table
 from harness.files.transport import Transport
@@ -46,15 +46,6 @@ OF_TRANSPORTS = {
     "early_too_late": "early_too_late"}
 
 
-def median_deviation_ms(values_ms: Sequence[float]) -> float | None:
-    """Return the median absolute deviation from the median, in ms and unscaled; None for fewer than two values."""
-    if len(values_ms) < 2:
-        return None
-    from scipy import stats  # half a second to import
-
-    return float(stats.median_abs_deviation(values_ms))
-
-
 def _excludes_0(row: Row) -> str | None:
     """Tell whether the interval does; and how sure that is, if not 95%."""
     if row.interval is None:
@@ -64,8 +55,11 @@ def _excludes_0(row: Row) -> str | None:
 
 
 def _deviation(cell: Cell) -> str | None:
-    found = median_deviation_ms(cell.plts_ms)
-    return None if found is None else f"{found:.1f}"
+    """Return the median absolute deviation from the median, in ms and unscaled; None for fewer than two loads."""
+    if cell.median_ms is None or len(cell.plts_ms) < 2:
+        return None
+    middle_ms = cell.median_ms
+    return f"{median([abs(plt_ms - middle_ms) for plt_ms in cell.plts_ms]):.1f}"
 
 
 def _early_data(row: Row) -> str | None:

@@ -72,11 +72,11 @@ def main_table(selection: Selection) -> Iterator[str]:
 def summary_lines(selection: Selection) -> Iterator[str]:
     """Give at most MOST_LINES lines: what the numbers are, what is not sure, what failed, where the rest is."""
     results = selection.results
-    yield f"PLT: {METRICS[selection.metric]}.{_number_of_loads(selection.counts)}"
+    yield f"PLT: {METRICS[selection.metric]}.{_number_of_loads(selection)}"
     if words := _conditions(results):
         yield f"Measured: {words}."
-    if selection.metric != selection.asked_metric:
-        yield f'These are logs of the 2013 tool: metric "{selection.metric}", not "{selection.asked_metric}".'
+    if results.old:
+        yield f'These are logs of the 2013 tool, which know no load event: metric "{selection.metric}".'
     yield from _doubts(selection)
     yield from too_few_runs(selection.rows)
     if causes := {cause for experiment in results.experiments for cause in experiment.busy}:
@@ -89,7 +89,8 @@ def summary_lines(selection: Selection) -> Iterator[str]:
     yield f"The rest: {REPORT} beside the figures (all notes and reasons), {RUN_LOG} (each try), {CLIENT}/loads.csv."
 
 
-def _number_of_loads(counts: Sequence[int]) -> str:
+def _number_of_loads(selection: Selection) -> str:
+    counts = [len(cell.loads) for cell in selection.cells if cell.loads]
     if not counts:
         return ""
     if max(counts) == 1:

@@ -126,14 +126,14 @@ def _words_predicted(selection: Selection, found: Sequence[Prediction]) -> Itera
     for row in selection.rows:
         if row.prediction and row.doubtful[0]:
             yield f"{row.title}:{doubtful_words(row.doubtful[0])} What is predicted from it may not be the page's."
-    replayed, simple = _off_percent(found, "predicted_ms"), _off_percent(found, "simple_ms")
+    replayed, simple = off_percent(found), off_percent(found, "simple_ms")
     if replayed:
         yield f"Off by {statistics.fmean(replayed):.1f}% on average, {max(replayed):.1f}% at most, over " \
               f"{len(replayed)} cells; PLT - handshakes x RTT would be off by {statistics.fmean(simple):.1f}% on " \
               f"average, {max(simple):.1f}% at most."
 
 
-def _off_percent(predicted: Sequence[Prediction], name: str) -> list[float]:
+def off_percent(predicted: Sequence[Prediction], name: str = "predicted_ms") -> list[float]:
     """Return by how many percent, either way, each prediction called `name` is off. Only what was measured counts."""
     differences = (prediction.difference_percent(getattr(prediction, name)) for prediction in predicted)
     return [abs(difference) for difference in differences if difference is not None]

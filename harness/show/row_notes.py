@@ -5,13 +5,12 @@ from enum import Enum
 from typing import NamedTuple
 
 from harness.analysis.doubts import waited_ms
-from harness.analysis.row import Row
+from harness.analysis.row import IN_SENTENCES, Row
 from harness.analysis.stats import ENOUGH_PAIRS, coefficient_of_variation, median_confidence
 from harness.show.labels import NOT_KNOWN, seconds
 
 WIDE_SPREAD = 0.05
 """Coefficient of variation from which a cell is named: faithful runs stay under 0.03 (the design's prototype)."""
-WORDS = {0: "without TFO", 1: "with TFO"}
 
 
 class NoteKind(Enum):
@@ -57,7 +56,7 @@ def notes_on(row: Row) -> list[Note]:
 
 def _of_loads(row: Row) -> Iterator[tuple[NoteKind, str]]:
     for cell in row.cells:
-        words, counted = WORDS[cell.transport], len(cell.loads)
+        words, counted = IN_SENTENCES[cell.transport], len(cell.loads)
         if counted and cell.left_out:
             yield NoteKind.LEFT_OUT, f"{counted} of {counted + len(cell.left_out)} loads {words} valid"
         if counted and cell.cold:
@@ -73,7 +72,7 @@ def _of_the_improvement(row: Row) -> Iterator[tuple[NoteKind, str]]:
         which = f"{len(row.waited)} of its loads" if len(row.waited) > 1 else "one of its loads"
         kind, words = (NoteKind.ONLY_WAITED, "not significant: ") if row.explained_by_waits else (NoteKind.WAITED, "")
         yield (kind, f"{words}the page waited for a processor in {which} (run {worst.run} "
-               f"{WORDS[worst.tfo]}: {seconds(waited_ms(worst))} of {seconds(worst.plt_ms)} s), which other "
+               f"{IN_SENTENCES[worst.tfo]}: {seconds(waited_ms(worst))} of {seconds(worst.plt_ms)} s), which other "
                "programs or the experiment's own servers had")
     if race := row.race:
         yield (NoteKind.RACE, f"no improvement is given ('{NOT_KNOWN}'): its load event waited for {race[0]:g} answers "

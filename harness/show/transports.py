@@ -1,6 +1,7 @@
 """TCP, TFO, early data and QUIC side by side (tfo.py --compare-transports): a table, and a figure of PLT by RTT."""
 
 from collections.abc import Iterator
+from statistics import fmean
 
 from matplotlib.figure import Figure
 
@@ -9,6 +10,7 @@ from harness.analysis.selection import Selection
 from harness.files.transport import Transport
 from harness.show.columns import table_of
 from harness.show.figures import Point, draw_curves, framed
+from harness.show.improvement import off_percent
 from harness.show.labels import short_names, synthetic_words
 from harness.show.row_notes import too_few_runs
 from harness.show.section import Section, chart_of
@@ -43,11 +45,8 @@ def _words(selection: Selection, rows: list[Row]) -> Iterator[str]:
     if late := sum(row.early.too_late for row in rows):
         yield f"On {late} of the others Chrome was so busy that it wrote the request when the handshake was over: " \
               "there early data saved nothing."
-    off = [abs(row.prediction.predicted_ms - row.on.median_ms) / row.on.median_ms for row in rows
-           if row.on.median_ms and row.prediction]
-    if off:
-        yield f"Predictions are off by {sum(off) / len(off):.1%} on average, {max(off):.1%} at most, over " \
-              f"{len(off)} cells."
+    if off := off_percent([row.prediction for row in rows if row.prediction]):
+        yield f"Predictions are off by {fmean(off):.1f}% on average, {max(off):.1f}% at most, over {len(off)} cells."
     if any(Transport(over).quic for over in selection.results.transports):
         yield "QUIC's servers are in Python: they work 6 ms for a connection and 48 ms for a MB (HTTP/2's: 2 ms for " \
               "either, docs/data/server-speed.tsv), which is not QUIC's fault."

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -31,14 +30,6 @@ OF_ONE = "Index: order of start."
 
 Pair = tuple[ShownRequest | None, ShownRequest | None]
 """The same request without and with TFO."""
-
-
-def figure_path(outputdir: Path, name: str, rtt_ms: float, ending: str = "png") -> Path:
-    """Return the path of the figure of a page at one RTT; `ending` is one of harness.show.figures.FORMATS.
-
-    `name` is what harness.show.labels.figure_names calls the page.
-    """
-    return outputdir / f"timing-{name}-{rtt_ms:g}.{ending}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import Any
 from harness.errors import ExperimentError
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import Contents, NotMeasuredError, Patience, measure
-from harness.sweep.plan import Unit, UnitOutcome, in_words, of_unit
+from harness.sweep.plan import Unit, UnitOutcome, of_unit
 from harness.sweep.recordings import files_of
 from harness.system.progress import Steps
 
@@ -142,7 +142,7 @@ class Driver:
     def _finished(self, outcome: UnitOutcome, files: Contents) -> None:
         self._folder.store(outcome, files)
         self._counts[outcome.status] += 1
-        settings = f" ({in_words(outcome.options)})" if outcome.options else ""
+        settings = f" ({' '.join(outcome.options)})" if outcome.options else ""
         where = f" on {outcome.machine}" if outcome.machine else ""
         why = f": {outcome.why[0]}" if outcome.why else ""
         failed = f"; {self._counts['failed']} failed so far" if self._counts["failed"] else ""

@@ -58,11 +58,6 @@ class Unit:
         return hashlib.sha256(json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def in_words(options: Sequence[str]) -> str:
-    """Return a combination of options as tables name it."""
-    return " ".join(options) or "as by default"
-
-
 def check_options(words: Sequence[str]) -> tuple[str, ...]:
     """Return tfo.py's options as ``--name=value``, in order of their names, with DELAYS where `words` choose none.
 

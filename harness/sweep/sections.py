@@ -21,14 +21,13 @@ from harness.show.report import write_report
 from harness.show.section import Chart, Section, Table, chart_of, plain_table
 from harness.sweep.folder import SweepFolder
 from harness.sweep.over_sites import Estimate, distribution, is_faster, median_improvement, share_faster, theory_slope
-from harness.sweep.plan import in_words
 from harness.sweep.site_rows import SiteRow
 
 SIZE = (8.0, 5.2)
 ByRtt = Mapping[float, Sequence[SiteRow]]
 """All sites that have an improvement at each RTT (ms)."""
-OF_A_SITE = {"PLT, no TFO (s),": "median_off_ms", "Improvement": "improvement_percent", "95% low": "low_percent",
-             "95% high": "high_percent", "Handshakes x RTT / PLT": "theory_percent", "Predicted": "predicted_percent"}
+COLUMNS = {"PLT, no TFO (s),": "median_off_ms", "Improvement": "improvement_percent", "95% low": "low_percent",
+           "95% high": "high_percent", "Handshakes x RTT / PLT": "theory_percent", "Predicted": "predicted_percent"}
 """Columns of the table of all sites, for each RTT, and what of a site's row stands in them."""
 SHOWN = 10
 """Best and worst sites, whose waterfalls are made."""
@@ -89,7 +88,7 @@ def combination_sections(folder: SweepFolder, ending: str, options: Sequence[str
         if row["improvement_percent"] is not None:
             sites[row["rtt_ms"]][row["key"]] = row
     by_rtt = {rtt_ms: [*sites[rtt_ms].values()] for rtt_ms in sorted(sites)}
-    what = f": {in_words(options)}" if ending else ""
+    what = f": {' '.join(options)}" if ending else ""
 
     def drawn(name: str, figure: Figure, label: str, table: Table) -> Chart:
         save_figure(figure, folder.path / f"{name}{ending}.png")
@@ -156,8 +155,8 @@ def _all_sites(folder: SweepFolder, what: str, by_rtt: ByRtt) -> Section:
             write_report(select(results, "load"), folder.path / "waterfalls" / f"{key}.html")
             name = Markup('<a href="waterfalls/{}.html">{}</a>').format(key, name)
         body.append([name, *(as_text(at.get(rtt_ms, {}).get(what), what)
-                             for rtt_ms in by_rtt for what in OF_A_SITE.values())])
-    heads = ["Site", *(f"{title} at {rtt_ms:g} ms" for rtt_ms in by_rtt for title in OF_A_SITE)]
+                             for rtt_ms in by_rtt for what in COLUMNS.values())])
+    heads = ["Site", *(f"{title} at {rtt_ms:g} ms" for rtt_ms in by_rtt for title in COLUMNS)]
     return Section(f"All sites{what}", [
         f"The best first, by the improvement at the largest RTT. The names of the first and the last {SHOWN} lead to "
         "their requests, one by one, without and with TFO."] if sites else [], [
@@ -166,7 +165,7 @@ def _all_sites(folder: SweepFolder, what: str, by_rtt: ByRtt) -> Section:
 
 def failure_section(rows: Sequence[SiteRow]) -> Section:
     """Return the section of the sites that were not measured, or only in part, and why."""
-    bad = dict.fromkeys((row["url"], in_words([row["options"]]) if row["key"] else NOT_KNOWN, row["status"],
+    bad = dict.fromkeys((row["url"], row["options"] or NOT_KNOWN, row["status"],
                          row["machine"] or NOT_KNOWN, row["why"] or NOT_KNOWN)
                         for row in rows if row["status"] != "measured")
     return Section(

@@ -20,7 +20,7 @@ from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.figures import save_figure
 from harness.show.improvement import draw_improvement
 from harness.show.labels import figure_names
-from harness.show.waterfall import draw_requests, figure_path, pair_requests
+from harness.show.waterfall import draw_requests, pair_requests
 from tests.support.client_folder import NEWS, add_load, make_client, selected
 from tests.support.made_har import PAGE, MadeLoad
 
@@ -65,8 +65,7 @@ def test_no_two_pages_share_the_name_of_a_figure(urls: list[str]) -> None:
 
 @pytest.mark.parametrize(("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
 def test_each_format_is_what_its_name_says_and_the_same_each_time(tmp_path: Path, ending: str, begins: bytes) -> None:
-    client, path = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS]), figure_path(
-        tmp_path / "figures", "x", 20.0, ending)
+    client, path = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS]), tmp_path / "figures" / f"x.{ending}"
     save_figure(draw(client), path)
     first = path.read_bytes()
     save_figure(draw(client), path)
