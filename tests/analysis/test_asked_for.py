@@ -5,6 +5,7 @@ it takes anything, and without `by` SITE asked for it.
 """
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +14,9 @@ from harness.analysis.asked_for import initiators_of, kind_of
 from harness.analysis.causes import dependencies
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
-from tests.support.beside import cases
 from tests.support.growth import LINEAR, growth
 from tests.support.made_har import PAGE, MadeLoad
+from tests.support.noted import cases
 
 TWO, THERE = "http://two.test/s.js", "http://two.test/i.gif"
 
@@ -57,7 +58,7 @@ def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
 SITE = "http://page.test"
 
 
-@pytest.mark.parametrize("asked", cases(__file__, "test_kinds.jsonl"), ids=str)
+@pytest.mark.parametrize("asked", cases(Path(__file__).with_name("test_kinds.jsonl")), ids=str)
 def test_a_request_is_what_it_was_made_for(asked: dict[str, Any]) -> None:
     headers = {"Accept": "*/*", **asked.get("headers", {})}
     assert kind_of(Exchange(request=Request(asked.get("method", "GET"), asked["url"], tuple(headers.items())),

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from connie.bench.own_server import running_server
 from connie.bench.peers import IN_LOOPS, in_loop, open_peers
 from connie.bench.strategies import OWN, CallTimes, fetches, format_line, percentile, run_rounds
-from tests.support.beside import cases
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
 from tests.support.forked import typed
+from tests.support.noted import cases
 from tests.support.ran import assert_refused
 
 __all__ = ["names"]
@@ -28,7 +28,7 @@ LINE = re.compile(r"(\w+): count (\d+), total (\d+\.\d{4}), per call: (\d+\.\d{4
                   r"median: (\d+\.\d{6}), p95: (\d+\.\d{6}), p99: (\d+\.\d{6}), errors: (\d+)")
 
 
-@pytest.mark.parametrize("case", cases(__file__, "lines.jsonl"), ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("lines.jsonl")), ids=lambda case: case["what"])
 def test_the_line(case: dict[str, Any]) -> None:
     """lines.jsonl: seconds and how many calls took so long, how many failed, and what is printed of it."""
     times_s = [time_s for time_s, count in case["times_s"] for _ in range(count)]
@@ -131,7 +131,7 @@ def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
     assert len(done.stderr.splitlines()) == 6, "each kind of failure once"
 
 
-@pytest.mark.parametrize("bad", cases(__file__, "bad_input.jsonl"), ids=str)
+@pytest.mark.parametrize("bad", cases(Path(__file__).with_name("bad_input.jsonl")), ids=str)
 def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any]) -> None:
     done = typed("-m", "connie.bench", *bad["typed"])
     assert_refused(done)

@@ -22,12 +22,12 @@ from harness.show.console import COLUMNS
 from harness.show.improvement import COLUMNS as DETAIL
 from harness.show.improvement import threshold_lines
 from harness.show.row_notes import notes_on
-from tests.support.beside import cases
 from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.made_record import made_answers
+from tests.support.noted import cases
 
 FILE = Path(__file__).with_name("made_rows.jsonl")
-CASES = cases(__file__, FILE.name)
+CASES = cases(FILE)
 
 
 def answers_of(awaited: int, late: int, polls: int, cached: int) -> dict[str, Any]:

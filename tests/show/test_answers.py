@@ -22,14 +22,14 @@ from harness.show.columns import MARK, text_of
 from harness.show.improvement import prediction_section
 from harness.show.report.evidence import answers_table
 from harness.show.waterfall import draw_requests
-from tests.support.beside import cases
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
+from tests.support.noted import cases
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
 FILE = Path(__file__).with_name("answers.jsonl")
-CASES = cases(__file__, FILE.name)
+CASES = cases(FILE)
 
 
 def add(client: Path, stand_ins: tuple[str, ...] = (), critical: bool | None = None, **case: Any) -> None:

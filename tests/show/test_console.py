@@ -15,9 +15,9 @@ from harness.show.console import MOST_LINES, RUN_LOG, TABLE_1, main_table, paper
 from harness.show.improvement import improvement_section
 from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
-from tests.support.beside import cases
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.made_har import PAGE, chain
+from tests.support.noted import cases
 from tests.support.plotted import plot
 
 NAME = "recorded 12-180"
@@ -134,7 +134,7 @@ def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path) -> None:
     assert "\t0.324" not in said[:places[1] - 1]
 
 
-@pytest.mark.parametrize("case", cases(__file__, "paper.jsonl"), ids=lambda case: case.pop("what"))
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("paper.jsonl")), ids=lambda case: case.pop("what"))
 def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> None:
     """paper.jsonl: how a folder is made, and the lines that are given; null for any."""
     wanted = case.pop("lines")

@@ -41,14 +41,10 @@ def _strict(schema: Any) -> Any:
     return [_strict(part) for part in schema] if isinstance(schema, list) else schema
 
 
-def _validator() -> Draft6Validator:
-    schemas = {path.name: _strict(json.loads(path.read_text())) for path in SCHEMAS.glob("*.json")}
-    registry: Registry[Any] = Registry().with_resources(
-        (name, Resource.from_contents(schema)) for name, schema in schemas.items())
-    return Draft6Validator(schemas["har.json"], registry=registry, format_checker=FORMATS)
-
-
-VALIDATOR = _validator()
+RESOURCES = {path.name: Resource.from_contents(_strict(json.loads(path.read_text())))
+             for path in SCHEMAS.glob("*.json")}
+VALIDATOR = Draft6Validator({"$ref": "har.json"}, registry=Registry().with_resources(RESOURCES.items()),
+                            format_checker=FORMATS)
 
 
 def har_problems(archive: Any) -> list[str]:

@@ -80,8 +80,9 @@ class MadeRecording:
             times, gzipped, parts = each.pop("times", 1), each.pop("gzip", False), [
                 (name, each.pop(name, {})) for name in ("request", "response")]
             body = each.pop("body").encode("latin-1") * times if "body" in each else None
+            headers = each.pop("headers", [])
             self.add(each.pop("url"), gzip.compress(body, mtime=0) if body and gzipped else body,
-                     [*dict(each.pop("headers", {})).items()], size=len(body or b""), **each)
+                     [*headers.items()] if isinstance(headers, dict) else headers, **{"size": len(body or b""), **each})
             for name, part in parts:
                 self.entries[-1][name] |= part
 

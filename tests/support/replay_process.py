@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from harness.files.text_log import Response
 from harness.mirror.paths import write_file
 from harness.system.processes import children_by_parent
 from tests.support.forked import typed
+from tests.support.ran import assert_refused
 from tests.support.recording import HOST, write_text_log
 from tests.support.waiting import wait_until
 
@@ -64,15 +65,12 @@ class Running:
             headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
         """Send one request over a new connection; return the response and its body once the server has noted them."""
         size = self._log_size()
-        connection = http.client.HTTPConnection(self.address, self.port)
-        try:
+        with closing(http.client.HTTPConnection(self.address, self.port)) as connection:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
             answer = response.read()
             wait_until(lambda: self._log_size() > size)
             return response, answer
-        finally:
-            connection.close()
 
     def _log_size(self) -> int:
         return sum(path.stat().st_size for path in self.log_files())
@@ -99,23 +97,18 @@ def free_port() -> int:
     raise RuntimeError("no port is free")
 
 
+def command(directory: Path, port: int, *options: str | Path) -> list[str]:
+    """Return the command that serves the recording in `directory` on `port`; `options` say which hosts."""
+    return [*map(str, (HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--port",
+                       port, "--logdir", directory / f"serverlogs-{port}", "--delaynet", "10", *options))]
+
+
 def start(directory: Path, *options: str | Path, port: int | None = None) -> Running:
     """Start http_tfo.py on the recording in `directory`, without waiting for it."""
     port = port or free_port()
-    argv = [str(word) for word in (*command(directory, port), *options)]
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return Running(process, port, logdir(directory, port))
-
-
-def command(directory: Path, port: int) -> list[str | Path]:
-    """Return the command that serves the recording in `directory` on `port`, without saying which hosts."""
-    return [HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--port", str(port),
-            "--logdir", logdir(directory, port), "--delaynet", "10"]
-
-
-def logdir(directory: Path, port: int) -> Path:
-    """Return where that server's logs go."""
-    return directory / f"serverlogs-{port}"
+    process = subprocess.Popen(command(directory, port, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    return Running(process, port, directory / f"serverlogs-{port}")
 
 
 @contextmanager
@@ -135,19 +128,16 @@ def running(directory: Path, *options: str | Path, port: int | None = None) -> I
 
 def refusal(directory: Path, *options: str | Path, port: int | None = None) -> str:
     """Run http_tfo.py with input it must refuse, and return its one line."""
-    port = port or free_port()
-    done = typed(*command(directory, port), *options)
-    assert (done.returncode, done.stdout) == (2, ""), done.stderr
-    assert done.stderr.count("\n") == 1, done.stderr
+    done = typed(*command(directory, port or free_port(), *options))
+    assert_refused(done)
+    assert done.stdout == ""
     return done.stderr
 
 
 def read_all(connection: socket.socket) -> bytes:
     """Read until the other side closes (or resets) the connection."""
     received = b""
-    try:
+    with suppress(ConnectionResetError):
         while chunk := connection.recv(65536):
             received += chunk
-    except ConnectionResetError:
-        pass
     return received

@@ -2,7 +2,6 @@
 
 import contextlib
 import gzip
-import json
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
@@ -36,23 +35,17 @@ TEXT = (("Content-Type", "text/plain"),)
 def record(directory: Path) -> None:
     """Write the recording of two hosts, over HTTP/2 and HTTP/1.1: ``secure_replay.jsonl``, and large bodies."""
     recorded = MadeRecording(directory)
-    recorded.add(f"https://{HOST}/", gzip.compress(b"<html>front"), (
+    recorded.add("/", gzip.compress(b"<html>front"), (
         ("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"),
         ("Server", "x"), ("Strict-Transport-Security", "max-age=9"), ("Alt-Svc", 'h3=":443"'), ("Connection", "close"),
         ("Transfer-Encoding", "chunked"), ("Content-Length", "7"), ("Content-Security-Policy", "script-src 'none'"),
         ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")))
-    recorded.add(f"https://{HOST}/big", BIG, TEXT)
-    recorded.add(f"https://{HOST}/long-head", b"it", (*TEXT, ("X-Long", LONG)))
-    recorded.add(f"https://{HOST}/middle", BIG[:100_000], TEXT)
+    recorded.add("/big", BIG, TEXT)
+    recorded.add("/long-head", "it", (*TEXT, ("X-Long", LONG)))
+    recorded.add("/middle", BIG[:100_000], TEXT)
     for number in range(MANY):
-        recorded.add(f"https://{HOST}/many/{number}", b"%d " % number * 1000, TEXT)
-    for line in (Path(__file__).parent / "secure_replay.jsonl").read_text().splitlines():
-        more = json.loads(line)
-        url, body, hints = more.pop("url"), more.pop("body", None), more.pop("hints", "")
-        headers = tuple((name, value) for name, value in more.pop("headers", ()))
-        recorded.add(url, None if body is None else body.encode(), headers, **more)
-        if hints:
-            recorded.entries[-1]["response"]["_earlyHints"] = [{"name": "Link", "value": hints}]
+        recorded.add(f"/many/{number}", f"{number} " * 1000, TEXT)
+    recorded.add_lines(Path(__file__).with_name("secure_replay.jsonl"))
     recorded.finish(f"https://{HOST}/")
 
 

@@ -22,13 +22,12 @@ from harness.synthetic.measured import make_shape
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.places import document_texts
 from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
-from tests.support.beside import cases
 from tests.support.made_har import PAGE, timeline_of
-from tests.support.noted import cases as corpus
+from tests.support.noted import cases
 from tests.support.ran import ran
 from tests.support.recording import MadeRecording
 
-MADE = corpus("shapes.jsonl")[0]
+MADE = cases("shapes.jsonl")[0]
 """A script works for WORK_MS and asks for an image, whose arrival sets a timer that fetches data.
 
 Beside it comes a style sheet that in the load without delay ends just before the image is asked for: by chance.
@@ -64,7 +63,7 @@ def test_a_document_that_came_compressed_has_its_children_as_far_into_it(tmp_pat
         for way, column in (("tag", 30), ("tag", 60), ("inline", 80))]
 
 
-@pytest.mark.parametrize("case", cases(__file__, "initiators.jsonl"), ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("initiators.jsonl")), ids=lambda case: case["what"])
 def test_what_chrome_says_of_requests_is_read(case: dict[str, Any]) -> None:
     """initiators.jsonl: events of DevTools, changes of priority, and what is known of each request from them."""
     told = zip(initiators(case["sent"], case.get("changed", [])), case["told"], strict=True)
@@ -97,7 +96,7 @@ def test_a_file_is_read_as_it_was_written() -> None:
     assert format_shapes(read_shapes()) == SHAPE_FILE.read_text(encoding="ascii")
 
 
-@pytest.mark.parametrize("case", cases(__file__, "refused_shapes.jsonl"), ids=str)
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("refused_shapes.jsonl")), ids=str)
 def test_a_line_that_cannot_be_right_is_refused_by_its_number(case: dict[str, Any], tmp_path: Path) -> None:
     """`document`, `image`: what is changed in the line of the page's own document, or of an image below it."""
     lines = case.get("lines") or [PAGE_LINE, *("\t".join({**row, **case.get(kind, {})}.values()) for kind, row in (
