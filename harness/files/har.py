@@ -33,7 +33,7 @@ from harness.files.exchange import (
     Fate,
     Message,
 )
-from harness.files.har_entry import NO_ENTRY, OwnEntry, RequestPart, from_har, time_ms
+from harness.files.har_entry import NO_ENTRY, SAME, OwnEntry, RequestPart, from_har, time_ms
 from harness.files.headers import Headers
 from harness.files.moments import EPOCH, iso_of, moment_of
 from harness.system.untrusted import UnreadableFileError, read_untrusted_json
@@ -53,13 +53,12 @@ def to_har(exchange: Exchange, page: str = PAGE) -> dict[str, Any]:
     answer, body = exchange.answer, exchange.answer.body or Body("")
     entry = OwnEntry(
         RequestPart(exchange.request.url), pageref=page, started=iso_of(exchange.started), time=exchange.length_ms,
-        timings=asdict(exchange.phases), connect_ms=exchange.handshake_ms, connection=exchange.connection,
-        address=exchange.address, comment=exchange.note, error=exchange.error,
-        from_cache="disk" if exchange.from_cache else "", before_document=exchange.before_document,
-        after_load=exchange.fate is Fate.AFTER_LOAD, after_message=exchange.after_message,
-        initiator=exchange.initiator, synchronous=exchange.synchronous, partial=answer.partial,
-        headers_unknown=answer.headers is None, arrivals=[*answer.arrivals], file=body.file, file_bytes=body.bytes,
-        file_sha256=body.sha256, messages=None if answer.messages is None else [*map(_message, answer.messages)])
+        timings=asdict(exchange.phases), connect_ms=exchange.handshake_ms, comment=exchange.note,
+        from_cache="disk" if exchange.from_cache else "", after_load=exchange.fate is Fate.AFTER_LOAD,
+        partial=answer.partial, headers_unknown=answer.headers is None, arrivals=[*answer.arrivals], file=body.file,
+        file_bytes=body.bytes, file_sha256=body.sha256,
+        messages=None if answer.messages is None else [*map(_message, answer.messages)],
+        **{name: getattr(exchange, name) for name in SAME})
     more = {"_connectionId": exchange.connection, "_resourceType": "" if answer.messages is None else "websocket"}
     found: dict[str, Any] = msgspec.to_builtins(entry)
     found |= {"request": _request(exchange), "response": _response(exchange), "cache": {}}

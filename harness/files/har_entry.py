@@ -132,6 +132,10 @@ class OwnEntry(Entry, frozen=True, rename=_with_underscore):
     file_sha256: str = ""
 
 
+SAME = ("connection", "address", "error", "before_document", "after_message", "initiator", "synchronous")
+"""Fields of an entry of ours that an exchange has by the same names."""
+
+
 def without_nulls(found: Any) -> Any:
     """Return JSON without what is null: what may be missing in a HAR may also be that."""
     if isinstance(found, dict):
@@ -210,10 +214,8 @@ def from_har(found: Any, page: str = "") -> Exchange:
                         request.posted.sha256),
         answer=answer, started=moment_of(entry.started), time_ms=time_ms(entry.time),
         phases=phases, handshake_ms=handshake_ms(entry.connect_ms, phases, entry.time, answer.protocol),
-        connection=entry.connection, address=entry.address, error=entry.error,
         fate=fate_of(request.url, entry.error, answered=bool(answer.status), late=entry.after_load),
-        from_cache=bool(entry.from_cache), before_document=entry.before_document, after_message=entry.after_message,
-        initiator=entry.initiator, synchronous=entry.synchronous, note=entry.comment)
+        from_cache=bool(entry.from_cache), note=entry.comment, **{name: getattr(entry, name) for name in SAME})
 
 
 NO_ENTRY = (ValueError, TypeError, LookupError, AttributeError, OverflowError)

@@ -1,4 +1,4 @@
-"""Recordings of 2013's format are brought into today's once, whole, and answer as before; so does a program's own."""
+"""Recordings of 2013's format are brought into today's once, whole, and answer as before."""
 
 import json
 from pathlib import Path
@@ -7,9 +7,8 @@ import pytest
 
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response
-from harness.measure.preflight import check_pages
 from harness.mirror import importing
-from harness.mirror.importing import MadeResource, import_recording, write_small_recording
+from harness.mirror.importing import import_recording
 from harness.mirror.recording import Recording, read_recording
 from tests.support.har_schema import har_problems
 from tests.support.recording import text_recording
@@ -65,15 +64,3 @@ def test_what_is_brought_in_is_a_recording_like_any_other(tmp_path: Path, writes
     assert answers(after) == before
     assert set(after.bodies) == set(MIRROR)
     assert import_recording(older) == "", "once"
-
-
-def test_what_a_program_made_is_read_as_a_recording(tmp_path: Path) -> None:
-    page, script, files = "http://www.one.test/", "http://cdn.test/a/s.js?v=1", PageFiles(tmp_path, "one")
-    write_small_recording(files, {page: MadeResource("text/html", b"<p>\xc3\xa4"),
-                                  script: MadeResource("text/javascript", b"1")}, "by hand")
-    assert [page.url for page in check_pages(files).pages] == [page]
-    recording = read(files)
-    assert [recording.exact_url(url)[0].answer.mime_type for url in (page, script)] == [
-        "text/html; charset=utf-8", "text/javascript; charset=utf-8"]
-    assert (recording.manifest.source, recording.manifest.note, recording.manifest.bodies) == ("made", "by hand", {})
-    assert (files.mirror / "cdn.test/a/s.js?v=1").read_bytes() == b"1"
