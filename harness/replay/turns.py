@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
 
-from harness.files.server_log import Early
 from harness.mirror.asked import Asked, hash_body, headers_of
 from harness.replay.connection import LARGEST_UPLOAD, Connection
 from harness.replay.heads import Field
@@ -82,12 +81,12 @@ class Outgoing:
     received_s: float
     head_s: float
     """When the head is to be sent, or was; infinity for what hangs."""
-    hints_s: float = inf
+    hints_s: float
     """When the interim head (RFC 8297) is to be sent; infinity for none, or none any more."""
-    urgency: int = DEFAULT_URGENCY
-    incremental: bool = False
-    early: str = Early.NO
-    body: bytes | bytearray = b""
+    urgency: int
+    incremental: bool
+    early: str
+    body: bytes | bytearray
     """What is known of it: a WebSocket's grows."""
     arrivals: list[tuple[float, int]] = field(default_factory=list)
     """When how much of the body may be sent; known once the head is sent."""
