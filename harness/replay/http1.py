@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import lru_cache, partial
 from http import client
 
+from harness.files.headers import NUMBER
 from harness.mirror.headers import TOKEN
 from harness.replay.answering import Answering
 from harness.replay.connection import LARGEST_HEAD, Accepted
@@ -98,7 +99,7 @@ class Http1Connection(Answering):
         said, length = headers.get("connection", "").lower(), headers.get("content-length", "0")
         self._keeps = self._connection.protocol == HTTP_1_1 and said != "close" and (
             version == HTTP_1_1 or said == "keep-alive")
-        self._body_left = int(length) if length.isascii() and length.isdigit() else -1
+        self._body_left = int(length) if NUMBER.fullmatch(length) else -1
         if "transfer-encoding" in headers or self._body_left < 0:
             self._keeps, self._body_left = False, 0       # where the next request would begin is unknown
 

@@ -88,10 +88,11 @@ def test_head_and_body_leave_in_one_segment(keeping: Running) -> None:
 LINES = st.sampled_from([
     b"GET / HTTP/1.1", b"GET /x.css", b"HEAD /p?a HTTP/1.0", b"POST http://a.test/ HTTP/1.1", b"A: b", b" folded", b":",
     b"", b"Content-Length: 5", b"Content-Length: x", b"Expect: 100-continue", b"Connection: close", b"\xff\xfe",
-    b"Transfer-Encoding: chunked", b"Content-Length: -1", b"GET / HTTP/9.9",
+    b"Transfer-Encoding: chunked", b"Content-Length: -1", b"Content-Length: " + b"9" * 5000, b"GET / HTTP/9.9",
     b"GET //../%00%2f..?# HTTP/1.1", b"GET http://[ HTTP/1.1"])
 
 
+@example([b"GET / HTTP/1.1", b"Content-Length: " + b"9" * 5000, b"", b""], b"\r\n")
 @example([b"GET / HTTP/1.1", *[b"A: " + b"b" * 60_000] * 5, b"", b""], b"\r\n")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES | st.binary(max_size=300), max_size=8), st.sampled_from([b"\r\n", b"\n"]))
