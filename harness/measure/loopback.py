@@ -53,21 +53,20 @@ WITHOUT_LINKS = {**dict.fromkeys(("bw_home_mbit", "bw_home_up_mbit", "buffer_kb"
 
 @dataclass(frozen=True, kw_only=True)
 class LoopbackLaboratory(Laboratory):
-    """A laboratory whose hosts share one network namespace: one of its own, or the machine's."""
+    """A laboratory whose hosts share a network namespace: one of its own (`chrome.loopback_tfo`), or the machine's."""
 
     network: ClassVar[NetworkKind] = LOOPBACK
     nice: ClassVar[int] = 10
     """Servers stand for other machines, which wait for no browser. Only root could favour them."""
-    own_network: bool
 
     def switch_fastopen(self, tfo: int) -> None:
         """Switch TFO off (0) or on (1). In the machine's own namespace the shim uses none towards loopback."""
-        if self.own_network:
+        if self.chrome.loopback_tfo:
             fastopen.set_fastopen([os.getpid()], fastopen.ON if tfo else fastopen.OFF)
 
     def counts(self) -> Counters:
         """Return where the kernel's counters stand; none in the machine's own namespace, where others count, too."""
-        return {self.network: fastopen.read_counters(os.getpid())} if self.own_network else {}
+        return {self.network: fastopen.read_counters(os.getpid())} if self.chrome.loopback_tfo else {}
 
     def noting_arrivals(self) -> AbstractContextManager[Arrivals]:
         """Note nothing: on loopback a packet arrives at once, and the server's log says when it was sent."""
@@ -88,10 +87,10 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
     with temporary_directory() as work_dir, served(
             star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
             authority=authority) as fields:
-        chrome = replace(fields["chrome"], loopback_tfo=own_network)
+        fields["chrome"] = replace(fields["chrome"], loopback_tfo=own_network)
         yield LoopbackLaboratory(
-            **fields | {"chrome": chrome}, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s),
-            delay=Delay(star), speeds=speeds, experiment_id=new_experiment_id(), own_network=own_network)
+            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=Delay(star),
+            speeds=speeds, experiment_id=new_experiment_id())
 
 
 def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:

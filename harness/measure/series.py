@@ -11,6 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from harness.analysis.stats import improvement_interval
 from harness.errors import printable
@@ -163,24 +164,23 @@ class Series:
         runs = [run for run, tfo in sorted(plts_ms) if tfo and (run, 0) in plts_ms]
         return [plts_ms[run, 0] for run in runs], [plts_ms[run, 1] for run in runs]
 
-    def _precision(self, page: Page) -> tuple[int, float | None]:
-        """Return the number of pairs and the half-width of the interval in percentage points, None without one."""
+    def _precision(self, page: Page) -> tuple[int, float]:
+        """Return the number of pairs and the half-width of the interval in percentage points, infinite without one."""
         off_ms, on_ms = self.pairs_ms(page)
         interval = improvement_interval(off_ms, on_ms)
-        return len(off_ms), interval.half_width_points if interval else None
+        return len(off_ms), interval.half_width_points if interval else inf
 
     def is_precise(self, page: Page) -> bool:
         """Tell whether the improvement of `page` is known as well as the goal says."""
-        points, (pairs, half_width) = self.settings.until_ci, self._precision(page)
-        return points is not None and half_width is not None and half_width < points \
-            and pairs >= self.settings.min_pairs
+        pairs, half_width = self._precision(page)
+        return half_width < (self.settings.until_ci or 0.0) and pairs >= self.settings.min_pairs
 
     def outcome_lines(self) -> Iterator[str]:
         """Say for each page how well its improvement is known now, in one line."""
         for page in self.pages:
             pairs, half_width = self._precision(page)
-            known = "no interval of the improvement" if half_width is None else \
+            known = "no interval of the improvement" if half_width == inf else \
                 f"improvement known to +-{half_width:.1f} points (95% interval of {pairs} pairs)"
             short = "" if self.is_precise(page) else \
-                f": --max-runs reached before --until-ci {self.settings.until_ci or 0.0:g}"
+                f": --max-runs reached before --until-ci {self.settings.until_ci:g}"
             yield f"{page.url}: {known} after {self.runs(page)} measured runs{short}"
