@@ -9,8 +9,6 @@ its improvement is significant and helps, its notes by kind, and the answers awa
 ``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_made_rows.py`` writes what is said anew.
 """
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +22,9 @@ from harness.show.improvement import threshold_lines
 from harness.show.row_notes import notes_on
 from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.made_record import made_answers
-from tests.support.noted import cases
+from tests.support.noted import assert_noted, cases
 
-FILE = Path(__file__).with_name("made_rows.jsonl")
+FILE = "made_rows.jsonl"
 CASES = cases(FILE)
 
 
@@ -57,9 +55,5 @@ def of_row(row: Row) -> dict[str, Any]:
 def test_its_rows_are_those_beside_it(case: dict[str, Any], tmp_path: Path) -> None:
     make(tmp_path, case["loads"])
     selection = selected(tmp_path)
-    found = {"rows": [*map(of_row, selection.rows)],
-             "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}
-    if os.environ.get("TFO_LAB_WRITE_CORPUS"):
-        case |= found
-        FILE.write_text("".join(json.dumps(each) + "\n" for each in CASES))
-    assert found == {key: case.get(key) for key in found}
+    assert_noted({"rows": [*map(of_row, selection.rows)],
+                  "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}, FILE, CASES, case)

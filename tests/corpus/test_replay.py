@@ -18,6 +18,7 @@ A file is a list of cases. A case has a `name`, may say `why` (a real page, a st
 code; read the difference before it is committed. ``.venv/bin/python -m tests.corpus.replay.table`` writes the table.
 """
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -38,12 +39,11 @@ from harness.replay.body import Bodies
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
-from tests.corpus.replay.cases import FILES, read_cases, write_cases
-from tests.corpus.replay.table import items
+from tests.corpus.replay.table import FILES, items
 from tests.support.noted import WRITES
 from tests.support.recording import HOST, MadeRecording, text_recording
 
-CASES = [(file, case) for file in FILES for case in read_cases(file)]
+CASES = [(file, case) for file in FILES for case in json.loads(file.read_text())]
 BY = {"navigation": {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accept": "text/html"},
       "fetch": {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"},
       "script": {"sec-fetch-mode": "no-cors", "sec-fetch-dest": "script", "accept": "*/*"},
@@ -146,6 +146,25 @@ def test_each_request_gets_its_answer(file: Path, case: dict[str, Any], tmp_path
     if WRITES:
         write_cases(file, [each for of_file, each in CASES if of_file == file])
     assert WRITES or answers == expected
+
+
+def write_cases(file: Path, cases: list[dict[str, Any]]) -> None:
+    """Write the cases of a file so that a person can read and change them."""
+    file.write_text("[\n" + ",\n".join(map(_case, cases)) + "\n]\n")
+
+
+def _case(case: dict[str, Any]) -> str:
+    lines = [f" {json.dumps(name)}: {_lines(value) if isinstance(value, list) else _text(value)}"
+             for name, value in case.items()]
+    return "{" + ",\n".join(lines)[1:] + "}"
+
+
+def _lines(values: list[Any]) -> str:
+    return "[\n" + ",\n".join(f"  {_text(value)}" for value in values) + "]"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def test_every_case_is_in_the_list_of_the_docs() -> None:

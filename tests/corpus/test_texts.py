@@ -6,8 +6,6 @@ where, as in its one line ``file:line: problem``. Bytes are written as character
 ``TFO_LAB_WRITE_CORPUS=1 .venv/bin/python -m pytest tests/corpus/test_texts.py`` writes what today's code reads.
 """
 
-import json
-import os
 from collections.abc import Callable
 from dataclasses import astuple
 from datetime import datetime, timezone
@@ -28,9 +26,10 @@ from harness.files.pages import page_of, read_pages
 from harness.files.results import parse_cell_directory
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
+from tests.support.noted import assert_noted, cases
 
-LINES = Path(__file__).parent / "texts.jsonl"
-CASES = [json.loads(line) for line in LINES.read_text(encoding="utf-8").splitlines()]
+LINES = "texts.jsonl"
+CASES = cases(LINES)
 TEN = datetime(2024, 3, 5, 10, tzinfo=timezone.utc)
 EVENT = LoadEvent(3688.0, 3696.2)
 """Of google.com's page as GitHub ahume128/gt-cs6250 recorded it: its handler asks for a picture and a beacon."""
@@ -83,24 +82,15 @@ OF_FILES: dict[str, Callable[[Path], Any]] = {
     "remaps": lambda file: [*map(astuple, read_hack_dns(file))]}
 
 
-def read(case: dict[str, Any], file: Path) -> Any:
-    """Return what is read of a case, as JSON has it."""
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['of']} {case['in']!s:.60}")
+def test_each_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
     if case["of"] in READ:
         found = READ[case["of"]](case["in"])
     else:
+        file = tmp_path / "file"
         file.write_bytes(case["in"].encode("latin-1"))
         try:
             found = OF_FILES[case["of"]](file)
         except InputError as error:
             found = where(str(error), file)
-    return json.loads(json.dumps(found))
-
-
-def test_each_is_read_as_its_line_says(tmp_path: Path) -> None:
-    found = [read(case, tmp_path / "file") for case in CASES]
-    if os.environ.get("TFO_LAB_WRITE_CORPUS"):
-        LINES.write_text("".join(json.dumps(case | {"is": each}, ensure_ascii=False) + "\n"
-                                 for case, each in zip(CASES, found, strict=True)), encoding="utf-8")
-        pytest.skip("written, not compared")
-    wrong = [f"{case} gives {each!r}" for case, each in zip(CASES, found, strict=True) if each != case["is"]]
-    assert wrong == []
+    assert_noted(found, LINES, CASES, case)

@@ -1,10 +1,11 @@
 """Prints the cases as the list of docs/replay.md: ``.venv/bin/python -m tests.corpus.replay.table``."""
 
+import json
 import textwrap
+from pathlib import Path
 from typing import Any
 
-from tests.corpus.replay.cases import FILES, read_cases
-
+FILES = sorted(Path(__file__).parent.glob("*.json"))
 TOPICS = {"bodies": "Bodies, methods", "kinds": "Kinds of requests", "order": "Order, loads, polls",
           "parts": "Parts of a body", "preflights": "Preflights (CORS)", "redirects": "Redirects",
           "stand-ins": "Stand-ins", "text-logs": "Recordings of 2013"}
@@ -12,7 +13,8 @@ TOPICS = {"bodies": "Bodies, methods", "kinds": "Kinds of requests", "order": "O
 
 def items() -> list[str]:
     """Return the lines of the list: an item for each file of cases."""
-    texts = (f"- **{TOPICS[file.stem]}**: {'; '.join(dict.fromkeys(map(_title, read_cases(file))))}." for file in FILES)
+    titles = {file.stem: dict.fromkeys(map(_title, json.loads(file.read_text()))) for file in FILES}
+    texts = (f"- **{TOPICS[topic]}**: {'; '.join(each)}." for topic, each in titles.items())
     wrapped = textwrap.TextWrapper(118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     return [line for text in texts for line in wrapped.wrap(text)]
 
