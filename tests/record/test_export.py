@@ -10,7 +10,6 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from datetime import datetime, timezone
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har import LoadLog, PageTimes
 from harness.files.pages import Page, PageFiles, read_pages, sanitise
 from harness.files.urls import document_url
-from harness.mirror.paths import write_file
 from harness.record.export.recorded import recorded_pages
 from harness.record.export.write import export, write_har
 from harness.synthetic.build import make_pages
@@ -57,7 +55,7 @@ def make_recording(directory: Path) -> list[Page]:
     return read_pages(directory / "made.pages")
 
 
-def alter(directory: Path, change: Callable[[list[Any]], None]) -> None:
+def alter(directory: Path, change: Callable[[list[Any]], Any]) -> None:
     """Change the entries of the recording's HAR."""
     [har] = (directory / "made.fetchlog").glob("*.har")
     archive = json.loads(har.read_text())
@@ -70,7 +68,7 @@ def pages(tmp_path: Path) -> list[Page]:
     return make_recording(tmp_path)
 
 
-@pytest.mark.parametrize("ending", ["warc", "warc.gz", "wacz"])
+@pytest.mark.parametrize("ending", ["warc", "wacz"])
 def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Page], ending: str) -> None:
     file = tmp_path / f"made.{ending}"
     assert export(tmp_path, "made", pages, file).endswith(f"{file}: 1 pages with 5 answers")
@@ -136,6 +134,8 @@ def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], 
     file = tmp_path / f"made.{ending}"
     alter(tmp_path, make_special)
     export(tmp_path, "made", pages, file)
+    if ending == "har":
+        assert_har(file)
     source = read_source(file)
     for url, (body, headers) in TYPED.items():
         found = source.answered(url, headers=NAVIGATES if url == URL else None)
@@ -176,42 +176,18 @@ def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, he
     assert found.answer.header("content-encoding") == headers.get("Content-Encoding", "")
 
 
-def test_a_recording_of_2013s_format(tmp_path: Path) -> None:
-    page, mirror = Page("http://a.test", "httpa.test"), tmp_path / "old"
-    write_file(mirror, "http://a.test/", b"<title>old</title>")
-    (tmp_path / "old.fetchlog").mkdir()
-    (tmp_path / "old.fetchlog" / page.name).write_text(
-        "<responses>\nstatus       | mime_type       | charset | url -> redirect_url\n"
-        "          OK |       text/html |   utf-8 | http://a.test/ -> nil\n"
-        "       Found |       text/html |         | http://a.test/x -> http://a.test/\n</responses>\n")
-    for ending in ("har", "warc"):
-        export(tmp_path, "old", [page], tmp_path / f"old.{ending}")
-        source = read_source(tmp_path / f"old.{ending}")
-        found = source.answered("http://a.test/", headers=NAVIGATES)
-        assert found is not None
-        assert source.body_of(found).startswith(b"<title>old</title>")
-        assert found.answer.header("content-type") == "text/html; charset=utf-8"
-        assert found.answer.header("access-control-allow-origin") == "*"      # as its replay says
-        there = source.answered("http://a.test/x")
-        assert there is not None
-        assert (there.answer.status, there.answer.header("location")) == (302, "http://a.test/")
-    assert_har(tmp_path / "old.har")
-
-
-def name_all(file: object, entries: list[Any]) -> None:
-    for entry in entries:
-        entry["_file"] = file
-
-
-def test_a_recording_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page]) -> None:
+@pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7])
+def test_a_recording_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page], file: object) -> None:
     (tmp_path / "secret").write_text("mine")
     (host := tmp_path / "made" / "www.made.test").mkdir(exist_ok=True)
     (host / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(host / "fifo")
-    for file in ("../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7):
-        alter(tmp_path, partial(name_all, file))
-        with pytest.raises(InputError, match=r"made/|\.har:1: "):
-            export(tmp_path, "made", pages, tmp_path / "made.har")
+    alter(tmp_path, lambda entries: [entry.update(_file=file) for entry in entries])
+    with pytest.raises(InputError, match=r"made/|\.har:1: "):
+        export(tmp_path, "made", pages, tmp_path / "made.har")
+
+
+def test_a_har_that_is_none(tmp_path: Path, pages: list[Page]) -> None:
     [har] = (tmp_path / "made.fetchlog").glob("*.har")
     for content in ("[" * 100_000, "{}", '{"log": {"entries": [{}]}}', "1e999"):
         har.write_text(content)
@@ -234,6 +210,7 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, page: str, n
 
 
 def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path) -> None:
+    """Their text logs, as those of 2013, have no headers: these are as the replay has them."""
     make_pages(tmp_path, "demo", 1, ROOT / "demo/demo.shape")
     pages = read_pages(tmp_path / "demo.pages")
     recorded = recorded_pages(PageFiles(tmp_path, "demo"), pages)
@@ -243,8 +220,9 @@ def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path) -> None:
         for exchange in (each for log in recorded for each in log.exchanges):
             found = source.answered(exchange.request.url)
             assert found is not None
-            assert (found.answer.status, source.body_of(found), found.answer.header("content-type")) == (
-                exchange.answer.status, exchange.answer.content, exchange.answer.header("content-type"))
+            assert (found.answer.status, source.body_of(found)) == (exchange.answer.status, exchange.answer.content)
+            for name in ("content-type", "location", "access-control-allow-origin"):
+                assert found.answer.header(name) == exchange.answer.header(name)
 
 
 def of_a_load() -> Any:
