@@ -32,7 +32,7 @@ REFUSALS = [line.split("\t") for line in
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = chain_of_hosts(tmp_path_factory.mktemp("refusals"), hosts=2)
     for name, text in {"List.pages": "http://a.test/\n", "grid.toml": 'http = ["1.0", "1.1"]\n',
-                       "bad.toml": "http = [\n"}.items():
+                       "bad.toml": "http = [\n", "empty": ""}.items():
         (folder / name).write_text(text)
     return folder
 

@@ -73,17 +73,6 @@ def test_no_root_is_needed_and_none_is_kept(internet: Internet, sudo: bool) -> N
         assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
 
 
-@pytest.mark.parametrize(("option", "content"), [("--remap", ""), ("--remap", "cdn.gamma.test 127.0.0.1\n"),
-                                                 ("--ca", "x")])
-def test_wrong_input_is_told_in_one_line(internet: Internet, tmp_path: Path, option: str, content: str) -> None:
-    wrong = tmp_path / "wrong"
-    wrong.write_text(content)
-    done = fetch(internet, tmp_path, [GOOD], option, str(wrong), status=2)
-    assert (done.stdout, done.stderr.count("\n")) == ("", 1)
-    assert done.stderr.startswith(f"{wrong}:1: ")
-    assert names(tmp_path) == {f"{NAME}.pages", "wrong"}
-
-
 def start_visit(internet: Internet, directory: Path) -> tuple["subprocess.Popen[str]", set[int]]:
     """Start to record a page that never loads, where a recording is already; return it and what runs below it."""
     keep_old(directory)

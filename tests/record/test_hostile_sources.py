@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -11,14 +10,12 @@ import brotli  # type: ignore[import-untyped]
 import pytest
 from zstandard import ZstdCompressor
 
-from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files import encoding
 from harness.files.encoding import decode
 from harness.record.sources import har, reader
 from harness.record.sources.reader import bring
 from tests.support.made_warc import zipped
-from tests.support.ran import ran
 from tests.support.read_source import read_source
 
 HTTP, END = b"HTTP/1.1 200 OK\r\n\r\n", b"\r\n\r\n"
@@ -128,9 +125,3 @@ def test_whatever_is_damaged_is_read_or_refused_in_one_line(tmp_path: Path, name
         except InputError as error:
             said = str(error)
         assert "\n" not in said
-
-
-def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    nowhere = tmp_path / "nowhere"
-    done = ran(sys.executable, ROOT / "fetch.py", "--from", ROOT / "demo/demo.har", "--dir", nowhere, status=2)
-    assert (done.stdout, done.stderr) == ("", f"{nowhere}: no such folder; make it, or give another --dir\n")
