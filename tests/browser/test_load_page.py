@@ -25,7 +25,6 @@ from harness.system.privileges import browsing_user, passable_temp_root
 from harness.system.processes import children_by_parent, descendants, is_running
 from tests.support.answering import serving
 from tests.support.faults import command_of
-from tests.support.ran import ran
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.chrome
@@ -66,7 +65,7 @@ class Load:
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Load]]:
-    """Start a load of a page that is never complete, unless it has other `documents`."""
+    """Start a load of a page that is never complete, unless it has other documents, in Chrome or `program`."""
     user, loads, asked, over, documents = browsing_user(), list[Load](), threading.Event(), threading.Event(), {
         "/": DOCUMENT}
 
@@ -84,10 +83,15 @@ def start() -> Iterator[Callable[..., Load]]:
         if os.geteuid() == 0:
             os.chown(work_dir, user.uid, user.gid)
 
-        def starter(**others: str) -> Load:
+        def starter(program: str = "", **others: str) -> Load:
+            browser = find_browser()
+            if program:
+                (work_dir.parent / "no-chrome").write_text(program)
+                (work_dir.parent / "no-chrome").chmod(0o755)
+                browser = Browser(str(work_dir.parent / "no-chrome"), browser.driver)
             documents.update({f"/{name.removeprefix('index')}": body for name, body in others.items()})
             rules = resolver_rules([Remap("www.a.test", "127.0.0.1", int(web.rpartition(":")[2]))])
-            wanted = PageLoad(url=URL, interface="lo", user=user, browser=find_browser(),
+            wanted = PageLoad(url=URL, interface="lo", user=user, browser=browser,
                               chrome=ChromeSettings(work_dir, rules, require_shim()),
                               settings=Settings(timeout_s=300))
             process = subprocess.Popen([sys.executable, LOAD_PAGE, wanted.to_json()], stderr=subprocess.PIPE, text=True)
@@ -161,23 +165,16 @@ def test_a_page_that_changes_its_address_or_loads_itself_again_is_the_same_page(
     ("echo 'chrome: error while loading shared libraries: libnss3.so: cannot open' >&2; exit 127",
      "error while loading shared libraries: libnss3.so: cannot open"),
 ])
-def test_a_chrome_that_cannot_start_says_why(chrome: str, words: str) -> None:
+def test_a_chrome_that_cannot_start_says_why(start: Callable[..., Load], monkeypatch: pytest.MonkeyPatch, chrome: str,
+                                             words: str) -> None:
     """On Ubuntu 24.04, for one, a Chrome that AppArmor does not know gets no sandbox.
 
     chromedriver, which tells, is asked past any proxy: the simulated host reaches none.
     """
-    user = browsing_user()
-    with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
-        work_dir, binary = (Path(name) / part for part in ("work", "no-chrome"))
-        Path(name).chmod(0o755)
-        work_dir.mkdir()
-        os.chown(work_dir, user.uid, user.gid)
-        binary.write_text(f"#!/bin/sh\n{chrome}\n")
-        binary.chmod(0o755)
-        wanted = PageLoad(url=URL, interface="lo", user=user, browser=Browser(str(binary), find_browser().driver),
-                          chrome=ChromeSettings(work_dir))
-        done = ran(sys.executable, LOAD_PAGE, wanted.to_json(),
-                   env={**os.environ, "http_proxy": "http://127.0.0.1:9", "NO_PROXY": "intra.net"})
-    assert done.returncode == 1
-    assert done.stderr.startswith("Chrome did not start: session not created: ")
-    assert done.stderr.endswith(f" It said: {words}\n")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "intra.net")
+    load = start(f"#!/bin/sh\n{chrome}\n")
+    _, said = load.process.communicate()
+    assert load.process.returncode == 1
+    assert said.startswith("Chrome did not start: session not created: ")
+    assert said.endswith(f" It said: {words}\n")

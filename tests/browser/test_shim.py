@@ -47,13 +47,6 @@ def preloaded(*libraries: Path, days: str | None = None) -> dict[str, str]:
             **({} if days is None else {"TFO_LAB_CLOCK_DAYS": days})}
 
 
-@pytest.mark.parametrize(("days", "shift_days"), [
-    ("100", 100), ("-3", -3), (None, 0), ("many", 0)])
-def test_date_is_some_days_ahead(shim: Path, days: str | None, shift_days: int) -> None:
-    said = ran("date", "+%s", status=0, env=preloaded(shim, days=days)).stdout
-    assert int(said) - time.time() == pytest.approx(shift_days * DAY_S, abs=5)
-
-
 CLOCKS = """
 import ctypes, time
 libc = ctypes.CDLL(None)
@@ -72,10 +65,12 @@ except OSError as error:
 """
 
 
-def test_every_way_to_ask_for_the_wall_clock_is_shifted_and_no_other_clock(shim: Path) -> None:
-    said = ran(sys.executable, "-c", CLOCKS, status=0, env=preloaded(shim, days="100")).stdout
+@pytest.mark.parametrize(("days", "shift_days"), [("100", 100), ("-3", -3), (None, 0), ("many", 0)])
+def test_every_way_to_ask_for_the_wall_clock_is_shifted_and_no_other_clock(shim: Path, days: str | None,
+                                                                           shift_days: int) -> None:
+    said = ran(sys.executable, "-c", CLOCKS, status=0, env=preloaded(shim, days=days)).stdout
     wall, others, error = said.splitlines()
-    assert [float(seconds) - time.time() for seconds in wall.split()] == [pytest.approx(100 * DAY_S, abs=5)] * 5
+    assert [float(seconds) - time.time() for seconds in wall.split()] == [pytest.approx(shift_days * DAY_S, abs=5)] * 5
     real = [time.monotonic(), time.clock_gettime(time.CLOCK_MONOTONIC_RAW), time.clock_gettime(time.CLOCK_BOOTTIME)]
     assert [float(seconds) for seconds in others.split()] == [pytest.approx(seconds, abs=5) for seconds in real]
     assert int(error) == 22, "EINVAL"
