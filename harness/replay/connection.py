@@ -100,11 +100,6 @@ class Connection:
         """Return for how long the answer to what is asked at `asked_s` is held back, which is by time.monotonic()."""
         return 0.0
 
-    def count_request(self) -> int:
-        """Return the number of the request that came now, from 1."""
-        self.requests += 1
-        return self.requests
-
     def note(self, site: Site, **what: Any) -> None:
         """Write a request of `site` into its log: `what` are the fields of ServerRequest that the connection lacks."""
         self.logs[site.host].write(ServerRequest(

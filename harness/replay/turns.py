@@ -177,8 +177,9 @@ class Turns:
         site, request = coming.request(self._connection)
         held_s = self._connection.held_s(now_s)
         reply = reply_to(site, self._connection.bodies, request)
+        self._connection.requests += 1
         answer = self._answers[stream] = Outgoing(
-            stream, site, request, reply, self._connection.count_request(), received_s + held_s,
+            stream, site, request, reply, self._connection.requests, received_s + held_s,
             now_s + held_s + reply.think_ms / 1000, now_s + held_s if reply.early_hints else inf,
             *_priority(request.asked.headers.get("priority", "")), early,
             (reply.body or b"") if request.method != "HEAD" else b"")

@@ -9,8 +9,9 @@ import pytest
 from harness.netlog.load import read_netlog
 from harness.netlog.page import moved_on_to
 from tests.support.made_netlog import MadeNetLog
+from tests.support.noted import cases
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "moved_on.jsonl").read_text().splitlines()]
+CASES = cases(Path(__file__).with_name("moved_on.jsonl"))
 """Documents of the main frame (a list: of redirects and where they led), which of them is shown, and whether it is
 another page than the one that was `asked` for, http://a.test."""
 GAP = 10

@@ -7,7 +7,6 @@ before it), when how many of its bytes had come, when bytes came to `others`, an
 Times of it in ms from the head.
 """
 
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,21 +19,19 @@ from harness.netlog.connections import Connection
 from harness.netlog.load import NetLog
 from harness.netlog.silences import server_pieces, silences
 from harness.netlog.transactions import HttpTransaction, ResponseBody
+from tests.support.noted import cases
 
+HERE = Path(__file__).parent
 CONNECTION = Connection(1, "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
 REQUEST = HttpTransaction(1, 0, "http://a.test/", 1000, closed=1310, status_line="HTTP/1.0 200 OK", sent_by=[1],
                           phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))
-
-
-def cases(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (Path(__file__).parent / name).read_text().splitlines()]
 
 
 def request(used: Connection, phases: list[float] | None = None, **more: Any) -> HttpTransaction:
     return replace(REQUEST, phases=Phases(*phases) if phases else REQUEST.phases, **({"connection": used} | more))
 
 
-@pytest.mark.parametrize("case", cases("silences.jsonl"), ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(HERE / "silences.jsonl"), ids=lambda case: case["what"])
 def test_silences(case: dict[str, Any]) -> None:
     connections = [msgspec.convert(asdict(CONNECTION) | each, Connection) for each in case["connections"]]
     netlog = NetLog(transactions=[request(connections[0], **each) for each in case["requests"]],
@@ -44,7 +41,7 @@ def test_silences(case: dict[str, Any]) -> None:
     assert {each.server for each in found} <= {"10.0.0.3"}
 
 
-@pytest.mark.parametrize("case", cases("pauses.jsonl"), ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(HERE / "pauses.jsonl"), ids=lambda case: case["what"])
 def test_what_a_server_waited_for(case: dict[str, Any]) -> None:
     arrivals = case["arrivals"]
     connections = [replace(CONNECTION, id=number, connect_ms=case["rtt_ms"], received=ticks)
