@@ -6,22 +6,17 @@ One experiment with real TFO, in a network namespace of its own, and one where i
 import json
 import os
 import re
-import statistics
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from experiments import localhost
-from harness.analysis.selection import Selection, select
 from harness.bootstrap import ROOT
-from harness.files.load_record import LoadRecord
-from harness.files.pages import sanitise
-from harness.files.results import Results, read_results
 from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
+from tests.support.finished import Finished
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
 from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
@@ -36,31 +31,13 @@ REAL = pytest.mark.skipif(
     reason="this system gives ordinary users no namespace of their own")
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What the program printed and left."""
-
-    said: str
-    results: Results
-    selection: Selection
-
-    def plt_ms(self, tfo: int) -> float:
-        return statistics.median(self.selection.by_place[sanitise(CHAIN), RTT_MS].cells[tfo].plts_ms)
-
-    def record(self, tfo: int) -> LoadRecord:
-        [load] = self.selection.by_place[sanitise(CHAIN), RTT_MS].cells[tfo].loads
-        assert load.record is not None
-        return load.record
-
-
-def run(base: Path, *options: str) -> Ran:
+def run(base: Path, *options: str) -> Finished:
     make_pages(base, CHAIN)
     for path in (base, *base.rglob("*")):
         os.chown(path, ORDINARY.uid, ORDINARY.gid)
     done = ran(*AS_ORDINARY, *LATE_PYTHON, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2,
                "--quick", "--quiet", "0.2", "--patience", "0", *options, status=0)
-    results = read_results(base / "localhost" / "client")
-    return Ran(done.stdout, results, select(results, "load"))
+    return Finished(base / "localhost", done.stdout)
 
 
 def test_root_puts_back_what_a_killed_run_left_before_it_has_a_network_of_its_own(
@@ -93,12 +70,12 @@ def test_root_puts_back_what_a_killed_run_left_before_it_has_a_network_of_its_ow
 def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: Path) -> None:
     """The theory for a chain of connections, each begun by the answer before, within one experiment."""
     real = run(open_to_all)
-    off, on = real.record(0), real.record(1)
+    off, on = real.load(0), real.load(1)
     assert (off.syn_data_connections, on.syn_data_connections) == (0, CHAIN_HOSTS)
     assert on.counters["loopback"]["TCPFastOpenPassive"] == CHAIN_HOSTS
     assert {record.network for record in (off, on)} == {"loopback"}
-    assert (real.plt_ms(0) - real.plt_ms(1)) / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
-    assert real.plt_ms(1) / RTT_MS >= CHAIN_HOSTS, "a round trip for each request"
+    assert real.saved_ms() / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
+    assert (on.plt_ms or 0.0) / RTT_MS >= CHAIN_HOSTS, "a round trip for each request"
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t\d\.\d+\t\d+\.\d+%$", real.said, re.MULTILINE)
     assert "Simulated" not in real.said
 
@@ -106,14 +83,14 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
 @pytest.mark.root
 @pytest.mark.chrome
 def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Path) -> None:
-    ran = run(open_to_all, "--shared-network")
-    assert ran.results.transports == [0]
-    assert ran.record(0).counters == {}, "those of the machine tell of others, too"
-    table, simulated = ran.said.split("Simulated, not measured")
+    found = run(open_to_all, "--shared-network")
+    assert found.results.transports == [0]
+    assert found.load(0).counters == {}, "those of the machine tell of others, too"
+    table, simulated = found.said.split("Simulated, not measured")
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t-\t-$", table, re.MULTILINE), "no number in the place of a measured one"
     assert "--shared-network was given" in table
     [row] = re.findall(rf"^\t{RTT_MS}\t(\S+)\t{CHAIN_HOSTS}\t(\S+)\t-\t-$", simulated, re.MULTILINE)
     saved_ms = (float(row[0]) - float(row[1])) * 1000
     assert saved_ms / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=0.1)
-    settings = json.loads((open_to_all / "localhost" / "client" / f"experiment-{RTT_MS // 2}.json").read_text())
+    settings = json.loads((found.client / f"experiment-{RTT_MS // 2}.json").read_text())
     assert (settings["network"], settings["tfo"], settings["bw_net_mbit"]) == ("loopback", "0", None)

@@ -11,7 +11,7 @@ from tests.support.ran import ran
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 LIGHT = "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"
-"""Of the paper's four pages: all are loaded in tests/synthetic/test_synthetic_chrome.py."""
+"""The lightest of the paper's four pages."""
 QUICK = {
     "sudo ./run.sh": "./run.sh --quick --delays 10 --bwnet 100 --quiet 0.3 --patience 0",
     "sudo ./scripts/test.sh": "./scripts/test.sh --collect-only -q tests/files",
@@ -78,19 +78,20 @@ MOST_KB = 130
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere_and_lines_are_short(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    linked = [*re.findall(r"\]\(((?!https?:)[^)#]+)(?:#[^)]*)?\)", text),
-              *re.findall(r"^\[[^]]+\]: (?!https?:)(\S+)$", text, re.MULTILINE)]
-    assert [target for target in linked if not (page.parent / target).exists()] == []
     assert [line for line in text.splitlines() if len(line) > LONGEST_LINE] == []
+    linked = [*re.findall(r"\]\(((?!https?:)[^)#]*)#?([^)]*)\)", text),
+              *((target, "") for target in re.findall(r"^\[[^]]+\]: (?!https?:)(\S+)$", text, re.MULTILINE))]
+    for target, heading in linked:
+        path = page.parent / target if target else page
+        assert path.exists(), target
+        assert not heading or heading in headings_of(path), (target, heading)
 
 
-def test_links_within_pages_have_a_heading() -> None:
-    for page in PAGES:
-        for target, heading in re.findall(r"\]\(((?!https?:)[^)#]*)#([^)]*)\)", page.read_text(encoding="utf-8")):
-            lines = (page.parent / target if target else page).read_text(encoding="utf-8").splitlines()
-            headings = {re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-")
-                        for line in lines if line.startswith("#")}
-            assert heading in headings, (page, target, heading)
+def headings_of(page: Path) -> set[str]:
+    """Return what links call the headings of a page."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return {re.sub(r"[^\w\- ]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in lines
+            if line.startswith("#")}
 
 
 def test_the_house_keeps_its_docs_short_and_shows_every_picture() -> None:
