@@ -109,12 +109,24 @@ class EarlySocket:
             data, self._first = self._first[:size], self._first[size:]
             return data
         with errors_of_ssl():
-            return self._read(size)
+            if self.early and (data := self._read_early(size)):
+                return data
+            try:
+                return self._tls.recv(size)
+            except (SSL.ZeroReturnError, SSL.SysCallError):     # the client left
+                return b""
 
     def send(self, data: Data) -> int:
         """As ssl.SSLSocket.send."""
         with errors_of_ssl():
-            return self._write(bytes(data))
+            if not self.early:
+                return self._tls.send(bytes(data))
+            sent, self._write_waits = FFI.new("size_t *"), True
+            status = OPENSSL.SSL_write_early_data(self._tls._ssl, bytes(data), len(data), sent)
+            if status != 1:
+                self._tls._raise_ssl_error(self._tls._ssl, status)
+            self._write_waits = False
+            return int(sent[0])
 
     def selected_alpn_protocol(self) -> str | None:
         """As ssl.SSLSocket's."""
@@ -157,14 +169,6 @@ class EarlySocket:
             if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
                 raise TimeoutError("timed out")
 
-    def _read(self, size: int) -> bytes:
-        if self.early and (data := self._read_early(size)):
-            return data
-        try:
-            return self._tls.recv(size)
-        except (SSL.ZeroReturnError, SSL.SysCallError):     # the client left
-            return b""
-
     def _read_early(self, size: int = LARGEST) -> bytes:
         """Return early data, b"" once there is no more. A write under way goes first: the handshake writes, too."""
         if self._write_waits:
@@ -175,14 +179,3 @@ class EarlySocket:
             self._tls._raise_ssl_error(self._tls._ssl, status)
         self.early = status == SUCCESS
         return bytes(FFI.buffer(room, got[0]))
-
-    def _write(self, data: bytes) -> int:
-        if not self.early:
-            return self._tls.send(data)
-        sent = FFI.new("size_t *")
-        self._write_waits = True
-        status = OPENSSL.SSL_write_early_data(self._tls._ssl, data, len(data), sent)
-        if status != 1:
-            self._tls._raise_ssl_error(self._tls._ssl, status)
-        self._write_waits = False
-        return int(sent[0])
