@@ -4,33 +4,52 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseServer
 from threading import Thread
 
 Answer = tuple[int, Mapping[str, object], bytes]
 """Status, headers, body; a Content-Length is added where there is none."""
 
 
+class Handler(BaseHTTPRequestHandler):
+    """Answers what `answer` says, and says nothing itself."""
+
+    def send(self, status: int, headers: Mapping[str, object], body: bytes) -> None:
+        """Send a whole answer."""
+        self.send_response_only(status)
+        for name, value in {"Content-Length": len(body), **headers}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def running(server: BaseServer) -> Iterator[None]:
+    """Have a server answer in a thread while this lasts."""
+    with server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 @contextmanager
 def answering(answer: Callable[[str, Message], Answer]) -> Iterator[int]:
     """Answer each GET by what `answer` gives for its path and headers while this lasts; give the server's port."""
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_GET(self) -> None:
-            status, headers, body = answer(self.path, self.headers)
-            self.send_response_only(status)
-            for name, value in {"Content-Length": len(body), **headers}.items():
-                self.send_header(name, str(value))
-            self.end_headers()
-            self.wfile.write(body)
+            self.send(*answer(self.path, self.headers))
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        try:
-            yield server.server_port
-        finally:
-            server.shutdown()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    server.daemon_threads, server.block_on_close = True, False      # an answer may never come
+    with running(server):
+        yield server.server_port
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class Asked(BaseHTTPRequestHandler):
         self.sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.hosts[self.headers["Host"]](self)
 
-    do_POST = do_GET    # noqa: N815 - the name it has in http.server
+    do_POST = do_GET
 
     def answer(self, body: str = "", kind: str = "text/html", status: int = 200, **headers: str) -> None:
         """Send it at once. `headers`: with `_` for `-`."""

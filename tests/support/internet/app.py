@@ -12,11 +12,9 @@
 import json
 import random
 import socketserver
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,8 @@ from graphql import build_schema, graphql_sync
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, TextMessage
 from wsproto.extensions import PerMessageDeflate
+
+from tests.support.answering import Handler, running
 
 DEPTH = 4
 """Levels of the module graph: module n imports 2n and 2n + 1."""
@@ -71,18 +71,16 @@ def film() -> bytes:
 @contextmanager
 def graphql_server(path: Path) -> Iterator[None]:
     """Answer GraphQL's queries, tell news and talk over WebSockets, on a Unix socket at `path`."""
-    with _Server(str(path), _Handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    with running(_Server(str(path), _Handler)):
         yield
-        server.shutdown()
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
+    daemon_threads, block_on_close = True, False        # a browser may never leave
     request_queue_size = 16
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     def do_GET(self) -> None:
         if self.path == "/news":
             self._tell_news()
@@ -116,17 +114,10 @@ class _Handler(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         result = graphql_sync(SCHEMA, asked["query"], {"picture": _picture, "names": NAMES})
         body = json.dumps({"data": result.data}).encode()
-        self.send_response_only(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.send(200, {"Content-Type": "application/json"}, body)
 
     def address_string(self) -> str:
         return "nginx"
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 def _picture(_info: Any, name: str) -> str:

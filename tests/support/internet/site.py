@@ -63,15 +63,12 @@ class Host:
     locations: list[str] = field(default_factory=list)
 
 
-def big_image() -> bytes:
-    """Return a PNG of about 5 MB that cannot be compressed."""
-    picture = Image.frombytes("RGB", (1320, 1320), random.Random(1).randbytes(1320 * 1320 * 3))
-    return _png(picture)
-
-
-def small_image(number: int) -> bytes:
-    """Return a PNG of a few KB, another one for each number."""
-    return _png(Image.frombytes("RGB", (32, 32), random.Random(100 + number).randbytes(32 * 32 * 3)))
+def picture(number: int, pixels: int = 32, *options: str) -> File:
+    """Return a square PNG of noise, another one for each number: 3 kB, and at 1320 pixels 5 MB."""
+    written = io.BytesIO()
+    noise = random.Random(100 + number).randbytes(pixels * pixels * 3)
+    Image.frombytes("RGB", (pixels, pixels), noise).save(written, "png", compress_level=1)
+    return File(written.getvalue(), "image/png", options)
 
 
 def script(seed: int, size: int, last: str = "") -> bytes:
@@ -92,7 +89,7 @@ def styles(seed: int, size: int, first: str = "") -> bytes:
 def make_hosts() -> dict[str, Host]:
     """Return the test internet, by host name."""
     return {HOME: _home(), MEDIA: _media(), CDN: _cdn(), API: _api(), ADS: _ads(),
-            EXPIRED: Host({"/": html("expired"), "/x.png": File(small_image(9), "image/png")}),
+            EXPIRED: Host({"/": html("expired"), "/x.png": picture(9)}),
             LOGIN: Host(locations=['location / { auth_basic "secret"; auth_basic_user_file /dev/null; }'])}
 
 
@@ -144,7 +141,7 @@ def _home() -> Host:
         "/worker.js": File(b"fetch('/from-worker.txt?worker');", "application/javascript"),
         "/from-worker.txt": File(b"asked for by a worker", "text/plain"),
         "/file.zip": File(b"PK" + bytes(3000), "application/zip", ("add_header Content-Disposition attachment;",)),
-        "/end.png": File(small_image(20), "image/png"),
+        "/end.png": picture(20),
     }, [
         "location = /hop1.png { return 302 /hop2.png; }",
         f"location = /hop2.png {{ return 301 https://{MEDIA}/hop3.png; }}",
@@ -156,8 +153,8 @@ def _home() -> Host:
 
 
 def _media() -> Host:
-    files = {f"/small{number}.png": File(small_image(number), "image/png") for number in range(4)}
-    files |= {"/lazy.png": File(small_image(5), "image/png"), "/big.png": File(big_image(), "image/png")}
+    files = {f"/small{number}.png": picture(number) for number in range(4)}
+    files |= {"/lazy.png": picture(5), "/big.png": picture(50, 1320)}
     return Host(files, [
         f"location = /hop3.png {{ return 307 http://{HOME}/end.png; }}",
         f"location = /away.png {{ return 303 https://{MEDIA}/small1.png; }}"])
@@ -176,7 +173,7 @@ def _cdn() -> Host:
         "/gzipped.js": File(gzip.compress(script(12, 20_000), mtime=0), "application/javascript", zipped),
         **_app(),
         "/font.ttf": File(font, "font/ttf", ("add_header Access-Control-Allow-Origin *;",)),
-        "/twice.png": File(small_image(11), "image/png"), "/same.png": File(small_image(12), "image/png"),
+        "/twice.png": picture(11), "/same.png": picture(12),
     }, [    # the raw request line, so that no two odd URLs have the same body
         "merge_slashes off;",
         "location = /secure { if ($scheme = http) { return 301 https://$host$request_uri; } "
@@ -192,9 +189,9 @@ def _app() -> dict[str, File]:
     """Return the files of the page APP; to a request with HX-Request its document's name answers with a part of it."""
     whole = File(app.document(), "text/html; charset=utf-8",
                  ("add_header Vary HX-Request;", "if ($http_hx_request) { rewrite ^ /fragment last; }"))
-    pictures = {f"/picture-{name}.png": File(small_image(60 + number), "image/png")
+    pictures = {f"/picture-{name}.png": picture(60 + number)
                 for number, name in enumerate(("first", "second", "fragment", "socket", "news"))}
-    pictures["/late.png"] = File(small_image(70), "image/png", ("limit_rate 2k;",))
+    pictures["/late.png"] = picture(70, 32, "limit_rate 2k;")
     modules = {f"/m{number}.js": File(app.module(number), "application/javascript")
                for number in range(1, app.MODULES + 1)}
     return {"/app": whole, "/htmx.js": File(HTMX.read_bytes(), "application/javascript"),
@@ -220,7 +217,7 @@ def _api() -> Host:
                           waits.open('GET', '/hanging', false); waits.send();</script>"""),
         "/alerts": html("<script>for (;;) alert(1);</script>"),
         "/again": html("<script>setTimeout(() => location.reload(), 50);</script>"),
-        "/fine.png": File(small_image(30), "image/png"),
+        "/fine.png": picture(30),
         "/download": File(script(31, 5000), "application/octet-stream",
                           ("add_header Content-Disposition 'attachment; filename=x.bin';",)),
         "/slow.bin": File(random.Random(32).randbytes(60_000), "application/octet-stream", ("limit_rate 20k;",)),
@@ -238,9 +235,3 @@ def _ads() -> Host:
     return Host({
         "/frame": html(f"<iframe src=//{API}/inner?of=frame></iframe><script src=/ad.js></script>"),
         "/ad.js": File(script(40, 2000), "application/javascript", ("gzip on;", "gzip_types *;"))})
-
-
-def _png(picture: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    picture.save(buffer, "png", compress_level=1)
-    return buffer.getvalue()

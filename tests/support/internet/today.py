@@ -7,16 +7,12 @@
     MODULES     642 modules that import each other, five levels deep
 """
 
-import io
-import random
 from collections.abc import Callable
-
-from PIL import Image
 
 from tests.support.internet.app import NAMES
 from tests.support.internet.film import film
 from tests.support.internet.site import HTMX as HTMX_SCRIPT
-from tests.support.internet.site import File, Host
+from tests.support.internet.site import File, Host, picture
 
 HTMX, DASH, GRAPHQL, FILM, MODULES = (
     f"https://{name}.test/" for name in ("htmx.theta", "dash.iota", "graphql.kappa", "film.lambda", "modules.mu"))
@@ -44,8 +40,8 @@ def make_hosts() -> dict[str, Host]:
 
 def _htmx() -> Host:
     script = File(HTMX_SCRIPT.read_bytes(), "application/javascript", ("gzip on;", "gzip_types *;"))
-    pictures = {f"/face-{number}.png": _picture(number, 32) for number in range(6)}
-    return Host({"/htmx.js": script, "/big.png": _picture(10), **pictures},
+    pictures = {f"/face-{number}.png": picture(300 + number) for number in range(6)}
+    return Host({"/htmx.js": script, "/big.png": picture(310, PICTURE_PIXELS), **pictures},
                 [f"location / {{ proxy_pass http://unix:APPS/htmx; {FORWARDED} }}"])
 
 
@@ -54,8 +50,9 @@ def _dash() -> Host:
 
 
 def _graphql() -> Host:
-    pictures = {f"/picture-{name}.png": _picture(number, 32) for number, name in enumerate(NAMES)}
-    return Host({"/": _page(f"<body><script>{ASK}</script><img src=/big.png>"), "/big.png": _picture(11), **pictures},
+    pictures = {f"/picture-{name}.png": picture(300 + number) for number, name in enumerate(NAMES)}
+    return Host({"/": _page(f"<body><script>{ASK}</script><img src=/big.png>"),
+                 "/big.png": picture(311, PICTURE_PIXELS), **pictures},
                 ["location = /graphql { proxy_pass http://unix:GRAPHQL:/; }"])
 
 
@@ -80,10 +77,3 @@ def _module(number: int) -> bytes:
 def _page(body: str) -> File:
     return File(f"<!doctype html><title>today</title><link rel=icon href=data:,>{body}".encode(),
                 "text/html; charset=utf-8")
-
-
-def _picture(number: int, pixels: int = PICTURE_PIXELS) -> File:
-    noise = random.Random(400 + number).randbytes(pixels * pixels * 3)
-    written = io.BytesIO()
-    Image.frombytes("RGB", (pixels, pixels), noise).save(written, "png", compress_level=1)
-    return File(written.getvalue(), "image/png")
