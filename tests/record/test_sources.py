@@ -1,12 +1,10 @@
 """What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
 
-import gzip
 import threading
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 
-import brotli  # type: ignore[import-untyped]
 import pytest
 import requests
 from hypothesis import given
@@ -93,29 +91,6 @@ def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | N
         records += [("request", SECURE, "POST / HTTP/1.1", [], asked), ("response", SECURE, OK, [], got)]
     path = write_warc(tmp_path / "x.warc", *records)
     assert read_source(path).answer_body(SECURE, "POST", sent) == answer
-
-
-def as_gzip(data: bytes) -> bytes:
-    """Return data as gzip has it, without the time: it is part of the tests' names, which all workers must agree on."""
-    return gzip.compress(data, mtime=0)
-
-
-STYLE, ZIPPED = b"body { color: red }" * 9, as_gzip(b"body { color: red }" * 9)
-
-
-@pytest.mark.parametrize(("url", "coding", "body", "taken"), [
-    *((SECURE, coding, body, coding) for coding, body in (
-        ("gzip", as_gzip(b"")), ("gzip", ZIPPED[:-9]), ("gzip", ZIPPED + b"\n"), ("gzip, gzip", as_gzip(ZIPPED)[:-9]),
-        ("br", brotli.compress(STYLE)))),
-    (PAGE, "br", brotli.compress(STYLE), "gzip"), (PAGE, "gzip", ZIPPED, "gzip")])
-def test_a_body_keeps_the_codings_that_it_has_and_a_browser_takes(url: str, coding: str, body: bytes, taken: str
-                                                                  ) -> None:
-    """Also where its end is missing: browsers show what is there; and Chrome asks for br over https alone. Others are
-    in tests/corpus/sources/codings.
-    """
-    found = with_body(Exchange(request=Request("GET", url), answer=Answer(200, mime_type="text/css")), body, coding)
-    assert found.answer.header("content-encoding") == taken
-    assert (found.answer.content == body) == (coding == taken)
 
 
 LONG, PORT = f"{PAGE}?{'x' * 300}", "http://b.test:8080/"
