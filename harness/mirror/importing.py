@@ -191,10 +191,10 @@ class MadeResource:
     body: bytes
 
 
-def write_small_recording(files: PageFiles, resources: Mapping[str, MadeResource], note: str = "") -> None:
+def write_small_recording(files: PageFiles, resources: Mapping[str, MadeResource]) -> None:
     """Write list, mirror and fetchlog of one page: the first URL of `resources`, which are all that it asks for.
 
-    The manifest says that it was made, and `note`.
+    The manifest says that it was made.
     """
     page = next(iter(resources))
     for url, resource in resources.items():
@@ -203,5 +203,5 @@ def write_small_recording(files: PageFiles, resources: Mapping[str, MadeResource
                   [Response("OK", resource.mime_type, "utf-8", url, None) for url, resource in resources.items()], True)
     files.fetchlog.mkdir()
     (files.fetchlog / sanitise(page)).write_text(format_log(log), encoding="ascii")
-    complete(files.fetchlog, files.mirror, "made", {"note": note})
+    complete(files.fetchlog, files.mirror, "made", {})
     files.pages.write_text(f"{page}\n", encoding="ascii")

@@ -78,7 +78,7 @@ def test_what_is_spoilt_is_said_before_anything_is_built(
         tmp_path: Path, spoilt: dict[str, bytes | str | None], problem: str) -> None:
     """A file that is gone (None), holds something else, or is a link now."""
     files = PageFiles(tmp_path, "Web")
-    write_small_recording(files, {url: MadeResource("text/html", b"nine bits") for url in URLS}, "by hand")
+    write_small_recording(files, {url: MadeResource("text/html", b"nine bits") for url in URLS})
     for name, content in spoilt.items():
         file = files.mirror / "img.test" / name
         file.unlink(missing_ok=True)
@@ -89,4 +89,4 @@ def test_what_is_spoilt_is_said_before_anything_is_built(
     with pytest.raises(InputError, match=f"^{problem}; record it again: ") if problem else nullcontext():
         recording = check_pages(files).recording
         assert {answer.answer.mime_type for answer in recording.each if answer.page} == {"text/html; charset=utf-8"}
-        assert (recording.manifest.source, recording.manifest.note) == ("made", "by hand")
+        assert recording.manifest.source == "made"
