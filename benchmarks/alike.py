@@ -2,9 +2,8 @@
 """How near synthetic pages come to the real ones: two folders of results, cell by cell, as in docs/synthetic.md."""
 
 import argparse
-import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -14,8 +13,7 @@ use_project_python()
 
 from harness.analysis.row import Row
 from harness.analysis.selection import select
-from harness.analysis.stats import improvement_percent
-from harness.analysis.timeline import TimedRequest, read_timeline
+from harness.analysis.stats import improvement_percent, median_if_any
 from harness.errors import run_main
 from harness.files.results import read_results
 from harness.system.options import OptionParser
@@ -30,18 +28,15 @@ the real page's. TFO's improvement may be off by 3 percentage points, at 20 ms b
 
 def figures(row: Row | None) -> list[float] | None:
     """Return a row's figures in the order of PROMISES; None without loads that count both without and with TFO."""
-    loads = [timeline.requests for load in (row.off.loads if row else ()) if (timeline := read_timeline(load))]
-    if row is None or not loads or row.handshakes is None or row.off.median_ms is None or row.on.median_ms is None:
+    if row is None or row.off.median_ms is None or row.on.median_ms is None:
         return None
-    answered = [[request for request in requests if request.status] for requests in loads]
-
-    def median(count: Callable[[Sequence[TimedRequest]], float]) -> float:
-        return statistics.median(map(count, answered))
-
-    return [median(len), median(lambda requests: len({request.host for request in requests})),
-            median(lambda requests: sum(request.body_bytes for request in requests) / 1000),
-            row.handshakes,
-            row.off.median_ms / 1000, row.on.median_ms / 1000, improvement_percent(row.off.median_ms, row.on.median_ms)]
+    records = [load.record for load in row.off.loads if load.record and load.record.requests is not None]
+    requests, bodies = (median_if_any([getattr(record, what) or 0 for record in records])
+                        for what in ("requests", "bytes"))
+    if requests is None or bodies is None or row.servers is None or row.handshakes is None:
+        return None
+    return [requests, row.servers, bodies / 1000, row.handshakes, row.off.median_ms / 1000, row.on.median_ms / 1000,
+            improvement_percent(row.off.median_ms, row.on.median_ms)]
 
 
 def compared(real: Sequence[float], made: Sequence[float], rtt_ms: float) -> list[str]:

@@ -31,15 +31,13 @@ class _Answers:
 
 
 class DnsCache:
-    """Answers of getaddrinfo for `ttl_s` seconds each. Threads may share one; they also share a question under way.
+    """Answers of getaddrinfo for TTL_S seconds each. Threads may share one; they also share a question under way.
 
     Names that do not resolve are not kept, so that one is asked for again as soon as it may exist. In the child of a
     fork a cache begins empty: a thread that held its lock or asked for a name exists in the parent only.
     """
 
-    def __init__(self, ttl_s: float = TTL_S, max_entries: int = MAX_ENTRIES,
-                 clock: Callable[[], float] = time.monotonic) -> None:
-        self._ttl_s = ttl_s
+    def __init__(self, max_entries: int = MAX_ENTRIES, clock: Callable[[], float] = time.monotonic) -> None:
         self._max_entries = max_entries
         self._clock = clock
         self._of_process = _Answers()
@@ -97,7 +95,7 @@ class DnsCache:
             if answers.kept.get((host, port), (None, 0))[0] is answer:      # neither forgotten nor asked anew
                 del answers.kept[host, port]
                 if addresses:
-                    answers.kept[host, port] = answer, self._clock() + self._ttl_s
+                    answers.kept[host, port] = answer, self._clock() + TTL_S
             while len(answers.kept) > self._max_entries:
                 answers.kept.popitem(last=False)
         if failure is None:

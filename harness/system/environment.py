@@ -119,14 +119,14 @@ def parse_stat(text: str) -> dict[str, float]:
             "busy": sum(fields[place] for place in BUSY_FIELDS)}
 
 
-def busy_with(look_s: float = LOOK_S) -> list[str]:
-    """Look for `look_s` seconds; return in words what keeps the machine busy, the busiest first, [] when nothing does.
+def busy_with() -> list[str]:
+    """Look for a second; return in words what keeps the machine busy, the busiest first, [] when nothing does.
 
     This program and its children are left out.
     """
     ours = {started_as(), *descendants(started_as(), machines_proc())}
     before, pressure, began_s = processor_times(), read_pressure(), time.monotonic()
-    time.sleep(look_s)
+    time.sleep(LOOK_S)
     after, spent_ms = processor_times(), (time.monotonic() - began_s) * 1000
     steal = (read_pressure()["steal"] - pressure["steal"]) / spent_ms
     busy = busiest(before, {pid: used for pid, used in after.items() if pid not in ours}, spent_ms)

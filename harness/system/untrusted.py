@@ -107,10 +107,10 @@ def lines_of(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
-def read_untrusted_json(path: Path, *, limit: int = LARGEST_FILE) -> Any:
+def read_untrusted_json(path: Path) -> Any:
     """Return what a JSON file holds. Every number in it is finite, every text can be encoded. UnreadableFileError."""
     try:
-        return parse_json(read_untrusted_text(path, limit=limit))
+        return parse_json(read_untrusted_text(path))
     except json.JSONDecodeError as error:
         raise UnreadableFileError(path, f"not JSON: {error.msg}", error.lineno) from None
     except (ValueError, RecursionError) as error:

@@ -53,7 +53,7 @@ def test_rounds_are_fair_and_keep_errors() -> None:
         calls.append(("bad", host))
         raise ConnectionRefusedError(f"no {host}")
 
-    found = run_rounds({"good": good, "bad": bad}, ["a", "b"], rounds=20, seed=3)
+    found = run_rounds({"good": good, "bad": bad}, ["a", "b"], rounds=20)
     assert found["good"].times_s == [1.0] * 20
     assert found["bad"].errors == ["a: no a", "b: no b"] * 10
     rounds = [calls[first:first + 2] for first in range(0, 40, 2)]
