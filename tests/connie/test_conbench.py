@@ -1,6 +1,5 @@
 """connie's benchmarks as they are typed: their lines, their arithmetic, and what they say of bad input."""
 
-import math
 import re
 import signal
 import ssl
@@ -10,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from connie.bench.own_server import running_server
 from connie.bench.peers import IN_LOOPS, in_loop, open_peers
-from connie.bench.strategies import OWN, CallTimes, fetches, format_line, percentile, run_rounds
+from connie.bench.strategies import OWN, CallTimes, fetches, format_line, run_rounds
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
 from tests.support.forked import typed
 from tests.support.noted import cases
@@ -33,13 +30,6 @@ def test_the_line(case: dict[str, Any]) -> None:
     """lines.jsonl: seconds and how many calls took so long, how many failed, and what is printed of it."""
     times_s = [time_s for time_s, count in case["times_s"] for _ in range(count)]
     assert format_line("any", CallTimes(times_s, ["no"] * case["failed"])) == f"any: {case['line']}"
-
-
-@given(st.lists(st.floats(0, 100) | st.just(math.inf), min_size=1, max_size=50), st.integers(1, 100))
-def test_a_percentile_is_the_smallest_value_that_so_many_do_not_exceed(values: list[float], percent: int) -> None:
-    found = percentile(values, percent)
-    share = len(values) * percent / 100
-    assert sum(value <= found for value in values) >= share > sum(value < found for value in values)
 
 
 def test_rounds_are_fair_and_keep_errors() -> None:
