@@ -114,7 +114,7 @@ def leave_out_before(netlog: NetLog, tick: float) -> None:
 
 def first_word(document: HttpTransaction) -> float:
     """Return when a document, or hints for it, began to arrive, in ticks: nothing asked for its parts before."""
-    return document.start + document.phases.until_head if document.hinted is None else float(document.hinted)
+    return document.head_tick if document.hinted is None else float(document.hinted)
 
 
 def moved_on_to(netlog: NetLog, url: str, start_tick: float) -> str:

@@ -64,8 +64,8 @@ def silences(netlog: NetLog, start_tick: float, end_tick: float) -> list[Silence
     came: dict[tuple[str, bool], list[float]] = defaultdict(list)
     for connection in netlog.connections:
         server, stood, secured = without_port(connection.address), connection.connected, connection.ssl
-        for connecting in (True, False):
-            came[server, connecting] += connection.received
+        came[server, True] += connection.received
+        came[server, False] += connection.received
         # A connect that failed waited for nobody: Chrome gives up one that it does not need any more, since another
         # connection to the host speaks HTTP/2.
         if connection.error:
@@ -98,7 +98,7 @@ def _waiting(transaction: HttpTransaction, connection: Connection, end_tick: flo
     From when all of it was sent: with TCP Fast Open that is a round trip later if it did not fit into the SYN.
     """
     sent = transaction.start + transaction.phases.until_asked + max(0.0, transaction.phases.send)
-    head, end = transaction.start + transaction.phases.until_head, transaction.end
+    head, end = transaction.head_tick, transaction.end
     over = end is not None and end <= end_tick
     if transaction.is_stream(over=over):
         return sent, head           # what is new comes when it is new
@@ -149,9 +149,9 @@ def server_pieces(netlog: NetLog) -> dict[tuple[int, int], Pieces]:
         connection = transaction.connection
         if connection is None or connection.connect_ms is None or transaction.from_cache:
             continue
-        body, head_tick = transaction.body, transaction.start + transaction.phases.until_head
+        body = transaction.body
         size, shortest_ms = len(body.wire), SHORTEST_PAUSE_MS + ROUND_TRIPS * connection.connect_ms
-        pauses = [(max(0.0, end - head_tick), min(before, size - 1)) for begin, end, before in body.waits
+        pauses = [(max(0.0, end - transaction.head_tick), min(before, size - 1)) for begin, end, before in body.waits
                   if size and end - begin >= shortest_ms and _idle_ms(begin, end, came) >= shortest_ms]
         if pauses:
             ends = [before for _, before in pauses[1:]] + [size]

@@ -142,6 +142,11 @@ class HttpTransaction:
         return self.body_end if self.body_end is not None and self.closed is not None else self.closed
 
     @property
+    def head_tick(self) -> float:
+        """When the answer's head was there, by its phases; its end where none came."""
+        return self.start + self.phases.until_head
+
+    @property
     def status(self) -> int:
         """The answer's status, 0 without one of three digits (RFC 9110, section 15)."""
         code = self.status_line.partition(" ")[2].partition(" ")[0]

@@ -222,8 +222,7 @@ def _seen(transaction: HttpTransaction, exchange: Exchange, pieces: Pieces) -> S
         content, length = body.wire, length_in(answer.headers or ())
         whole = over and _is_all(answer) and (not transaction.error if length is None else length == len(body.wire))
         if transaction.is_stream(over=over):
-            head_tick = transaction.start + transaction.phases.until_head
-            streamed = [(max(0.0, tick - head_tick), size) for tick, size in body.arrivals]
+            streamed = [(max(0.0, tick - transaction.head_tick), size) for tick, size in body.arrivals]
     arrivals = _in_steps(streamed or (pieces if whole else ()))
     error = ("" if over else UNFINISHED) if whole else exchange.error
     return Seen(transaction, replace(
