@@ -93,8 +93,7 @@ def test_pages_against_the_rules_and_missing_files(tmp_path: Path) -> None:
     assert_wrong(tmp_path, "observations.txt:1: cannot be read (there is no such file); ")
 
 
-@pytest.mark.parametrize("arguments", [(), ("a", "b"), ("../a",), ("a/b",), ("--frce", "a"), ("",), ("a b",),
-                                       ("--dir",)])
+@pytest.mark.parametrize("arguments", [(), ("a", "b"), ("../a",), ("",), ("--dir",)])
 def test_bad_use_is_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     write(tmp_path)
     done = submit(tmp_path, *arguments)

@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 from harness.analysis.load_tables import load_rows
 from harness.errors import InputError, printable
 from harness.files.table_files import WRITERS
-from harness.show.breakdown import draw_breakdown
 from harness.show.console import format_console
 from harness.show.improvement import prediction_section
 from harness.show.report import render
-from harness.show.report.evidence import left_out_section
-from harness.show.section import Table, section_lines, table_lines
-from harness.show.waterfall import draw_requests
+from harness.show.section import section_lines
 from tests.support.client_folder import selected
 from tests.support.nested import nested
 from tests.support.report_folder import MEASURED
@@ -34,21 +31,14 @@ anything = st.recursive(scalars, lambda values: st.lists(values, max_size=2)
                         | st.dictionaries(st.text(max_size=3), values, max_size=2), max_leaves=4)
 
 
-def shown(client: Path, *, figures: bool = False) -> str:
-    """Return all that plot.py would print of a folder."""
+def shown(client: Path) -> str:
+    """Return what plot.py would print of a folder, and make all else that it makes."""
     selection = selected(client)
     text = format_console(selection)
     text += "".join(f"{line}\n" for line in section_lines(prediction_section(selection)))
-    text += "".join(f"{printable(line)}\n" for part in left_out_section(selection).parts if isinstance(part, Table)
-                    for line in table_lines(part))
     render(selection).encode()
     for write in WRITERS.values():
         write([*load_rows(client)]).encode("utf-8", "backslashreplace")
-    if figures:
-        for page in selection.results.urls:
-            for figure in (*map(draw_requests, selection.of_page(page)), draw_breakdown(selection.of_page(page))):
-                if figure:
-                    figure.canvas.draw()
     assert all(character.isprintable() or character in "\n\t" for character in text)
     return text
 
@@ -129,7 +119,7 @@ def test_names_of_any_kind(tmp_path: Path) -> None:
         (client / folder).mkdir()
         (client / folder / PAGE).write_text("no log")
     with nested(cell, 3000):
-        text = shown(client, figures=True)
+        text = shown(client)
     assert "http\\x1b[2Ja" in text
     assert "http\\ta\\nb" in text
     assert "\\u202eevil" in text
