@@ -61,14 +61,12 @@ class Point:
     """A point of a curve: `y` at `x`, and its interval, None where there is none.
 
     The interval need not lie around `y`: where loads failed on one side, medians know of more loads than pairs of them.
-    `bar` names the row of the table beside the figure, for report.js: see BAR.
     """
 
     x: float
     y: float
     low: float | None = None
     high: float | None = None
-    bar: str = ""
 
 
 def framed(size: tuple[float, float], title: str, small_print: str, panels: int = 1) -> tuple[Figure, Sequence[Axes]]:
@@ -123,10 +121,6 @@ def _draw_curve(axes: Axes, name: str, points: Sequence[Point], place: int) -> N
     axes.plot([point.x for point in points], [point.y for point in points], color=color, marker=marker, markersize=5,
               linestyle=line, linewidth=1.5, label=name)
     draw_intervals(axes, points, ecolor=color, capsize=4)
-    for point in points:
-        if point.bar:
-            axes.scatter([point.x], [point.y], s=81, alpha=0, edgecolors="none", clip_on=False,
-                         gid=f"{BAR}{point.bar}")
 
 
 def draw_intervals(axes: Axes, points: Sequence[Point], *, ecolor: str, capsize: float) -> None:

@@ -97,9 +97,8 @@ def draw_improvement(selection: Selection) -> Figure:
     axes.axhline(0, color="#555555", linewidth=1)
     names = short_names(results.urls)
     draw_curves(axes, {names[page]: [
-        Point(row.rtt_ms, row.percent, *row.limits_percent, f"{number}-{place}")
-        for place, row in enumerate(selection.of_page(page)) if row.percent is not None]
-        for number, page in enumerate(results.urls)}, {row.rtt_ms: row.rtt_name for row in selection.rows})
+        Point(row.rtt_ms, row.percent, *row.limits_percent) for row in selection.of_page(page)
+        if row.percent is not None] for page in results.urls}, {row.rtt_ms: row.rtt_name for row in selection.rows})
     where = ", as recorded: at the median of the servers'" if results.rtt_names else ""
     axes.set_xlabel(f"Round-trip time (ms){where}")
     axes.set_ylabel("Improvement of the page load time (%)")
