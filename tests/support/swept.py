@@ -93,9 +93,11 @@ def main() -> None:
     with LocalCluster(n_workers=int(workers), threads_per_worker=1, security=security, dashboard_address=":0",
                       memory_limit=0, silence_logs=50) as cluster, Client(cluster, security=security) as client:
         for task in tasks:
+            sites = int(count)
             if task == "measured_until_the_scheduler_ends":
+                sites = 2000
                 cluster.loop.call_later(4, cluster.scheduler.close)
-            print(json.dumps(run(client, Path(base), int(count), task)), flush=True)
+            print(json.dumps(run(client, Path(base), sites, task)), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from tests.support.made_units import unit
 from tests.support.ran import ran
 
 SITES = 5
+MOST_SITES = 2000
+"""Of the sweep whose scheduler ends."""
 LOST = {"measured": SITES - 1, "failed": 1}
 ENDED = "ExperimentError"
 
@@ -24,10 +26,15 @@ def sweeps(folder: Path, sites: int, workers: int, *tasks: str) -> list[object]:
 
 
 def test_every_site_has_one_outcome_whoever_dies(tmp_path: Path) -> None:
-    """A worker that dies, cannot measure, or once says that it was busy, costs nothing; the rest is a row."""
+    """A worker that dies, cannot measure, or once says that it was busy, costs nothing; the rest is a row.
+
+    A sweep ends with its scheduler, and keeps what it has.
+    """
     ended = {"measured": {"measured": SITES}, "dies_once": {"measured": SITES}, "fails_once": {"measured": SITES},
              "always_fails": LOST, "is_wrong": LOST, "always_dies": LOST, "one_has_a_full_disk": {"measured": SITES}}
-    assert sweeps(tmp_path, SITES, 2, *ended) == list(ended.values())
+    last = "measured_until_the_scheduler_ends"
+    assert sweeps(tmp_path, SITES, 2, *ended, last) == [*ended.values(), ENDED]
+    assert 1 < len(list(SweepFolder(tmp_path, last).sites.iterdir())) < MOST_SITES
     for task in ended:
         folder = SweepFolder(tmp_path, task)
         assert len(list(folder.sites.iterdir())) == SITES
@@ -38,9 +45,3 @@ def test_every_site_has_one_outcome_whoever_dies(tmp_path: Path) -> None:
 def test_a_sweep_without_a_worker_that_can_measure_ends(tmp_path: Path, workers: int, task: str) -> None:
     assert sweeps(tmp_path, 2, workers, task) == [ENDED]
     assert not list(SweepFolder(tmp_path, task).sites.iterdir()), "another machine may measure them"
-
-
-def test_a_sweep_ends_with_its_scheduler_and_keeps_what_it_has(tmp_path: Path) -> None:
-    task = "measured_until_the_scheduler_ends"
-    assert sweeps(tmp_path, 2000, 1, task) == [ENDED]
-    assert 1 < len(list(SweepFolder(tmp_path, task).sites.iterdir())) < 2000
