@@ -20,7 +20,7 @@ use_project_python()
 
 from harness.errors import run_main
 from harness.files.transport import Box
-from harness.network.syn import Syn
+from harness.network.tcp_packet import TcpPacket
 from harness.system.delay_queue import DelayQueue, delay_packets, shared_numbers
 from harness.system.options import OptionParser, Whole
 
@@ -41,7 +41,7 @@ def main() -> int:
 
     def pass_on(packet: Any) -> None:
         """Do to a SYN what the box does, and let it go on, or not."""
-        syn = Syn(packet.get_payload())
+        syn = TcpPacket(packet.get_payload())
         if syn.destination not in behind:
             packet.accept()
             return
@@ -60,7 +60,7 @@ def main() -> int:
     return 0
 
 
-def is_touched(box: Box, syn: Syn) -> bool:
+def is_touched(box: Box, syn: TcpPacket) -> bool:
     """Tell whether the box does anything to this SYN."""
     return syn.has_fastopen if box in (Box.STRIP_OPTION, Box.DROP_OPTION) else bool(syn.data_bytes)
 

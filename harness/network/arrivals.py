@@ -15,7 +15,7 @@ from enum import Enum
 
 from harness.errors import ExperimentError
 from harness.network.star import Host
-from harness.network.syn import FASTOPEN, tcp_options
+from harness.network.tcp_packet import TcpPacket
 from harness.system.delay_queue import SO_TIMESTAMPNS
 from harness.system.namespaces import inside
 
@@ -27,7 +27,6 @@ BUFFER_BYTES = 2**26
 """Room for a page of some 25 MB: the kernel counts a whole packet and its own bookkeeping, whatever is kept of it."""
 HEADERS_BYTES = 120
 """The longest IP and TCP headers together (RFC 791, RFC 9293)."""
-SYN = 0x02
 NS_PER_S = 1_000_000_000
 STAMP_BYTES = 16
 """A struct timespec."""
@@ -134,12 +133,10 @@ def read_packet(headers: bytes) -> tuple[str, Said]:
     address = socket.inet_ntoa(headers[12:16])
     if headers[9] == socket.IPPROTO_UDP:
         return address, Said.ANSWER
-    ip_bytes, packet_bytes = (headers[0] & 0x0F) * 4, int.from_bytes(headers[2:4], "big")
-    tcp = headers[ip_bytes:]
-    if len(tcp) < 14:
+    try:
+        packet = TcpPacket(headers)
+    except IndexError:
         return "", Said.NOTHING
-    tcp_bytes = (tcp[12] >> 4) * 4
-    if tcp[13] & SYN:
-        kinds = {kind for kind, *_ in tcp_options(tcp[20:tcp_bytes])}
-        return address, Said.COOKIE if FASTOPEN in kinds else Said.CONNECTED
-    return address, Said.ANSWER if packet_bytes > ip_bytes + tcp_bytes else Said.NOTHING
+    if packet.is_syn:
+        return address, Said.COOKIE if packet.has_fastopen else Said.CONNECTED
+    return address, Said.ANSWER if packet.data_bytes > 0 else Said.NOTHING

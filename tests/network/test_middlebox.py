@@ -18,7 +18,7 @@ from harness.network.links import delaying
 from harness.network.nodes import running_star
 from harness.network.programs import standing
 from harness.network.star import Host, LinkSpeeds
-from harness.network.syn import Syn, checksum
+from harness.network.tcp_packet import TcpPacket, checksum
 from harness.system import fastopen
 from harness.system.namespaces import inside
 from harness.system.tcp import carried_data_in_syn, listen
@@ -53,11 +53,11 @@ def is_sound(packet: bytes) -> bool:
 def test_a_syn_is_cleaned_of_what_the_box_cuts_and_of_nothing_else(options: list[bytes], data: bytes) -> None:
     """It stays a sound packet; the option's place is filled, the data's is not."""
     packet = syn_packet(b"".join(options), data)
-    syn = Syn(packet)
+    syn = TcpPacket(packet)
     assert is_sound(packet)
     assert syn.has_fastopen == bool({COOKIE, EXPERIMENTAL} & {*options})
     assert syn.data_bytes == len(data)
-    stripped, trimmed = Syn(syn.without_fastopen()), Syn(syn.without_data())
+    stripped, trimmed = TcpPacket(syn.without_fastopen()), TcpPacket(syn.without_data())
     assert (stripped.has_fastopen, stripped.data_bytes) == (False, len(data))
     assert (trimmed.has_fastopen, trimmed.data_bytes) == (syn.has_fastopen, 0)
     assert is_sound(syn.without_fastopen())

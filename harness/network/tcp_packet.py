@@ -1,4 +1,4 @@
-"""A SYN over IPv4 as bytes, and how to take the Fast Open option or the data out of it (RFC 791, 9293, 7413)."""
+"""A TCP packet over IPv4 as bytes, and how to take the Fast Open option or the data out of it (RFC 791, 9293, 7413)."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address
@@ -9,18 +9,19 @@ END, NOTHING, FASTOPEN, EXPERIMENTAL = 0, 1, 34, 254
 EXPERIMENTAL_FASTOPEN = b"\xf9\x89"
 """The option before it had a number of its own: kind 254 and this (RFC 7413, appendix B; RFC 6994)."""
 TOTAL_LENGTH_AT, IP_CHECKSUM_AT, DESTINATION_AT, ADDRESSES = 2, 10, 16, slice(12, 20)
-TCP_LENGTH_AT, TCP_CHECKSUM_AT, TCP_HEAD_BYTES = 12, 16, 20
+TCP_LENGTH_AT, FLAGS_AT, TCP_CHECKSUM_AT, TCP_HEAD_BYTES = 12, 13, 16, 20
+SYN = 0x02
 
 
-class Syn:
-    """What a middlebox sees of a SYN. Raises struct.error or IndexError for what is no whole TCP packet."""
+class TcpPacket:
+    """What can be seen of a packet's headers."""
 
     def __init__(self, packet: bytes) -> None:
-        """Take the packet from its IP header on."""
+        """Take the packet from its IP header on. Raises IndexError where TCP's flags are not there."""
         self._packet = packet
         self._ip_bytes = (packet[0] & 15) * 4
         self._tcp_bytes = (packet[self._ip_bytes + TCP_LENGTH_AT] >> 4) * 4
-        self._options = self._fastopen_options()
+        self.is_syn = bool(packet[self._ip_bytes + FLAGS_AT] & SYN)
 
     @property
     def destination(self) -> IPv4Address:
@@ -30,7 +31,7 @@ class Syn:
     @property
     def has_fastopen(self) -> bool:
         """Whether it asks for a cookie or brings one."""
-        return bool(self._options)
+        return bool(self._fastopen_options())
 
     @property
     def data_bytes(self) -> int:
@@ -41,7 +42,7 @@ class Syn:
     def without_fastopen(self) -> bytes:
         """Return it with NOPs in the place of the option; its data stays."""
         packet = bytearray(self._packet)
-        for start, end in self._options:
+        for start, end in self._fastopen_options():
             packet[start:end] = bytes([NOTHING]) * (end - start)
         return self._summed(packet)
 
