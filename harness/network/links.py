@@ -29,7 +29,7 @@ CHANGING = "changing the links' delay"
 MBIT_PER_UNIT = {"": 1e-6, "K": 1e-3, "M": 1.0, "G": 1e3}
 
 
-def delays_by_netem(longest_rtt_ms: float = math.inf) -> bool:
+def delays_by_netem(longest_rtt_ms: float) -> bool:
     """Say whether netem delays packets on this machine: else the delay line does.
 
     Raises InputError when no star can be built here, or neither of them can delay packets and one has to.
