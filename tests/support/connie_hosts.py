@@ -5,6 +5,7 @@ import os
 import resource
 import socket
 import struct
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -94,13 +95,16 @@ def _queue_is_full(server: socket.socket) -> bool:
 
 @contextmanager
 def same_descriptors() -> Iterator[None]:
-    """Wait until the descriptors open at the end are those open at the beginning, for ever if they never are.
+    """Fail when the descriptors open at the end are not those open at the beginning.
 
     Threads of this process that are servers must have none at the beginning, and are given time to close theirs.
     """
     before = dict(open_descriptors())
     yield
-    wait_until(lambda: dict(open_descriptors()) == before)
+    deadline_s = time.monotonic() + WAIT_S
+    while (after := dict(open_descriptors())) != before and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert after == before
 
 
 @contextmanager

@@ -3,10 +3,10 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 from harness.files.experiment import write_experiment
 from tests.support.client_folder import add_load
+from tests.support.made_har import MadeLoad, entry_of
 
 MEASURED = Path(__file__).resolve().parent.parent / "data" / "report" / "client"
 """Run 1 of the project's own Wikipedia page at 100 ms RTT, TFO off and on; most headers of the HAR are cut."""
@@ -49,14 +49,10 @@ def _add_evil(clientdir: Path, delay_ms: float, run: int, tfo: int) -> None:
     path = add_load(clientdir, EVIL, delay_ms, run, tfo, 900 - 2 * delay_ms * tfo + run,
                     failed_requests={ERROR: 1} if run == 1 else {},
                     answers={"exact": 3, "stand_in": 1, "missing": 0, "failed": 1, "each": answers})
-    archive = {"log": {"version": "1.2", "pages": [{"startedDateTime": "2026-11-21T09:27:00.000+00:00"}],
-                       "entries": [_entry(url, place) for place, url in enumerate(urls)]}}
-    path.with_suffix(".har").write_text(json.dumps(archive), encoding="utf-8")
-
-
-def _entry(url: str, place: int) -> dict[str, Any]:
-    entry = {"startedDateTime": f"2026-11-21T09:27:0{place}.000+00:00", "time": 50, "connection": f"<u>{place}</u>",
-             "request": {"method": "GET", "url": url},
-             "response": {"status": 200, "statusText": "<b>OK</b>", "bodySize": 7},
-             "timings": {"blocked": 1, "dns": -1, "connect": 30, "ssl": 10, "send": 0, "wait": 15, "receive": 4}}
-    return {**entry, "_error": ERROR} if place == 4 else entry
+    load = MadeLoad(0.0, [entry_of({
+        "at": 1000 * place, "url": url, "headers": {}, "bytes": 7, "blocked": 1, "connect": 30, "ssl": 10, "wait": 15,
+        "receive": 4, "connection": f"<u>{place}</u>", "extra": {"_error": ERROR} if place == 4 else {}})
+        for place, url in enumerate(urls)])
+    for entry in load.entries:
+        entry["response"]["statusText"] = "<b>OK</b>"
+    path.with_suffix(".har").write_text(json.dumps({"log": load.written()}), encoding="utf-8")
