@@ -13,6 +13,7 @@ import logging
 from collections.abc import Iterator
 from typing import Any
 
+from harness.bootstrap import ROOT
 from harness.errors import ExperimentError, InputError
 from harness.sweep.options import SweepSettings
 from harness.system.privileges import as_root
@@ -61,7 +62,7 @@ def connected(asked: SweepSettings) -> Iterator[Any]:
                 security = Security()       # as Dask's configuration says: distributed.comm.tls
             else:
                 security = Security.temporary()
-                cluster = stack.enter_context(_on_hosts(asked.where, asked.remote, security) if asked.where else
+                cluster = stack.enter_context(_on_hosts(asked.where, security) if asked.where else
                                               _on_this_machine(security))
                 print(f"Dask's dashboard: {cluster.dashboard_link}", flush=True)
             client = stack.enter_context(Client(cluster, security=security, timeout=CONNECT_S))
@@ -86,7 +87,7 @@ def _on_this_machine(security: Any) -> Iterator[Any]:
             yield cluster
 
 
-def _on_hosts(names: tuple[str, ...], remote: str, security: Any) -> Any:
+def _on_hosts(names: tuple[str, ...], security: Any) -> Any:
     """Return a cluster of workers on the hosts ``[user@]host``; what starts there gets this sweep's credentials."""
     import dask
     from distributed import SSHCluster
@@ -101,7 +102,7 @@ def _on_hosts(names: tuple[str, ...], remote: str, security: Any) -> Any:
                       connect_options=[{"username": user} if user else {} for user, _, _ in pairs],
                       worker_options=WORKER, security=security,
                       scheduler_options={"dashboard_address": DASHBOARD, "idle_timeout": f"{IDLE_S}s"},
-                      remote_python=f"env --chdir={remote} {remote}/.venv/bin/python")
+                      remote_python=f"env --chdir={ROOT} {ROOT}/.venv/bin/python")
 
 
 class _LastWords(logging.Handler):

@@ -27,10 +27,9 @@ _HOST = re.compile(r"(?!-)[A-Za-z0-9@._-]+", re.ASCII)
 class SweepSettings:
     """What a sweep is to measure: a list of pages under combinations of tfo.py's options, by programs of `versions`.
 
-    `sample_of` says what the list is a sample of, "" when nobody has said it. `where` it is
-    measured: on hosts on which the project lies in the folder `remote`, or at the address of a scheduler; empty: on
-    this machine. How long, in s, a worker waits for another experiment's end, and for other programs: `wait_s`,
-    `patience_s`.
+    `sample_of` says what the list is a sample of, "" when nobody has said it. `where` it is measured: on hosts on which
+    the project lies in the same folder as here, or at the address of a scheduler; empty: on this machine. How long, in
+    s, a worker waits for another experiment's end, and for other programs: `wait_s`, `patience_s`.
     """
 
     pages: Path
@@ -38,14 +37,13 @@ class SweepSettings:
     versions: Versions
     sample_of: str = ""
     where: str | tuple[str, ...] = ()
-    remote: str = str(ROOT)
     wait_s: float = 3600.0
     patience_s: float = 30.0
 
 
 ASKED = "sweep.json"
 """The file of a sweep's folder that holds it."""
-LATER = ("sample_of", "where", "remote", "wait_s", "patience_s")
+LATER = ("sample_of", "where", "wait_s", "patience_s")
 """What may be another when a sweep goes on."""
 
 
@@ -116,7 +114,6 @@ def _make_parser(description: str) -> argparse.ArgumentParser:
                        help="measure on the workers of a cluster of Dask's that runs already: tls://host:8786")
     where.add_argument("--here", action="store_const", const=(), dest="where", **later,
                        help="measure on this machine (the default)")
-    parser.add_argument("--remote", **later, metavar="FOLDER", help="where the project lies on --hosts (as here)")
     parser.add_argument("--again", action="store_true", help="try again what failed before")
     parser.add_argument("--wait", type=Decimal(0.1, 10**6, or_zero=True), dest="wait_s", **later, metavar="SECONDS",
                         help="how long a worker waits for another experiment to end (3600)")

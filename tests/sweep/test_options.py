@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.sweep import options
 from harness.sweep.folder import SweepFolder
@@ -66,11 +65,10 @@ def test_what_was_begun_goes_on_as_it_was(pages: Path, what: str, words: tuple[s
 def test_it_goes_on_where_it_measured_unless_another_place_is_said(
         pages: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], where: object, sample_of: str) -> None:
     """Before, --resume without --hosts measured the rest on this machine, or wanted root for it."""
-    assert begun(pages).remote == str(ROOT)
-    first = begun(pages, "--hosts", "lab1,root@lab2", "--remote", "/opt/tfo", "--sample-of", "Tranco", "--again")
+    first = begun(pages, "--hosts", "lab1,root@lab2", "--sample-of", "Tranco", "--again")
     monkeypatch.chdir("/")
     found = resumed(pages, *words)
-    assert (found.where, found.sample_of, found.remote) == (where, sample_of, "/opt/tfo")
+    assert (found.where, found.sample_of) == (where, sample_of)
     assert (found.pages, found.combinations) == (first.pages, first.combinations)
     assert not parse_arguments("", ["--resume", "list", "--dir", str(pages.parent)]).again
 
