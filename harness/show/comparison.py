@@ -25,12 +25,11 @@ from harness.show.row_notes import doubt_lines, too_few_runs
 from harness.show.section import Table, table_lines
 
 OF_TWO = ("RTT(ms)", "what", "n A", "n B", "A", "B", "B - A", "+-", "p", "differs")
-NAME = "measured"
-OF_MANY = {"RTT(ms)": "rtt", NAME: "name", "n": "loads", "servers": "servers", "conns": "connections",
+OF_MANY = {"RTT(ms)": "rtt", "n": "loads", "servers": "servers", "conns": "connections",
            "handsh.": "handshakes", "no TFO": "median_off_ms", "TFO": "median_on_ms", "saved": "saved_ms",
-           "Improv.": "improvement_percent", "95% low": "low_percent", "high": "high_percent"}
-TAB = 8
-"""Columns between a terminal's tab stops."""
+           "Improv.": "improvement_percent", "95% low": "low_percent", "high": "high_percent",
+           "measured": "name"}
+"""Names come last: the rest has under 8 characters, so that tabs align it."""
 LEGEND = (
     "n: loads without TFO and with it. servers, conns: that carried the requests of a load without TFO (median).",
     "handsh.: TCP handshakes on that load's critical path (lowest to highest). no TFO, TFO, saved: median PLT in s, "
@@ -132,9 +131,7 @@ def side_by_side_rows(selections: Sequence[Selection]) -> list[Row]:
 
 def side_by_side_lines(rows: Sequence[Row]) -> Iterator[str]:
     """Give the table, tab-separated: a page's rows under its address, one for each RTT and folder that has it."""
-    width = max((len(row.name) for row in rows), default=0) // TAB * TAB + TAB - 1  # so that tabs align what follows
-    titles = {title.ljust(width) if title == NAME else title: key for title, key in OF_MANY.items()}
-    yield from table_lines(table_of("", [replace(row, name=row.name.ljust(width)) for row in rows], titles))
+    yield from table_lines(table_of("", rows, OF_MANY))
     yield ""
     yield from LEGEND
     yield from too_few_runs(rows)

@@ -50,8 +50,8 @@ def test_each_folder_is_a_row_and_a_bar_http_and_https_together(three: list[Path
         ("a", ADDRESS, 5, 10), ("b", ADDRESS, 2, 10), ("c", ADDRESS, 1, 10)]
     lines = list(side_by_side_lines(rows))
     assert lines[1] == ADDRESS
-    assert [line.split("\t")[1:10] for line in lines[4:5]] == [
-        ["200", "c      ", "3, 3", "1", "10", "-", "0.902", "0.852", "0.050"]]
+    assert lines[4].startswith("\t200\t3, 3\t1\t10\t-\t0.902\t0.852\t0.050\t")
+    assert lines[4].endswith("\tc")
     connections, handshakes, improved = draw_side_by_side(rows).axes
     assert heights(connections) == [10, 10, 10]
     assert len(handshakes.patches) == 0, "without a HAR nobody knows the critical path"
@@ -89,7 +89,7 @@ def test_the_program(tmp_path: Path) -> None:
     figure = tmp_path / "new" / "beside.png"
     done = typed(PROGRAM, whole, part, "--output", figure)
     assert figure.read_bytes().startswith(b"\x89PNG")
-    assert (done.returncode, done.stdout.count("\twhole"), done.stdout.count("\tpart")) == (0, 4, 2)
+    assert (done.returncode, done.stdout.count("\twhole\n"), done.stdout.count("\tpart\n")) == (0, 4, 2)
     write_experiment(part, 50, {"name": "Paper", "pages": [NEWS, POST, "http://c.test"], "http": "1.0", "tfo": "both"})
     done = typed(PROGRAM, whole, part)
     assert (done.returncode, "\t0, 0\t-\t-\t-\t-\t-\t-\t-\t-\t-" in done.stdout) == (1, True)
