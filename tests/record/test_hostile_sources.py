@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,6 @@ from harness.files import encoding
 from harness.files.encoding import decode
 from harness.record.sources import har, reader
 from harness.record.sources.reader import bring
-from tests.support.made_warc import zipped
 from tests.support.read_source import read_source
 
 HTTP, END = b"HTTP/1.1 200 OK\r\n\r\n", b"\r\n\r\n"
@@ -35,8 +35,11 @@ def refusal(path: Path, read: Callable[[Path], object] = read_source) -> None:
 
 
 def in_wacz(path: Path, **members: bytes) -> Path:
-    pages = {"pages/pages.jsonl": b'{"url": "http://a.test/"}\n'}
-    return zipped(path, {f"archive/{name}.warc": content for name, content in members.items()} | pages)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("pages/pages.jsonl", '{"url": "http://a.test/"}\n')
+        for name, content in members.items():
+            archive.writestr(f"archive/{name}.warc", content)
+    return path
 
 
 def entries(path: Path) -> list[str]:

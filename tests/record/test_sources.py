@@ -1,5 +1,6 @@
 """What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
 
+import json
 import threading
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +16,6 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.record.sources.body import NOISE, with_body
 from harness.record.sources.served import ServedSource, list_pages
 from harness.system.background import call_forked
-from tests.support.foreign_hars import entry, har
 from tests.support.made_warc import Record, write_warc
 from tests.support.read_source import NAVIGATES, read_source
 
@@ -100,9 +100,11 @@ LONG, PORT = f"{PAGE}?{'x' * 300}", "http://b.test:8080/"
     ([LONG, PAGE, f"{PAGE}?", PORT], f"{PAGE}\n"), ([LONG], None), (["http://-/"], None), ([PORT], None),
     ([f"{PAGE}x.png"], None)])
 def test_the_list_has_the_pages_that_can_be_recorded(urls: list[str], listed: str | None, tmp_path: Path) -> None:
-    path = har(tmp_path / "x.har", *(entry(url, "image/png" if url.endswith(".png") else "text/html", page=f"page_{at}")
-                                     for at, url in enumerate(urls)))
-    list_file = tmp_path / "A.pages"
+    path, list_file = tmp_path / "x.har", tmp_path / "A.pages"
+    entries = [{"pageref": f"page_{at}", "request": {"url": url}, "response": {"status": 200, "content": {
+        "mimeType": "image/png" if url.endswith(".png") else "text/html", "text": "<p>page", "size": 7}}}
+        for at, url in enumerate(urls)]
+    path.write_text(json.dumps({"log": {"entries": entries}}))
     with nullcontext() if listed else pytest.raises(InputError):
         list_pages(list_file, read_source(path).brought)
     assert (list_file.read_text() if list_file.exists() else None) == listed

@@ -1,9 +1,7 @@
-"""A WARC of a small site, as a crawler would have written it in 2013; and ZIP files."""
+"""A WARC of a small site, as a crawler would have written it in 2013."""
 
 import gzip
 import io
-import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 
 from PIL import Image
@@ -33,14 +31,6 @@ def write_warc(path: Path, *records: Record) -> Path:
                                                warc_headers_dict=extra)
             writer.write_record(record)
             tied = record.rec_headers.get_header("WARC-Record-ID") if kind == "request" else ""
-    return path
-
-
-def zipped(path: Path, members: Mapping[str, bytes]) -> Path:
-    """Write a ZIP file of these members."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
     return path
 
 
