@@ -149,11 +149,11 @@ def page_urls(exchanges: Sequence[Exchange], titles: Mapping[str, str]) -> dict[
     for page in dict.fromkeys(each.page for each in exchanges):
         entries = [each for each in exchanges if each.page == page]
         urls = [without_fragment(each.request.url) for each in entries]
-        documents = [url for place, (each, url) in enumerate(zip(entries, urls, strict=True))
+        documents = (url for place, (each, url) in enumerate(zip(entries, urls, strict=True))
                      if 2 * place <= len(urls) and _is_document(each)
-                     and not (place and each.request.header("referer"))]
+                     and not (place and each.request.header("referer")))
         title = document_url(titles.get(page, ""))
-        url = title if title in urls else next(iter(documents), "")
+        url = title if title in urls else next(documents, "")
         if url and url not in found.values():
             found[page] = url
     return found

@@ -67,7 +67,7 @@ class WebArchive:
         """
         try:
             return self._ask(url)
-        except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
+        except (OSError, urllib3.exceptions.HTTPError) as error:       # those of requests are OSErrors
             self._troubles[str(error) if isinstance(error, UnansweredError) else type(error).__name__] += 1
             raise UnansweredError from None
 
