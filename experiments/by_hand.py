@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
@@ -18,10 +18,14 @@ from harness.system.lock import only_experiment
 
 
 @contextmanager
-def at_each_delay(page_set: PageSet, settings: Settings, *, netem: bool) -> Iterator[Iterator[Laboratory]]:
-    """Run a laboratory while this lasts; give it at each of the delays of `settings` in turn."""
+def at_each_delay(page_set: PageSet, settings: Settings, *, netem: bool,
+                  lock: Callable[[], AbstractContextManager[None]] = only_experiment) -> Iterator[Iterator[Laboratory]]:
+    """Run a laboratory while this lasts; give it at each of the delays of `settings` in turn.
+
+    `lock` keeps every other experiment out: a caller that does so itself gives another one.
+    """
     links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
-    with only_experiment():
+    with lock():
         print_machine()
         with running_hosts(links, ReplayedWeb(page_set=page_set, settings=settings), check_browser(),
                            netem=netem) as hosts:

@@ -11,6 +11,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -39,6 +40,7 @@ from harness.synthetic.places import document_texts
 from harness.synthetic.shape import PageShape, format_shapes
 from harness.system.atomic import write_atomically
 from harness.system.contained import begin_experiment
+from harness.system.lock import only_experiment
 from harness.system.options import OptionParser
 from harness.system.privileges import passable_temp_root
 from harness.system.progress import Steps
@@ -78,7 +80,7 @@ def load_all(settings: Settings, page_set: PageSet, pages: Sequence[Page], delay
     Chrome says what caused each request, too.
     """
     settings = replace(settings, delays_ms=(delay_ms,))
-    with at_each_delay(page_set, settings, netem=delays_by_netem(delay_ms)) as [lab]:
+    with at_each_delay(page_set, settings, netem=delays_by_netem(delay_ms), lock=nullcontext) as [lab]:
         plan, said = plan_loads(pages, settings), known(lab.web, lab.browser, lab.speeds, netem=lab.delay.netem)
         series = measure(replace(lab, chrome=replace(lab.chrome, initiators=delay_ms > 0)),
                          Stage(lab.speeds, said, plan), Steps(len(plan)))
@@ -153,8 +155,9 @@ def main() -> int:
     output = arguments.output or files.base / f"{settings.name}.shape"
     page_set = check_pages(files)
     check_output(output)
-    near = load_all(settings, page_set, page_set.pages, DELAYS_MS[0])
-    far = load_all(settings, page_set, [*near], DELAYS_MS[1]) if near else {}
+    with only_experiment():
+        near = load_all(settings, page_set, page_set.pages, DELAYS_MS[0])
+        far = load_all(settings, page_set, [*near], DELAYS_MS[1]) if near else {}
     month = arguments.month or datetime.now(timezone.utc).strftime("%Y-%m")
     shapes = each_usable(far, lambda page: shape_of(page, month, near[page], far[page], page_set))
     if shapes:

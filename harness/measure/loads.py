@@ -36,7 +36,7 @@ from harness.measure.record import record
 from harness.network.cookies import cookies_for_a_load
 from harness.network.programs import captured_packets
 from harness.system import environment, fastopen
-from harness.system.atomic import move, write_atomically
+from harness.system.atomic import write_atomically, written_beside
 from harness.system.background import call_forked
 from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
@@ -180,7 +180,9 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path, begin: Callable[[],
                     complaint = _load(lab, load, scratch, output)
             report = take_over(scratch, directory, load.page.name, output, complaint)
         if capture:
-            move(capture.path, directory / f"{load.page.name}.pcap")
+            with capture.path.open("rb") as packets, written_beside(
+                    directory / f"{load.page.name}.pcap") as beside, beside.open("wb") as kept:
+                shutil.copyfileobj(packets, kept)
             report["capture"] = asdict(capture.counts)
         return report
     finally:

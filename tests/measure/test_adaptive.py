@@ -57,6 +57,8 @@ def test_each_page_gets_what_it_needs_and_no_more_and_it_is_said_how_precise_it_
     assert steady.endswith("points (95% interval of 6 pairs) after 6 measured runs")
     assert broken == "http://broken.test: no interval of the improvement after 20 measured runs: " \
         "--max-runs reached before --until-ci 3"
+    [noisy] = experiment([NOISY], replace(GOAL, max_runs=7)).outcome_lines()
+    assert noisy.endswith("of 7 pairs) after 7 measured runs: --max-runs reached before --until-ci 3")
 
 
 def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:

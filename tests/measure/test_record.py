@@ -4,6 +4,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.analysis.explanation import Step
 from harness.browser.program import CLOCK_SHIFT_MS
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.files.pages import Page
+from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure import loads
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import RecordedPage
@@ -23,6 +26,7 @@ from harness.measure.laboratory import Laboratory
 from harness.measure.loads import MOST_OUTPUT
 from harness.measure.preflight import ReplayedWeb
 from harness.measure.record import _reported
+from harness.measure.settings import Settings
 from harness.measure.timekeeping import PAGE_PROCESS, timekeeping_of, waited_for_others_ms
 from harness.network.arrivals import Arrivals, Said
 from harness.network.links import Delay
@@ -147,3 +151,15 @@ def test_what_is_no_report_is_an_error_and_the_last_words_are_kept(scratch: Path
     assert report["errors"] == ["Chrome hung: no end after 60 s"]
     drivers, words = ((scratch.with_name("kept") / name).read_bytes() for name in report["logs"])
     assert (len(drivers), drivers[-9:], words) == (MOST_OUTPUT, b"xthe end\n", b"Traceback\n")
+
+
+def test_on_loopback_what_a_server_held_too_long_is_late() -> None:
+    lab: Any = SimpleNamespace(settings=Settings(), queues_at_home=False, network="loopback",
+                               delay=Delay(loopback_star(["a.test"])))
+    request = ServerRequest("a.test", 1e9 + 0.1, 1, 1, "GET", "/", 200, 1, FoundAs.PLAIN, syn_data=False, own_ms=30.0)
+    evidence = Evidence(lab=lab, load=LOAD, har=None, requests=[request], grown={}, began_s=1e9, environment={},
+                        ticks=IDLE, arrivals=Arrivals(), report={})
+    kept = timekeeping_of(evidence, made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS),
+                          [Step("wait", 0, 130, "http://a.test/")])
+    assert kept
+    assert [(late.host, round(late.late_ms), late.critical) for late in kept.late] == [("a.test", 30, True)]

@@ -30,8 +30,8 @@ FIN, SYN, ACK = 0x01, 0x02, 0x10
 
 def packets(found: Finished, load: LoadRecord) -> list[tuple[int, list[str]]]:
     """Return the flags and the other FIELDS of each packet in the capture of a load."""
-    command = ["tshark", "-r", str(found.client / f"50-{load.run}-tfo-{load.tfo}" / f"{PAGE}.pcap"), "-T", "fields",
-               *(word for name in FIELDS for word in ("-e", name))]
+    command = ["tshark", "-Y", "tcp", "-r", str(found.client / f"50-{load.run}-tfo-{load.tfo}" / f"{PAGE}.pcap"),
+               "-T", "fields", *(word for name in FIELDS for word in ("-e", name))]
     lines = [line.split("\t") for line in subprocess.check_output(command, text=True).splitlines()]
     return [(int(flags, 16), more) for flags, *more in lines]
 
