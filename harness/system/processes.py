@@ -74,8 +74,8 @@ def stat_of(pid: int | str, proc: Path = PROC) -> list[bytes]:
     try:        # without pathlib, which takes three times as long: this is done several times in each load
         with open(f"{proc}/{pid}/stat", "rb", buffering=0) as file:  # noqa: PTH123
             return file.read(STAT_BYTES).rpartition(b")")[2].split()
-    except OSError:
-        return []
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return []       # without a descriptor nobody knows: that is the caller's error
 
 
 def is_running(pid: int) -> bool:
