@@ -60,4 +60,4 @@ def _written(load: Load) -> bytes:
 
 
 def _read(mark: bytes) -> Load:
-    return msgspec.json.decode(mark, type=Load)
+    return msgspec.json.decode(mark.rstrip(), type=Load)       # which skips blanks one by one

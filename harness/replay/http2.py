@@ -45,6 +45,8 @@ would take a round trip for each 64 kB."""
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FRAME_HEAD = 9
 """Bytes of a frame's head (RFC 9113, section 4.1)."""
+SETTING = 6
+"""Bytes of a setting (RFC 9113, section 6.5.1)."""
 FRAME_LIMIT = 16_384
 """Bytes of a frame that every client takes (RFC 9113, section 4.2)."""
 PROTOCOL_ERROR = 1
@@ -113,6 +115,8 @@ class Http2Connection(Streams, Answering):
             if begin + size > len(came):
                 break
             frame.parse_body(memoryview(came[begin:begin + size]))
+            if isinstance(frame, SettingsFrame) and len(frame.settings) * SETTING < size:
+                raise ValueError("a setting twice, of which hyperframe keeps the last")
             self._take(frame)
             at, number = begin + size, number + 1
             if number % AT_ONCE == 0:
@@ -156,6 +160,8 @@ class Http2Connection(Streams, Answering):
             return
         self._head, stream = None, head.stream_id
         fields = self._decoder.decode(head.data)
+        if sum(len(name) + len(value) for name, value in fields) > LARGEST_HEAD:
+            raise ValueError("a head that one byte a field makes large")
         if not stream % 2:
             raise ValueError("no client's stream")
         if stream > self._last:

@@ -42,7 +42,7 @@ from aioquic.tls import SessionTicket, load_pem_private_key, load_pem_x509_certi
 from harness.files.exchange import H3
 from harness.files.server_log import Early
 from harness.replay.answering import FRAME, Streams
-from harness.replay.connection import IDLE_LIMIT_S, Connection
+from harness.replay.connection import IDLE_LIMIT_S, LARGEST_HEAD, Connection
 from harness.replay.heads import Field
 from harness.replay.turns import Outgoing
 
@@ -94,8 +94,9 @@ class Http3Connection(QuicConnectionProtocol, Streams):
 
     def _take(self, event: H3Event) -> None:
         if isinstance(event, HeadersReceived):
-            self._begin(event.stream_id, [(name.decode("latin-1"), value.decode("latin-1"))
-                                          for name, value in event.headers])
+            if sum(len(name) + len(value) for name, value in event.headers) <= LARGEST_HEAD:
+                self._begin(event.stream_id, [(name.decode("latin-1"), value.decode("latin-1"))
+                                              for name, value in event.headers])
         elif isinstance(event, DataReceived) and event.stream_id in self._coming:
             self._coming[event.stream_id].take(event.data)
         if isinstance(event, (HeadersReceived, DataReceived)) and event.stream_ended:

@@ -55,7 +55,7 @@ class Coming:
             wanted.get(":method", "GET"), _utf8(wanted.get(":path", "/")), Asked(headers, hash_body(bytes(self.body))))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=128)
 def _headers(fields: tuple[Field, ...]) -> dict[str, str]:
     """Return what a request says beside its URL: a browser says the same of many."""
     return headers_of((name, _utf8(value)) for name, value in fields)

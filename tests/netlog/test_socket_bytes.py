@@ -2,8 +2,10 @@
 
 import base64
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
+import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.settings import SettingCodes
@@ -13,10 +15,11 @@ from wsproto.extensions import PerMessageDeflate
 
 from harness.files.exchange import Answer
 from harness.files.moments import moment_at
+from harness.netlog import websockets
 from harness.netlog.file import read_netlog_file
 from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.socket_bytes import Socket, Sockets
-from harness.netlog.websockets import read_websockets
+from harness.netlog.websockets import OVERHEAD_BYTES, read_websockets
 from tests.support.made_netlog import write_made
 
 
@@ -56,6 +59,15 @@ def test_what_closing_chrome_says_is_not_the_pages(tmp_path: Path) -> None:
     pair = Pair()
     pair.passed.append((30, "SENT", pair.page.send(CloseConnection(code=1001))))
     assert [[len(found.messages or ()) for found in pair.read(tmp_path, end)] for end in (30, 29, 19)] == [[1], [0], []]
+
+
+def test_what_there_is_no_room_for_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, pair = websockets._Room, Pair()
+    pair.passed += [(20, "RECEIVED", pair.site.send(TextMessage("x" * 1000))) for _ in range(3)]
+    for left, number in ((3 * (1000 + 3 * OVERHEAD_BYTES), 3), (2500, 2), (999, 0)):
+        monkeypatch.setattr(websockets, "_Room", partial(make, left))
+        found, = pair.read(tmp_path)
+        assert (len(found.messages or ()), found.partial) == (number, number != 3)
 
 
 def test_a_bomb_is_not_kept_but_what_came_before_it(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_requests_that_are_taken_back_at_once_disturb_no_other(client: Client, s
         client.open.discard(taken_back)
     upload = client.h2.get_next_available_stream_id()
     client.h2.send_headers(upload, [(":method", "POST"), (":scheme", "https"), (":authority", HOST), (":path", "/api")])
-    client.h2.send_data(upload, bytes(1000))
+    client.h2.send_data(upload, bytes(1000), pad_length=7)
     client.h2.reset_stream(upload)
     assert client.get("/gone")[1] == b"sorry"
     assert bytes(client.answers[big].body) == BIG

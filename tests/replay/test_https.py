@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from hyperframe.frame import HeadersFrame
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -80,3 +81,17 @@ def test_garbage_never_ends_the_server(secure: Secure, garbage: bytes, where: st
             with secure.context(where).wrap_socket(plain, server_hostname=HOST) as connection:
                 connection.sendall(sent)
     assert secure.server.process.poll() is None
+
+
+BOMB = HeadersFrame(1, b"\x40\x01a\x7f\xa1\x1e" + b"x" * 4000 + b"\xbe" * 4000, flags=["END_HEADERS"]).serialize().hex()
+"""A field of 4 kB, and one byte for each of 4,000 times that it stands again (RFC 7541, section 6.1)."""
+
+
+@pytest.mark.parametrize("frame", [
+    "000000 00 00 00000000", "000001 00 08 00000001 ff", "000005 04 00 00000000 0000000000", "000000 04 00 00000001",
+    "000004 08 00 00000000 00000000", "004001 00 00 00000001", "000000 09 04 00000001",
+    "00000c 04 00 00000000 000100000000 000100001000", BOMB])
+def test_a_frame_that_may_not_come_ends_the_connection_in_words(secure: Secure, frame: str) -> None:
+    with secure.connect("h2") as connection:
+        connection.sendall(PREFACE + bytes.fromhex(frame))
+        assert read_all(connection).endswith(bytes.fromhex("000008 07 00 00000000 00000000 00000001"))
