@@ -243,7 +243,7 @@ def _read_load(blank: LoadResult, cell: str) -> LoadResult:
     except UnreadableFileError as error:
         return _out(blank, f"{path.name} cannot be read: {error.why}")
     told = f"{cell_directory(record.delaynet_ms, record.run, record.transport)}/{record.page}"
-    if told != f"{cell}/{blank.page}":
+    if told != f"{cell}/{blank.page}" or record.delaynet_ms != blank.delaynet_ms:
         return _out(blank, f"{path.name} is not of this place: it is the record of {told}")
     return replace(blank, url=record.url or blank.page, rtt_ms=record.rtt_ms or blank.rtt_ms, valid=record.valid,
                    why_not=record.why_not, plt_ms=record.plt_ms, last_ms=record.last_ms, record=record)

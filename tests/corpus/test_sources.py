@@ -35,7 +35,7 @@ from tests.support.noted import assert_beside
 from tests.support.read_source import ReadSource, read_source
 
 SOURCES = Path(__file__).parent / "sources"
-CASES = sorted(path for path in SOURCES.rglob("*") if path.name.endswith((*WARCS, HAR)))
+CASES = sorted(path for path in SOURCES.rglob("*") if path.name.endswith((*WARCS, *HAR)))
 
 
 def beside(source: Path, ending: str) -> Path:

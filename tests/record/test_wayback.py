@@ -1,6 +1,8 @@
 """A web archive that does not always answer."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date
 from email.message import Message
 from typing import ClassVar
@@ -69,3 +71,28 @@ def test_what_is_too_large_is_missing(asked: WebArchive, monkeypatch: pytest.Mon
     found = asked.find(PAGE)
     assert found is not None
     assert (found.error, found.answer.body_bytes, asked.complaints()) == (wayback.TOO_LARGE, 4, [])
+
+
+def test_what_outlives_its_page_is_no_trouble_of_the_next() -> None:
+    """A request may still wait for the archive when the next page has begun."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def answer(_path: str, _headers: Message) -> Answer:
+        begun.set()
+        go_on.wait()
+        return 503, {}, b""
+
+    with answering(answer) as port:
+        archive = WebArchive(date(2013, 3, 12), f"http://127.0.0.1:{port}/web", pause_s=0.01)
+
+        def ask() -> None:
+            with suppress(UnansweredError):
+                archive.find(PAGE)
+
+        late = threading.Thread(target=ask)
+        late.start()
+        begun.wait()
+        assert archive.complaints() == []
+        go_on.set()
+        late.join()
+        assert archive.complaints() == []

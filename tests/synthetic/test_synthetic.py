@@ -23,9 +23,10 @@ from harness.mirror.answers import Recorded
 from harness.mirror.paths import LONGEST_PLAIN, md5_name
 from harness.mirror.recording import Recording, read_recording
 from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
-from harness.synthetic.padding import make_image
+from harness.synthetic.padding import make_image, prose
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import format_shapes, read_shapes
+from tests.support.growth import LINEAR, growth
 from tests.support.ran import ran
 from tests.support.recording import lookup
 from tests.support.waiting import wait_until
@@ -163,3 +164,8 @@ def test_a_recording_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "Paper.fetchlog").mkdir()
     assert "recording" in make_pages(tmp_path, "Paper", seed=1)
     assert list((tmp_path / "Paper").rglob("*")) == [tmp_path / "Paper" / "www.amazon.com"]
+
+
+def test_a_long_text_takes_time_in_proportion() -> None:
+    """A video of 20 MB is prose: by += it took more than ten minutes."""
+    assert growth(lambda size: prose(random.Random(1), size), 500_000) < LINEAR

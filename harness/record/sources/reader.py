@@ -30,7 +30,7 @@ from harness.system.background import call_forked
 from harness.system.untrusted import UnreadableFileError, open_untrusted
 
 WARCS = (".warc", ".warc.gz", ".wacz")
-HAR = ".har"
+HAR = (".har", ".har.json")
 KINDS = "a .har, .warc, .warc.gz or .wacz file"
 MOST_MEMORY = 2**30
 MOST_CPU_S, MOST_S = 60, 600
@@ -78,7 +78,7 @@ def _within_limits(source: Path, wanted: Sequence[str] | None, into: Path) -> in
 def read_into(path: Path, wanted: Sequence[str] | None, into: Path) -> Brought:
     """Read the source at `path`, its bodies into `into`. Raises InputError."""
     name = path.name.lower()
-    if not name.endswith((HAR, *WARCS)):
+    if not name.endswith((*HAR, *WARCS)):
         raise InputError(f"{path}:1: a source of an unknown kind; unpack it, or give {KINDS}")
     try:
         return _brought(path, har_source(path) if name.endswith(HAR) else warc_source(path), wanted, into)

@@ -65,10 +65,11 @@ class WebArchive:
 
         Raises UnansweredError when the archive did not say: another page may need it, too.
         """
+        troubles = self._troubles       # of the page at hand: a request may outlive it
         try:
             return self._ask(url)
         except (OSError, urllib3.exceptions.HTTPError) as error:       # those of requests are OSErrors
-            self._troubles[str(error) if isinstance(error, UnansweredError) else type(error).__name__] += 1
+            troubles[str(error) if isinstance(error, UnansweredError) else type(error).__name__] += 1
             raise UnansweredError from None
 
     def complaints(self) -> list[str]:
