@@ -23,7 +23,8 @@ PROMISES = (("requests", "{:g}", 2.0, True), ("hosts", "{:g}", 2.0, True), ("kB"
             ("handshakes", "{:g}", 1.0, False), ("PLT (s)", "{:.3f}", 10.0, True), ("TFO (s)", "{:.3f}", 10.0, True),
             ("improvement (%)", "{:.1f}", 3.0, False))
 """What a cell's figures are called and how they are written; how far they may be off, and whether that is in percent of
-the real page's. TFO's improvement may be off by 3 percentage points, at 20 ms by 5."""
+the real page's. Hosts are the servers' addresses, requests all, answered or not. TFO's improvement
+may be off by 3 percentage points, at 20 ms by 5."""
 
 
 def figures(row: Row | None) -> list[float] | None:

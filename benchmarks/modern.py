@@ -27,7 +27,7 @@ from harness.analysis.selection import Selection, select
 from harness.errors import ExperimentError
 from harness.files.pages import CLIENT, Page, PageFiles, read_pages
 from harness.files.results import read_results
-from harness.measure.folders import set_aside
+from harness.measure.folders import check_folders, set_aside
 from harness.measure.settings import Settings, add_options, settings_of
 from harness.mirror.recording import Recording, read_recording
 from harness.show.improvement import prediction_section
@@ -36,6 +36,7 @@ from harness.show.section import Table, section_lines, table_lines
 from harness.system.contained import begin_experiment
 from harness.system.environment import print_machine
 from harness.system.options import OptionParser, plain
+from harness.system.privileges import invoking_user
 from harness.system.signals import run_interruptible
 
 QUIET_S, QUIET_LIMIT_S = 0.5, 3.0
@@ -66,6 +67,7 @@ def measure(settings: Settings, folder: Path, http: str) -> int:
     """Load all pages in `folder` over `http`, print the tables; return 1 when a load was rejected."""
     files = PageFiles(folder, settings.name)
     recording = read_recording(files.mirror, files.fetchlog)
+    check_folders(folder, files, invoking_user())
     set_aside(folder)
     command = [sys.executable, str(ROOT / "tfo.py"), "--dir", str(folder), "--name", settings.name, "--http", http,
                "--testruns", str(settings.testruns), "--delays", " ".join(map(plain, settings.delays_ms)),

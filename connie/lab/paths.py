@@ -38,7 +38,7 @@ class Paths:
         if is_lost:
             packet.drop()
             return
-        # The mean of the jitter is that of a whole round trip: half of it each way.
+        # The mean of the jitter is that of a whole round trip: two ways, each with half of it.
         late_ms = sum(self._draw.expovariate(2 / jitter_ms) for _ in range(2)) if jitter_ms else 0.0
         self._last_due_s[source] = self.under_way.hold(packet, (rtt_ms + late_ms) / 1000, self._last_due_s[source])
 

@@ -20,7 +20,7 @@ class Profile:
     """A client's network, and how far away from it the addresses of one name are.
 
     rtts4_ms, rtts6_ms: round-trip times to the name's IPv4 and IPv6 addresses, in ms, without jitter.
-    jitter_ms: mean of what queues add to an RTT, in ms (half of it each way, exponentially distributed).
+    jitter_ms: mean of what queues add to an RTT, in ms (two halves, exponentially distributed, both on the way in).
     dns_rtt_ms: round-trip time to the name server. bw_mbit: rate of the client's link.
     """
 
@@ -45,7 +45,8 @@ PROFILES = {profile.name: profile for profile in (
 class Endpoint:
     """One address: which server has it, how far away it is, and what is wrong with it.
 
-    is_lost: packets to it are. is_closed: nobody listens there. late_s: so late requests are answered, in seconds.
+    is_lost: nobody listens there, and packets from it are lost. is_closed: nobody listens there. late_s: so late
+    requests are answered, in seconds.
     """
 
     address: str

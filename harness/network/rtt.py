@@ -75,6 +75,9 @@ def shortest_ms(servers: Mapping[str, Server], wait: Callable[[Server], object],
                 time.sleep(pace_s)
             rounds.append([each.result() for each in waiting])
         pool.shutdown()
+    except RuntimeError as error:       # no more threads
+        raise ExperimentError(f"the RTTs cannot be measured: {error}; allow more processes (ulimit -u, or the "
+                              "container's limit) and try again") from None
     finally:
         pool.shutdown(wait=False)       # Ctrl-C waits for no server that is silent
     return dict(zip(servers, map(min, zip(*rounds, strict=True)), strict=True))

@@ -78,7 +78,7 @@ class DelayQueue:
         """Hold a packet for `delay_s` from when it came, and until the monotonic clock is at `not_before_s`.
 
         Returns the time at which it is due. A packet that arrives from the network bears the time at which the kernel
-        got it (`forward` asks for that). Nobody notes when one came that leaves this host: its delay counts from now.
+        got it (`forward` asks for that). The delay of one without that counts from now.
         """
         now_s = time.monotonic()
         # The clock may be set meanwhile; the packet came after we looked last, whatever the clock says.

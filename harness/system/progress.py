@@ -77,7 +77,7 @@ class Steps:
         """Count to `total`; `what` they are stands before the bar."""
         console = Console(file=uncopied())
         self._bar = Progress(TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                             console=console, disable=not console.is_terminal, transient=True,
+                             console=console, disable=not console.is_interactive, transient=True,
                              redirect_stdout=False, redirect_stderr=False)      # which would keep it from the log
         self._task = self._bar.add_task("", total=total)
         self._left, self._count, self._began_s = total, 0, time.monotonic()
