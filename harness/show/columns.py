@@ -147,16 +147,21 @@ def check_export_name(path: Path) -> None:
 def export(selection: Selection, path: Path) -> None:
     """Write a row for each page and RTT, or for each transport of these, to `path`. Raises InputError otherwise."""
     with writing(path):
-        write_table(path, export_rows(selection))
+        write_table(path, rounded(export_rows(selection)))
 
 
 def export_rows(selection: Selection, keys: Columns = KEYS) -> list[dict[str, Any]]:
-    """Return a row for each page and RTT, in the table's order, or for each transport; None for what is not known."""
+    """Return a row for each page and RTT, in the table's order, or for each transport; None for what is not known.
+
+    Other `keys` than KEYS are always of a page and RTT.
+    """
     rows: Sequence[Row] = selection.rows
-    if selection.compares_transports:
+    if selection.compares_transports and keys is KEYS:
         rows, keys = selection.transport_rows, OF_TRANSPORTS
-    return [{key: _rounded(value_of(row, name)) for key, name in keys.items()} for row in rows]
+    return [{key: value_of(row, name) for key, name in keys.items()} for row in rows]
 
 
-def _rounded(value: Any) -> Any:
-    return round(value, DIGITS) + 0.0 if isinstance(value, float) else value        # + 0.0: no -0.0
+def rounded(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows as they stand in a file: numbers have DIGITS decimals."""
+    return [{key: round(value, DIGITS) + 0.0 if isinstance(value, float) else value     # + 0.0: no -0.0
+             for key, value in row.items()} for row in rows]

@@ -79,9 +79,13 @@ class SweepFolder:
             return None
         content = read_untrusted(path)
         try:
-            return msgspec.json.decode(content, type=UnitOutcome)
+            found = msgspec.json.decode(content, type=UnitOutcome)
         except (ValueError, RecursionError) as error:
-            raise UnreadableFileError(path, str(error)) from None
+            newer = " (newer than this program? update TFO Lab)" if "$.format" in str(error) else ""
+            raise UnreadableFileError(path, f"{error}{newer}") from None
+        if found.key != key:
+            raise UnreadableFileError(path, "it is of another unit")
+        return found
 
     def statuses(self, keys: Iterable[str]) -> Counter[str]:
         """Return how many units have each status, of those that have been measured."""

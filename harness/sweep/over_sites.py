@@ -42,7 +42,7 @@ def median_improvement(rows: Sequence[SiteRow]) -> Estimate:
 
 def is_faster(row: SiteRow) -> bool:
     """Tell whether a site is faster with TFO for sure: all of its own interval lies above 0."""
-    return bool(row["significant"] and row["low_percent"] >= 0)
+    return bool(row["significant"] and row["low_percent"] > 0)
 
 
 def share_faster(rows: Sequence[SiteRow]) -> Estimate | None:

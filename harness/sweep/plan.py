@@ -27,6 +27,8 @@ FORMAT = 3
 FILE_FORMAT = 3
 FILE = "site.json"
 Status = Literal["measured", "partly", "failed", "unfit", "not measured yet"]
+IS_KNOWN: tuple[Status, ...] = ("measured", "partly")
+"""Statuses of a unit whose improvement counts."""
 LONGEST_WHY = 1000
 """Characters of a reason."""
 MOST_COMBINATIONS = 1000

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bootstrap import ROOT
-from harness.errors import ExitStatus, InputError, printable
+from harness.errors import NO_FAULT_OF_OURS, ExitStatus, InputError, printable
 from harness.files.pages import Page, PageFiles, read_pages, sanitise
 from harness.measure.resume import recording_digest
 from harness.mirror.importing import complete
@@ -77,9 +77,12 @@ def record_site(sweep: SweepFolder, page: Page, source: PageFiles | None) -> Sit
             else:
                 fetch(made)
         except (InputError, OSError) as error:
+            if isinstance(error, OSError) and error.errno in NO_FAULT_OF_OURS:
+                raise
+            why = str(error) if isinstance(error, InputError) else f"cannot be recorded ({error})"
             made = staging / "failed"
             made.mkdir()
-            (made / FAILED).write_text(json.dumps({"format": 1, "url": page.url, "why": str(error)[:LONGEST_WHY]}))
+            (made / FAILED).write_text(json.dumps({"format": 1, "url": page.url, "why": why[:LONGEST_WHY]}))
         shutil.rmtree(sweep.recordings / page.name, ignore_errors=True)
         made.rename(sweep.recordings / page.name)
     return recorded(sweep, page)

@@ -14,11 +14,12 @@ from harness.analysis.load_tables import COLUMNS, load_rows
 from harness.errors import InputError
 from harness.files.pages import CLIENT
 from harness.files.table_files import write_table
+from harness.show.columns import rounded
 from harness.show.report import page_html, write_page
 from harness.show.section import Section
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.plan import Unit
+from harness.sweep.plan import IS_KNOWN, Unit
 from harness.sweep.recordings import SiteRecording
 from harness.sweep.sections import combination_sections, failure_section
 from harness.sweep.site_rows import SiteRow, read_rows
@@ -67,14 +68,15 @@ def write_outputs(folder: SweepFolder, asked: SweepSettings, sites: Sequence[Sit
                   ) -> list[Path]:
     """Write tables, figures and report of what the sweep has; return their paths."""
     rows, table = read_rows(folder, sites, units), folder.path / "sites.csv"
-    write_table(table, rows)
+    write_table(table, rounded(rows))
     sections: list[Section] = []
     for number, options in enumerate(asked.combinations, start=1):
         name = f"-{number}" if len(asked.combinations) > 1 else ""
         sections += combination_sections(folder, name, options, [
             row for row in rows if row["key"] and row["options"] == " ".join(options)])
     sections.append(failure_section(rows))
-    measured = {row["url"]: row for row in rows if row["improvement_percent"] is not None}
+    measured = {row["url"]: row for row in rows
+                if row["improvement_percent"] is not None and row["status"] in IS_KNOWN}
     return [write_loads(folder, rows), table, write_page(folder.path / "report.html", page_html(
         f"TCP Fast Open over {len(measured)} sites: {folder.name}", _lead(asked, sites, measured.values()), sections,
         "sweep.py"))]

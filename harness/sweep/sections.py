@@ -21,6 +21,7 @@ from harness.show.report import write_report
 from harness.show.section import Chart, Section, Table, chart_of, plain_table
 from harness.sweep.folder import SweepFolder
 from harness.sweep.over_sites import Estimate, distribution, is_faster, median_improvement, share_faster, theory_slope
+from harness.sweep.plan import IS_KNOWN
 from harness.sweep.site_rows import SiteRow
 
 SIZE = (8.0, 5.2)
@@ -85,7 +86,7 @@ def combination_sections(folder: SweepFolder, ending: str, options: Sequence[str
     # Its own RTTs: --delayhome and --paper in a grid make others of the same delays.
     sites: dict[float, dict[str, SiteRow]] = defaultdict(dict)
     for row in rows:
-        if row["improvement_percent"] is not None:
+        if row["improvement_percent"] is not None and row["status"] in IS_KNOWN:
             sites[row["rtt_ms"]][row["key"]] = row
     by_rtt = {rtt_ms: [*sites[rtt_ms].values()] for rtt_ms in sorted(sites)}
     what = f": {' '.join(options)}" if ending else ""
@@ -128,7 +129,8 @@ def _summary_table(by_rtt: ByRtt) -> Table:
 
 def _how_sure(rows: Sequence[SiteRow]) -> str:
     """Say how reliable a site's own interval is."""
-    fewest = min((row["pairs"] for row in rows if row["improvement_percent"] is not None), default=0)
+    fewest = min((row["pairs"] if row["low_percent"] is not None else 1
+                  for row in rows if row["improvement_percent"] is not None), default=0)
     if fewest >= ENOUGH_PAIRS:
         return f"Each site's own interval comes from {fewest} pairs of loads or more."
     return (f"Some sites' own intervals come from as few as {fewest} pairs of loads: under {ENOUGH_PAIRS} such an "

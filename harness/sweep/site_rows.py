@@ -15,7 +15,7 @@ from harness.files.pages import CLIENT
 from harness.files.results import has_loads, read_results
 from harness.show.columns import KEYS, export_rows
 from harness.sweep.folder import SweepFolder
-from harness.sweep.plan import LONGEST_WHY, Unit, UnitOutcome, of_unit
+from harness.sweep.plan import IS_KNOWN, LONGEST_WHY, Unit, UnitOutcome, of_unit
 from harness.sweep.recordings import SiteRecording
 
 SiteRow = dict[str, Any]
@@ -42,7 +42,7 @@ def read_rows(folder: SweepFolder, sites: Sequence[SiteRecording], units: Sequen
 def _rows(folder: SweepFolder, outcome: UnitOutcome) -> Iterator[SiteRow]:
     """Give the rows of one unit. Loads that are gone, or that cannot be read, are a failure with its reason."""
     client, cells = folder.results(outcome.key) / CLIENT, list[SiteRow]()
-    if outcome.status in ("measured", "partly") or (outcome.key and has_loads(client)):
+    if outcome.status in IS_KNOWN or (outcome.key and has_loads(client)):
         try:
             results = read_results(client)
             cells = [{"synthetic": results.synthetic, **row} for row in export_rows(select(results, "load"), OF_A_SITE)]

@@ -151,7 +151,7 @@ def test_bad_input_moves_no_results(project: Path) -> None:
     (project / "client").mkdir()
     (project / "client" / "precious").touch()
     refused = run(project, "--name", "nothing", status=2)
-    assert "nothing.pages:1: no such file" in refused.stderr.splitlines()[-1]
+    assert "nothing.pages:1: cannot be read (there is no such file)" in refused.stderr.splitlines()[-1]
     localhost = os.open(MACHINES.folder, os.O_RDONLY)
     fcntl.flock(localhost, fcntl.LOCK_EX)           # as experiments/localhost.py does for somebody without root
     done = run(project, "--name", "small", "--quick", status=75)

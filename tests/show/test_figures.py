@@ -153,3 +153,10 @@ def test_an_interval_is_drawn_where_it_lies(tmp_path: Path) -> None:
     containers: Any = draw_improvement(selection).axes[0].containers
     [interval] = containers[0][2][0].get_segments()
     assert tuple(interval[:, 1]) == pytest.approx((15, 20))
+
+
+def test_pages_of_another_rtt_do_not_make_these_synthetic(tmp_path: Path) -> None:
+    """tfo.py typed for each RTT: --name Paper at 20 ms, --name Paper2013, the real pages, at 100 ms."""
+    make_client(tmp_path, delays_ms=[10], urls=[NEWS], runs=2)
+    make_client(tmp_path, delays_ms=[50], urls=[NEWS], runs=2, name="Paper2013", synthetic=False)
+    assert ["synthetic" in draw(tmp_path, rtt_ms=rtt_ms).get_supxlabel() for rtt_ms in (20, 100)] == [True, False]

@@ -141,9 +141,10 @@ def _processes(scratch: Path) -> Iterator[str]:
     for pid in set(map(int, filter(str.isdecimal, _names(Path("/proc"))))) - {os.getpid()}:
         arguments = _read(f"/proc/{pid}/cmdline")
         if arguments and (pid in ours or marker in arguments or marker in _read(f"/proc/{pid}/environ")):
-            with suppress(OSError):                         # it has ended meanwhile
+            namespace = "unknown"
+            with suppress(OSError):                         # another user's, or it has just ended
                 namespace = os.readlink(f"/proc/{pid}/ns/net")      # noqa: PTH115
-                yield f"{pid} in {namespace}: {arguments.replace(NUL, b' ').decode(errors='replace').strip()[:200]}"
+            yield f"{pid} in {namespace}: {arguments.replace(NUL, b' ').decode(errors='replace').strip()[:200]}"
 
 
 def _read(path: str) -> bytes:

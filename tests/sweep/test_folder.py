@@ -53,7 +53,8 @@ def test_a_driver_removes_what_a_killed_one_left_half_done(folder: SweepFolder) 
         assert not [*folder.sites.iterdir(), *folder.recordings.iterdir()]
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": 99}', b'{"format": 2, "key": 1}'])
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": 99}', b'{"format": 2, "key": 1}',
+                                     b'{"key": "../../x", "url": "http://a.test/", "status": "measured"}'])
 def test_what_cannot_be_read_is_said(folder: SweepFolder, content: bytes) -> None:
     folder.store(outcome(unit()), {})
     (folder.results(unit().key) / FILE).write_bytes(content)

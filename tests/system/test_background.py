@@ -81,6 +81,7 @@ def test_a_call_that_takes_too_long_is_ended_and_all_that_it_started(tmp_path: P
         time.sleep(60)
         return 0
 
+    before = children_by_parent().get(os.getpid())
     with (tmp_path / "errors").open("w+b") as errors, pytest.raises(subprocess.TimeoutExpired):
         call_forked(hang, "hangs", errors, 0.5)
-    assert os.getpid() not in children_by_parent()
+    assert children_by_parent().get(os.getpid()) == before
