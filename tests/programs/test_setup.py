@@ -29,10 +29,10 @@ class Project:
     tools: Path
     calls: Path
 
-    def setup(self, *arguments: str, path: str | None = None, prefix: tuple[str, ...] = (), user: int | None = None,
+    def setup(self, *arguments: str, prefix: tuple[str, ...] = (), user: int | None = None,
               status: int | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run setup.sh with the stand-ins first in PATH."""
-        environment = {"PATH": path or f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.root), **environment}
+        environment = {"PATH": f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.root), **environment}
         return ran(*prefix, self.root / "scripts" / "setup.sh", *arguments, status=status, cwd="/", env=environment,
                    user=user, group=user, extra_groups=[] if user else None)
 

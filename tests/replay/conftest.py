@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.recording import MadeRecording
+from tests.support.recording import HOST, MadeRecording
 from tests.support.secure_replay import Client, Secure, record, serving
 
 
@@ -25,6 +25,13 @@ def secure(tls_recording: Path) -> Iterator[Secure]:
         server = secure.server.process
         server.terminate()
         assert server.communicate()[1] == "", "whatever clients do, a server has nothing to complain about"
+
+
+@pytest.fixture(scope="session")
+def early(tls_recording: Path) -> Iterator[Secure]:
+    """Give one that takes early data, of two hosts."""
+    with serving(tls_recording, "--http", "recorded", "--early", "off", hosts=(HOST, "old.test")) as early:
+        yield early
 
 
 @pytest.fixture(scope="session")

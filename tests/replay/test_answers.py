@@ -82,10 +82,10 @@ def test_over_http1(secure: Secure) -> None:
 
 
 def test_over_http3(quic: Secure) -> None:
-    from tests.support.http3_client import ask_over_http3, get
+    from tests.support.http3_client import ask_over_http3
 
     wanted = [case for case in CASES if case.get("method") != "HEAD"]    # aioquic's client waits for its body
-    visit = ask_over_http3(quic, *(get(*asked(case)) for case in wanted))
+    visit = ask_over_http3(quic, *map(asked, wanted))
     assert [plain(answer.headers, answer.body) for answer in visit.answers] == [case["comes"] for case in wanted]
     lines = sorted(last(quic.server, len(wanted)), key=lambda line: line.request)
     assert {(line.protocol, line.connection) for line in lines} == {("h3", lines[0].connection)}

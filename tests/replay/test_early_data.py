@@ -2,7 +2,6 @@
 
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,7 @@ from harness.files.server_log import Early
 from harness.replay.authority import HTTP_2, open_authority
 from tests.support.recording import HOST
 from tests.support.replay_process import read_all
-from tests.support.secure_replay import BIG, Secure, last, serving
-
-
-@pytest.fixture(scope="module")
-def early(tls_recording: Path) -> Iterator[Secure]:
-    with serving(tls_recording, "--http", "recorded", "--early", "off") as server:
-        yield server
+from tests.support.secure_replay import BIG, Secure, last
 
 
 def ask(early: Secure, session: Path, request: bytes, *, again: bool) -> bytes:

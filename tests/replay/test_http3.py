@@ -10,12 +10,12 @@ from tests.support.waiting import wait_until
 pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
 from aioquic.h3.connection import Setting
 
-from tests.support.http3_client import ask_over_http3, get
+from tests.support.http3_client import ask_over_http3
 
 
 def test_a_session_is_taken_up_again_with_early_data(quic: Secure) -> None:
-    visits = [ask_over_http3(quic, get("/"), get("/gone"))]
-    visits += [ask_over_http3(quic, get("/"), get("/gone"), session=visits[0].tickets[0]) for _ in range(2)]
+    visits = [ask_over_http3(quic, ("/",), ("/gone",))]
+    visits += [ask_over_http3(quic, ("/",), ("/gone",), session=visits[0].tickets[0]) for _ in range(2)]
     lines = last(quic.server, 6)
     assert [(visit.early, visit.resumed) for visit in visits] == [(False, False), (True, True), (True, True)]
     assert [(line.early, line.resumed) for line in lines] == [("-", False)] * 2 + [("data", True)] * 4
@@ -29,23 +29,23 @@ def test_those_that_take_turns_end_together_and_the_others_one_after_the_other(q
 
     The median of three visits: on a busy machine one answer may have begun well before the other is asked for.
     """
-    visits = [ask_over_http3(quic, *[get("/middle", "GET", ("priority", priority))] * 2) for _ in range(3)]
+    visits = [ask_over_http3(quic, *[("/middle", "GET", ("priority", priority))] * 2) for _ in range(3)]
     assert least <= median(visit.came[0] / len(visit.answers[0].body) for visit in visits) <= most
 
 
 def test_an_answer_that_nobody_wants_any_more_is_noted(quic: Secure) -> None:
-    ask_over_http3(quic, get("/big"), leaves_after=20_000)
+    ask_over_http3(quic, ("/big",), leaves_after=20_000)
     wait_until(lambda: last(quic.server)[0].path == "/big" and last(quic.server)[0].bytes < len(BIG))
     assert last(quic.server)[0].bytes >= 20_000
 
 
 def test_a_request_with_a_body(quic: Secure) -> None:
-    visit = ask_over_http3(quic, get("/gone", "POST", body=300_000))
+    visit = ask_over_http3(quic, ("/gone", "POST"), body=300_000)
     assert (bytes(visit.answers[0].body), last(quic.server)[0].method) == (b"sorry", "POST")
 
 
 def test_news_comes_in_its_time_among_other_answers_and_has_no_end(quic: Secure) -> None:
-    visit = ask_over_http3(quic, get("/news"), get("/gone"), leaves_after=9)
+    visit = ask_over_http3(quic, ("/news",), ("/gone",), leaves_after=9)
     assert [bytes(answer.body) for answer in visit.answers] == [b"now later", b"sorry"]
     news, gone = last(quic.server, 2)
     assert ((news.path, news.bytes), gone.path) == (("/news", 9), "/gone")
@@ -60,4 +60,4 @@ def test_a_connection_without_a_request_is_noted_and_offers_no_websockets(quic: 
 
 def test_without_the_option_nothing_listens(secure: Secure) -> None:
     with pytest.raises((TimeoutError, ConnectionError)):
-        ask_over_http3(secure, get("/"), limit_s=0.5)
+        ask_over_http3(secure, ("/",), limit_s=0.5)

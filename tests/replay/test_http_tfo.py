@@ -105,32 +105,18 @@ def test_garbage_never_ends_the_server(keeping: Running, lines: list[bytes], end
     assert keeping.get("/x.css")[1] == b"p{}"
 
 
-def test_silent_connections_keep_nobody_waiting_and_are_noted(recording: Path) -> None:
-    with running(recording) as server:
-        silent = [server.connect() for _ in range(50)]
-        begin = time.monotonic()
-        assert server.get("/x.css")[1] == b"p{}"
-        assert time.monotonic() - begin < ReplayServer.idle_limit_s / 2, "a server that waits for them waits so long"
-        for connection in silent:
-            connection.close()
-        wait_until(lambda: [line.found for line in server.log()].count("silent") == 50)
-        noted = {(line.method, line.path, line.status, line.bytes, line.request, line.own_ms)
-                 for line in server.log() if line.found == "silent"}
+def test_silent_connections_keep_nobody_waiting_and_are_noted(server: Running) -> None:
+    """In 2013 one kept all waiting: tests/programs/test_savings.py."""
+    silent = [server.connect() for _ in range(50)]
+    begin = time.monotonic()
+    assert server.get("/x.css")[1] == b"p{}"
+    assert time.monotonic() - begin < ReplayServer.idle_limit_s / 2, "a server that waits for them waits so long"
+    for connection in silent:
+        connection.close()
+    wait_until(lambda: [line.found for line in server.log()].count("silent") == 50)
+    noted = {(line.method, line.path, line.status, line.bytes, line.request, line.own_ms)
+             for line in server.log() if line.found == "silent"}
     assert noted == {("-", "-", 0, 0, 0, None)}
-
-
-def test_in_2013_a_silent_connection_keeps_all_others_waiting(recording: Path) -> None:
-    with running(recording, "--server", "2013") as server:
-        silent = server.connect()
-        with server.connect() as connection:
-            connection.sendall(b"GET /x.css HTTP/1.0\r\n\r\n")
-            connection.settimeout(0.5)
-            with pytest.raises(TimeoutError):
-                connection.recv(1)
-            silent.close()
-            connection.settimeout(None)
-            assert read_all(connection).endswith(b"p{}")
-        wait_until(lambda: [line.found for line in server.log()] == ["silent", "plain"])
 
 
 def test_a_client_that_leaves_in_the_middle_is_noted(server: Running) -> None:

@@ -106,11 +106,11 @@ def many(recording: Path) -> Path:
 
 
 @pytest.mark.parametrize(("number", "to", "status", "says"), [
-    (signal.SIGTERM, "parent", 0, ""), (signal.SIGHUP, "parent", 0, ""), (signal.SIGINT, "all", 130, ""),
-    (signal.SIGKILL, "parent", -9, ""), (signal.SIGKILL, "one", 1, f"{HOST}: its server ended (status -9)\n")])
+    (signal.SIGHUP, "parent", 0, ""), (signal.SIGINT, "all", 130, ""), (signal.SIGKILL, "parent", -9, ""),
+    (signal.SIGKILL, "one", 1, f"{HOST}: its server ended (status -9)\n")])
 def test_who_gets_a_signal_takes_all_with_it(ten: Running, number: signal.Signals, to: str, status: int, says: str
                                              ) -> None:
-    """Ctrl-C reaches the whole group. What was answered is logged."""
+    """Ctrl-C reaches the whole group. What was answered is logged. SIGTERM (below) is as SIGHUP."""
     pids, parent = ten.children(), ten.process.pid
     for _ in range(3):
         ten.get("/x.css")

@@ -37,21 +37,32 @@ def test_only_tls_1_3_and_only_its_own_authority(secure: Secure, tmp_path: Path)
                == before + 2)
 
 
-@pytest.mark.parametrize(("options", "spoken"), [
-    (("--http", "recorded"), ("h2", "http/1.1", "http/1.1")), (("--http", "1.1"), ("http/1.1", "http/1.1", "http/1.1")),
-    (("--http", "recorded", "--early", "off"), ("h2", "http/1.1", "http/1.1")),
-    (("--http", "h2"), ("h2", "h2", "http/1.1")), (("--server", "2013"), ("http/1.1", "http/1.1", "http/1.1"))])
-def test_which_protocol_is_spoken(tls_recording: Path, options: tuple[str, ...], spoken: tuple[str, ...]) -> None:
-    """By a host that was recorded over HTTP/2, by one that was not, and to a client that knows no HTTP/2."""
+def spoken(server: Secure, *, answers: bytes = b"") -> list[str | None]:
+    """Return what a host that was recorded over HTTP/2 speaks, one that was not, and to whom knows no HTTP/2.
+
+    Each connection is asked for a page that begins with `answers`, if that is given.
+    """
     found = []
-    with serving(tls_recording, *options, hosts=(HOST, "old.test")) as secure:
-        for host, offered in ((HOST, ("h2", "http/1.1")), ("old.test", ("h2", "http/1.1")), (HOST, ("http/1.1",))):
-            with secure.connect(*offered, name=host) as connection:
-                found.append(connection.selected_alpn_protocol())
-                if "2013" in options:       # one at a time
-                    connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-                    assert read_all(connection).startswith(b"HTTP/1.0 200 OK\r\n")
-    assert tuple(found) == spoken
+    for host, offered in ((HOST, ("h2", "http/1.1")), ("old.test", ("h2", "http/1.1")), (HOST, ("http/1.1",))):
+        with server.connect(*offered, name=host) as connection:
+            found.append(connection.selected_alpn_protocol())
+            if answers:
+                connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                assert read_all(connection).startswith(answers)
+    return found
+
+
+def test_as_recorded_each_host_speaks_what_it_did(secure: Secure, early: Secure) -> None:
+    assert spoken(secure) == spoken(early) == ["h2", "http/1.1", "http/1.1"]
+
+
+@pytest.mark.parametrize(("option", "value", "answers", "protocols"), [
+    ("--http", "1.1", b"", ["http/1.1"] * 3), ("--http", "h2", b"", ["h2", "h2", "http/1.1"]),
+    ("--server", "2013", b"HTTP/1.0 200 OK\r\n", ["http/1.1"] * 3)])      # which serves one at a time
+def test_which_protocol_is_spoken(tls_recording: Path, option: str, value: str, answers: bytes, protocols: list[str]
+                                  ) -> None:
+    with serving(tls_recording, option, value, hosts=(HOST, "old.test")) as server:
+        assert spoken(server, answers=answers) == protocols
 
 
 def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Secure) -> None:

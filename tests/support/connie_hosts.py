@@ -72,10 +72,10 @@ def listening(host: str = "127.0.0.1", port: int = 0, backlog: int = 128) -> Ite
 
 
 @contextmanager
-def refusing(host: str = "127.0.0.1", port: int = 0) -> Iterator[Sockaddr]:
+def refusing(host: str = "127.0.0.1") -> Iterator[Sockaddr]:
     """Give an address that refuses: bound, so that nobody else gets it, and not listening."""
     with socket.socket() as server:
-        server.bind((host, port))
+        server.bind((host, 0))
         yield server.getsockname()
 
 

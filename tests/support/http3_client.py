@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from typing import Any
 
 from aioquic.asyncio.client import connect
 from aioquic.asyncio.protocol import QuicConnectionProtocol
@@ -15,8 +16,6 @@ from aioquic.tls import SessionTicket
 from tests.support.recording import HOST
 from tests.support.secure_replay import Answer, Secure
 
-Asked = tuple[str, str, tuple[tuple[str, str], ...], int]
-"""Path, method, headers and bytes of the body."""
 PATIENCE_S = 60.0
 """What 5 MB may take between two programs in Python, on a machine that has others to run."""
 
@@ -68,7 +67,7 @@ class Visit(QuicConnectionProtocol):
         if not self.open:
             self.done.set()
 
-    def ask(self, path: str, method: str, headers: tuple[tuple[str, str], ...], body: int) -> None:
+    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int) -> None:
         stream = self._quic.get_next_available_stream_id()
         fields = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
         self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in fields], not body)
@@ -78,36 +77,31 @@ class Visit(QuicConnectionProtocol):
         self.answers.append(self.open[stream])
 
 
-def ask_over_http3(secure: Secure, *asked: Asked, session: SessionTicket | None = None, leaves_after: int = 0,
-                   limit_s: float = PATIENCE_S) -> Visit:
-    """Ask for all of it at once over one connection; with a `session`, in early data where that allows it.
+def ask_over_http3(secure: Secure, *asked: tuple[Any, ...], body: int = 0, session: SessionTicket | None = None,
+                   leaves_after: int = 0, limit_s: float = PATIENCE_S) -> Visit:
+    """Ask for all of it at once over one connection: path, method ("GET" if none), headers; each with a `body`.
 
-    Where `leaves_after` is not 0 the client takes so many bytes of each answer, and no more. Raises TimeoutError.
+    With a `session` in early data where that allows it. Where `leaves_after` is not 0 the client takes so many bytes of
+    each answer, and no more. Raises TimeoutError.
     """
-    return asyncio.run(asyncio.wait_for(_visit(secure, asked, session, leaves_after), limit_s))
-
-
-async def _visit(secure: Secure, asked: tuple[Asked, ...], session: SessionTicket | None,
-                 leaves_after: int) -> Visit:
     configuration = QuicConfiguration(
         alpn_protocols=H3_ALPN, server_name=HOST, cafile=str(secure.directory / "authority" / "ca.pem"),
         session_ticket=session, verify_mode=ssl.CERT_REQUIRED, max_datagram_size=1472,
         max_stream_data=6 * 2**20, max_data=15 * 2**20)       # Chrome's: no answer here waits for a window
     tickets: list[SessionTicket] = []
-    async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=Visit,
-                       session_ticket_handler=tickets.append, wait_connected=session is None) as visit:
-        assert isinstance(visit, Visit)
-        visit.tickets, visit.leaves_after = tickets, leaves_after
-        for each in asked:
-            visit.ask(*each)
-        visit.transmit()
-        if asked:
-            await visit.done.wait()
-        while not (tickets and visit.settings):
-            await asyncio.sleep(0.01)
-        return visit
 
+    async def visited() -> Visit:
+        async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=Visit,
+                           session_ticket_handler=tickets.append, wait_connected=session is None) as visit:
+            assert isinstance(visit, Visit)
+            visit.tickets, visit.leaves_after = tickets, leaves_after
+            for each in asked:
+                visit.ask(*each, body=body)
+            visit.transmit()
+            if asked:
+                await visit.done.wait()
+            while not (tickets and visit.settings):
+                await asyncio.sleep(0.01)
+            return visit
 
-def get(path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0) -> Asked:
-    """Return a request."""
-    return path, method, headers, body
+    return asyncio.run(asyncio.wait_for(visited(), limit_s))

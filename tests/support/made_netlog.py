@@ -31,12 +31,11 @@ class MadeNetLog:
         """Add an event of the request (or whatever `kind` says) at hand."""
         self.events.append([1000 + len(self.events), self.kind, self.source, f"{name}{PHASES[phase]}", params])
 
-    def begin(self, url: str, method: str = "GET", main_frame: bool = False, *, job: int = 0,
-              sent: Sequence[str] = ()) -> None:
-        """Begin a request and send it."""
+    def begin(self, url: str, *how: Any, **more: Any) -> None:
+        """Begin a request, a hop as below, and send it."""
         self.source += 1
         self.add("REQUEST_ALIVE", BEGIN)
-        self.hop(url, method, main_frame, job=job, sent=sent)
+        self.hop(url, *how, **more)
 
     def hop(self, url: str, method: str = "GET", main_frame: bool = False, *, job: int = 0,
             sent: Sequence[str] = ()) -> None:

@@ -19,14 +19,14 @@ def cases(name: str | Path) -> list[Any]:
     return [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
 
 
-def assert_noted(found: Any, name: str, all_cases: list[Any], case: dict[str, Any], key: str = "is") -> None:
-    """Fail unless `found` is what one of all cases of a file of JSON lines has by `key`."""
+def assert_noted(found: Any, name: str, all_cases: list[Any], case: dict[str, Any]) -> None:
+    """Fail unless `found` is what one of all cases of a file of JSON lines has by "is"."""
     found = json.loads(json.dumps(found))
     if WRITES:
-        case[key] = found
+        case["is"] = found
         (CORPUS / name).write_text("".join(f"{_json(each)}\n" for each in all_cases), encoding="utf-8")
         pytest.skip("written, not compared")
-    assert found == case[key]
+    assert found == case["is"]
 
 
 def assert_beside(found: dict[str, Any], noted: Path) -> None:

@@ -156,11 +156,11 @@ def text_recording(directory: Path, files: Mapping[str, str], responses: Sequenc
     return read_recording(directory / "Web", directory / "Web.fetchlog")
 
 
-def one_document(directory: Path, url: str = "http://one.test/") -> Path:
+def one_document(directory: Path) -> Path:
     """Make a recording of one page that is one small document."""
     made = MadeRecording(directory, "small", har=False)
-    made.add(url, f"<!doctype html><title>one</title>{ICON}<p>One small document.")
-    return made.finish(url)
+    made.add("http://one.test/", f"<!doctype html><title>one</title>{ICON}<p>One small document.")
+    return made.finish("http://one.test/")
 
 
 def chain_of_hosts(directory: Path, hosts: int, url: str = "http://www.nytimes.com/") -> Path:

@@ -71,13 +71,13 @@ def picture(number: int, pixels: int = 32, *options: str) -> File:
     return File(written.getvalue(), "image/png", options)
 
 
-def script(seed: int, size: int, last: str = "") -> bytes:
-    """Return JavaScript of about `size` bytes that does nothing but its `last` line, and can be compressed."""
+def script(seed: int, size: int) -> bytes:
+    """Return JavaScript of about `size` bytes that does nothing, and can be compressed."""
     words = random.Random(seed)
     lines: list[str] = []
     while sum(map(len, lines)) < size:
         lines.append(f"var v{words.randrange(10**6)} = {words.randrange(10**9)};\n")
-    return ("".join(lines) + last + "\n").encode()
+    return ("".join(lines) + "\n").encode()
 
 
 def styles(seed: int, size: int, first: str = "") -> bytes:
