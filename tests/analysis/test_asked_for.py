@@ -12,6 +12,7 @@ import pytest
 
 from harness.analysis.asked_for import initiators_of, kind_of
 from harness.analysis.causes import dependencies
+from harness.analysis.timeline import Timeline
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
 from tests.support.growth import LINEAR, growth
@@ -36,23 +37,18 @@ def test_a_request_is_known_again_by_the_answer_that_it_got() -> None:
     assert initiators_of(here, None) == ()
 
 
-def page_of(requests: int) -> MadeLoad:
-    load = MadeLoad(2.0 * requests)
+def page_of(requests: int) -> Timeline:
+    load = MadeLoad(2.0 * requests, long_tasks=[(300.0 + 200 * number, 80.0) for number in range(requests // 100)])
     load.add(PAGE, 0, "document", referer="", receive=requests)
     for number in range(requests):
         load.add(f"http://host{number % 40}.test/{number}", 200 + 2 * number,
                  ("script", "image", "data", "style")[number % 4], queue=number % 30, wait=50 + number % 70)
-    load.long_tasks = [(300.0 + 200 * number, 80.0) for number in range(requests // 100)]
-    return load
+    return load.timeline()
 
 
 def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
-    def work(requests: int) -> None:
-        dependencies(timelines[requests])
-
-    loads = {requests: page_of(requests) for requests in (700, 2800)}
-    timelines = {requests: load.timeline() for requests, load in loads.items()}
-    assert growth(work, 700) < LINEAR
+    timelines = {requests: page_of(requests) for requests in (700, 2800)}
+    assert growth(lambda requests: dependencies(timelines[requests]), 700) < LINEAR
 
 
 SITE = "http://page.test"

@@ -31,9 +31,9 @@ def test_what_handshakes_do_not_explain(hosts: int, rtt_ms: float, on_ms: float,
     assert ("UNEXPLAINED" in {note.kind.name for note in notes_on(row)}) == bool(unexplained)
 
 
-def explained(load: LoadResult) -> Explanation:
+def explained(load: LoadResult, rtt_ms: float = 100) -> Explanation:
     explain.cache_clear()       # a test may have changed the load's files
-    found = explain(load, load.rtt_ms)
+    found = explain(load, rtt_ms)
     assert found is not None
     return found
 
@@ -63,9 +63,7 @@ def test_each_server_has_its_own_rtt_and_a_post_quantum_client_hello_saves_none(
     (tmp_path / "experiment-50.json").write_text(json.dumps({
         "format": 1, "pages": [PAGE], "rtt_ms": 60, "server_rtts_ms": {"near.test": 20, "far.test": 100},
         "post_quantum": post_quantum}))
-    explain.cache_clear()
-    found = explain(written, 60)
-    assert found is not None
+    found = explained(written, 60)
     assert found.handshakes == 3
     assert found.predicted_plt_ms == found.simple_prediction_ms == pytest.approx(load.plt_ms - saved_ms)
 

@@ -35,10 +35,6 @@ def plt_ms(load: Load) -> float | None:
     return (800 if load.tfo else 1000) * (1 + noise)
 
 
-def series_of(done: Sequence[Measured]) -> Series:
-    return Series((), GOAL, (STEADY,), done)
-
-
 def experiment(pages: Sequence[Page], settings: Settings = GOAL,
                load_page: Callable[[Load], float | None] = plt_ms) -> Series:
     """Do what tfo.py does."""
@@ -65,8 +61,9 @@ def test_of_a_load_that_was_made_again_the_last_try_counts() -> None:
     """As in the table: a try that was set aside may look valid again once the others have shown what the page is."""
     off, on = (Load(STEADY, 1, tfo) for tfo in (0, 1))
     failed = replace(measured(off, 1000), alone=[accident("the machine stood still")])
-    assert series_of([measured(off, 2000), measured(on, 900), failed]).pairs_ms(STEADY) == ([], [])
-    assert series_of([failed, measured(on, 900), measured(off, 1000)]).pairs_ms(STEADY) == ([1000], [900])
+    for done, pairs in (([measured(off, 2000), measured(on, 900), failed], ([], [])),
+                        ([failed, measured(on, 900), measured(off, 1000)], ([1000], [900]))):
+        assert Series((), GOAL, (STEADY,), done).pairs_ms(STEADY) == pairs
 
 
 @pytest.mark.slow

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness.files.pages import Page
-from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.loopback import Trial, say_ready, trial_of
 from harness.measure.rule import Reason
-from harness.measure.timekeeping import held_back
 from harness.network.star import loopback_star
 from tests.support.made_reason import accident, of_the_page
 from tests.support.made_record import made_record
@@ -16,26 +14,12 @@ from tests.support.project_copy import TFO
 from tests.support.ran import ran
 from tests.support.recording import ICON, MadeRecording
 
-START_S = 1000.0
-
 
 def test_each_host_has_an_address_of_its_own_and_always_the_same() -> None:
     star = loopback_star([f"host{number}.test" for number in range(600)])
     addresses = [host.address for host in star.servers.values()]
     assert (addresses[0], addresses[599], len(set(addresses))) == ("127.84.0.1", "127.84.2.88", 600)
     assert len(set(star.pids)) == 1
-
-
-def answered(host: str, due_ms: float, own_ms: float | None) -> ServerRequest:
-    return ServerRequest(host, START_S + due_ms / 1000, 1, 1, "GET", "/", 200, 1, FoundAs.PLAIN, False, own_ms=own_ms)
-
-
-def test_what_a_server_lets_go_after_it_was_due_is_late() -> None:
-    """That at 900 ms is after the load event."""
-    requests = [answered("a.test", 100, 30.0), answered("a.test", 900, 70.0), answered("c.test", 10, None)]
-    held = held_back(requests, START_S, 500)
-    assert [(silence.server, round(silence.start_ms), round(silence.end_ms)) for silence in held] == [
-        ("a.test", 100, 130), ("c.test", 10, 10)]
 
 
 PAGE = Page("http://one.test", "httpone.test")

@@ -10,15 +10,15 @@ import pytest
 from harness.errors import InputError
 from harness.measure.command_line import parse_arguments
 from harness.measure.settings import OPTIONS, Settings, read_settings
-
-CASES = [json.loads(line) for line in (Path(__file__).parent / "options.jsonl").read_text().splitlines()]
+from tests.support.noted import cases
 
 
 def settings(*words: str) -> Settings:
     return parse_arguments("x", words)[0]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(case["words"]))
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("options.jsonl")),
+                         ids=lambda case: " ".join(case["words"]))
 def test_each_command_line_chooses_what_is_beside_it(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     if case.pop("refused", False):
         with pytest.raises(SystemExit) as ended:

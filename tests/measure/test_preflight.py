@@ -23,6 +23,7 @@ from harness.measure.preflight import check_authority, check_browser, check_page
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
 from harness.system.privileges import browsing_user
+from tests.support.noted import cases
 from tests.support.ordinary import SUDO
 from tests.support.ran import ran
 from tests.support.recording import MadeRecording
@@ -43,11 +44,10 @@ def recorded(directory: Path, *, secure: bool = False) -> PageFiles:
     return PageFiles(mirror.finish(*BODIES), mirror.name)
 
 
-@pytest.mark.parametrize("spoil", [lambda path: path.symlink_to("nowhere"), lambda path: path.touch(),
-                                   lambda path: path.mkdir() or (path / "ca.pem").touch()])
-def test_an_authority_that_cannot_be_used_is_said_at_once(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
+def test_an_authority_that_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
+    """Such as a link that leads nowhere; what else cannot be used is in tests/replay/test_authority.py."""
     authority, http, https = (tmp_path / name for name in (".authority", "http", "https"))
-    spoil(authority)
+    authority.symlink_to("nowhere")
     check_authority(check_pages(recorded(http)), authority)          # nobody needs one
     with pytest.raises(InputError, match=rf"^{authority}"):
         check_authority(check_pages(recorded(https, secure=True)), authority)
@@ -110,11 +110,8 @@ def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatc
         check_browser()
 
 
-DRIVERS = [json.loads(line) for line in (Path(__file__).parent / "drivers.jsonl").read_text().splitlines()]
-
-
 @pytest.mark.root
-@pytest.mark.parametrize("case", DRIVERS)
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("drivers.jsonl")))
 def test_a_driver_of_chromes_version_that_its_user_can_start(case: dict[str, Any],
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of its major version, wherever it is; one that does not say its version is taken as it was.

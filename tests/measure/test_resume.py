@@ -54,15 +54,10 @@ def test_only_what_is_missing_is_measured_and_the_warm_ups(tmp_path: Path, monke
 
 def test_what_an_interrupted_try_left_does_not_stand_beside_another_ones_record(tmp_path: Path) -> None:
     """Ctrl-C when the second try of a load has left its HAR and a capture, and has no record yet."""
-    def leave(*endings: str) -> None:
-        for ending in endings:
-            (tmp_path / f"{FIRST.name}{ending}").write_text(ending)
-
-    assert begin_try(tmp_path, FIRST) == 1
-    leave(".har", ".json")
-    assert begin_try(tmp_path, FIRST) == 2
-    leave(".har", ".pcap")
-    assert begin_try(tmp_path, FIRST) == 2
+    for number, left in ((1, (".har", ".json")), (2, (".har", ".pcap")), (2, ())):
+        assert begin_try(tmp_path, FIRST) == number
+        for ending in left:
+            (tmp_path / f"{FIRST.name}{ending}").touch()
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.glob("**/*.*")} == {
         f"attempt-1/{FIRST.name}.har", f"attempt-1/{FIRST.name}.json"}
 
@@ -97,12 +92,9 @@ def test_other_settings_are_refused(changed: dict[str, object], tmp_path: Path,
 
 
 def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
-    files = PageFiles(tmp_path, "My")
-    (files.mirror / "a.test").mkdir(parents=True)
-    files.fetchlog.mkdir()
-    files.pages.write_text("http://a.test\n")
+    files, seen = PageFiles(tmp_path, "My"), set()
     document = files.mirror / "a.test" / "index.html"
-    seen = set()
+    document.parent.mkdir(parents=True)
     for text in ("one", "two", "two!"):
         document.write_text(text)
         seen.add(recording_digest(files))

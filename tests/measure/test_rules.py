@@ -1,6 +1,5 @@
 """What judges a load: the table of rules, and what the corpora (tests/corpus/test_loads.py) leave open."""
 
-
 import pytest
 
 from harness.files.load_parts import LateAnswer
@@ -9,7 +8,7 @@ from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure.rule import NO_TOLERANCE
 from harness.measure.rules import RULES, together
 from harness.measure.time_rules import LATE, is_too_late
-from harness.measure.timekeeping import OWN_MS, own_time_ms, silence_ms
+from harness.measure.timekeeping import OWN_MS, own_time_ms
 from tests.measure.table_of_rules import METHOD, with_rules
 from tests.support.made_reason import accident
 from tests.support.made_record import made_answers, made_record
@@ -46,10 +45,6 @@ def test_a_server_that_stood_still_before_its_answer_was_late(method: str, think
     """Stopped between a request's head and the answer, it had 300 ms as its own time, and the load counted."""
     request = ServerRequest("a.test", 1000.0, 1, 1, method, "/", 200, 1, FoundAs.PLAIN, syn_data=False, own_ms=300.0)
     assert own_time_ms(request, thinks=thinks) == 300 - late_ms
-
-
-def test_a_silence_may_last_for_a_round_trip_and_a_packet_each_way() -> None:
-    assert silence_ms(100, 4) == pytest.approx(106.056)
 
 
 def test_a_warm_up_is_held_to_what_the_others_got_until_there_is_a_measured_load() -> None:

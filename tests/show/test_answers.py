@@ -5,8 +5,6 @@ list of URLs; none where all was as recorded. `marked`: so is its improvement, a
 `TFO_LAB_WRITE_CORPUS=1` writes what is said anew.
 """
 
-import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +22,11 @@ from harness.show.report.evidence import answers_table
 from harness.show.waterfall import draw_requests
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
-from tests.support.noted import cases
+from tests.support.noted import assert_noted, cases
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
-FILE = Path(__file__).with_name("answers.jsonl")
+FILE = str(Path(__file__).with_name("answers.jsonl"))
 CASES = cases(FILE)
 
 
@@ -58,16 +56,13 @@ def add(client: Path, stand_ins: tuple[str, ...] = (), critical: bool | None = N
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
 def test_its_row_is_the_one_beside_it_and_marked_on_the_critical_path(case: dict[str, Any], tmp_path: Path) -> None:
-    add(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "row", "marked")})
+    add(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "is")})
     selection = selected(tmp_path)
-    found = {"row": [cell for _, rows in answers_table(selection).groups for row in rows for cell in row[1:]],
-             "marked": text_of(selection.rows[0], "improvement, marked").endswith(MARK)}
-    if os.environ.get("TFO_LAB_WRITE_CORPUS"):
-        case |= found
-        FILE.write_text("".join(json.dumps(each) + "\n" for each in CASES))
-    assert found == {key: case[key] for key in found}
+    marked = text_of(selection.rows[0], "improvement, marked").endswith(MARK)
     named = [line for line in prediction_section(selection).words if "On the critical path" in line]
-    assert [SCRIPT in line for line in named] == [True] * case["marked"]
-    if case["marked"]:
+    assert [SCRIPT in line for line in named] == [True] * marked
+    if marked:
         figures = [draw_requests(selection.rows[0]), draw_breakdown(selection.rows)]
         assert all(figure and SCRIPT in figure.get_supxlabel() for figure in figures)
+    row = [cell for _, rows in answers_table(selection).groups for row in rows for cell in row[1:]]
+    assert_noted({"row": row, "marked": marked}, FILE, CASES, case)

@@ -20,11 +20,6 @@ from tests.support.made_har import PAGE, chain
 from tests.support.noted import cases
 from tests.support.plotted import plot
 
-NAME = "recorded 12-180"
-RECORDED: dict[str, Any] = {"rtt": "recorded*2", "rtts_assumed": ["c.test"],
-                            "server_rtts_ms": {"a.test": 12.3, "b.test": 40, "c.test": 180.4, "d.test": 40}}
-LOOPBACK: dict[str, Any] = {"network": "loopback"}
-
 
 def lines_of(client: Path, metric: str = "load") -> list[str]:
     return list(summary_lines(selected(client, metric)))
@@ -34,17 +29,17 @@ def rows(client: Path, metric: str = "load") -> list[str]:
     return list(main_table(selected(client, metric)))[1:]
 
 
-def detail(client: Path) -> list[str]:
-    return list(section_lines(improvement_section(selected(client))))
-
-
 def test_rows_are_in_pages_order_then_by_rtt_by_the_metric_asked_for(tmp_path: Path) -> None:
     client = make_client(tmp_path / "known", delays_ms=[100, 10, 50], urls=[POST, NEWS], runs=2)
-    assert [line.split("\t")[:2] for line in rows(client)] == [
-        ["httpblog.example2013post"], ["", "20"], ["", "100"], ["", "200"],
-        ["httpwww.news.example"], ["", "20"], ["", "100"], ["", "200"]]
-    assert [rows(client, metric)[1] for metric in ("load", "last")] == [
-        "\t20\t1.061\t1.041\t1.89%", "\t20\t1.161\t1.141\t1.72%"]
+    assert "\n".join(rows(client)).expandtabs(7) == """httpblog.example2013post
+       20     1.061  1.041  1.89%
+       100    1.301  1.201  7.69%
+       200    1.601  1.401  12.49%
+httpwww.news.example
+       20     1.561  1.541  1.28%
+       100    1.801  1.701  5.55%
+       200    2.101  1.901  9.52%"""
+    assert rows(client, "last")[1] == "\t20\t1.161\t1.141\t1.72%"
     for url in ("http://b.org", "http://a.org", "http://c.org"):
         add_load(tmp_path / "unknown", url, 10, 1, 0, 1000)
     assert list(read_results(tmp_path / "unknown").urls) == ["httpa.org", "httpb.org", "httpc.org"]
@@ -61,9 +56,11 @@ def test_paints_are_metrics_of_their_own(tmp_path: Path) -> None:
     assert [load.run for load, _ in selected(tmp_path, "lcp").left_out] == [2]
 
 
-def make_worst(client: Path) -> Path:
+@pytest.fixture(scope="module")
+def worst(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Everything at once that a line can say: three RTTs, tries made again, failures, another experiment, no HAR."""
-    make_client(client, delays_ms=[10, 50, 100], runs=3, busy=["stress"], cookies="cold", id="newer")
+    client = make_client(tmp_path_factory.mktemp("worst") / "client", delays_ms=[10, 50, 100], runs=3, busy=["stress"],
+                         cookies="cold", id="newer")
     for run in (1, 2):
         for tfo in (0, 1):
             for delay_ms in (10, 50, 100):
@@ -77,8 +74,8 @@ def make_worst(client: Path) -> Path:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_worst_folder_has_ten_lines_too_one_of_them_for_what_was_made_again(tmp_path: Path, metric: str) -> None:
-    lines = lines_of(make_worst(tmp_path / "client"), metric)
+def test_the_worst_folder_has_ten_lines_too_one_of_them_for_what_was_made_again(worst: Path, metric: str) -> None:
+    lines = lines_of(worst, metric)
     assert len(lines) <= MOST_LINES
     assert max(map(len, lines)) < 500
     assert [line[:13] for line in lines if line.endswith(f": {RUN_LOG}")] == ["1 of 14 loads"]
@@ -94,7 +91,8 @@ def test_only_rows_that_are_not_what_they_look_like_are_named(tmp_path: Path) ->
     assert [f"httpwww.news.example at {rtt} ms" in line for rtt in (20, 100)] == [False, True]
 
 
-def test_export_has_the_tables_numbers_in_all_formats_and_not_0_for_what_is_not_known(tmp_path: Path) -> None:
+def test_export_has_the_tables_numbers_in_all_formats_and_not_0_for_what_is_not_known(tmp_path: Path, worst: Path,
+                                                                                      ) -> None:
     make_client(tmp_path / "client", delays_ms=[10, 50])
     for ending in ("csv", "json", "md"):
         export(selected(tmp_path / "client"), tmp_path / f"table.{ending}")
@@ -107,27 +105,29 @@ def test_export_has_the_tables_numbers_in_all_formats_and_not_0_for_what_is_not_
         "notes": []}
     assert (tmp_path / "table.csv").read_text().count("\n") == 1 + len(cells)
     assert (tmp_path / "table.md").read_text().count("\n") == 2 + len(cells)
-    [missing] = [cell for cell in export_rows(selected(make_worst(tmp_path / "worst" / "client")))
+    [missing] = [cell for cell in export_rows(selected(worst))
                  if cell["n_on"] == 0 and cell["left_out_on"]]
     assert [missing[key] for key in ("median_on_ms", "improvement_percent", "low_percent", "significant")] == [None] * 4
 
 
 def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10, 50], urls=[NEWS])
-    client = make_client(tmp_path / "client", delays_ms=[20], urls=[NEWS, POST], **RECORDED)
+    client = make_client(tmp_path / "client", delays_ms=[20], rtt="recorded*2", rtts_assumed=["c.test"],
+                         server_rtts_ms={"a.test": 12.3, "b.test": 40, "c.test": 180.4, "d.test": 40})
+    name = "recorded 12-180"
     for path in client.glob("20-*-tfo-1/httpblog*"):
         path.unlink()
-    for lines in (rows(client), detail(client)):
-        assert [line.split("\t")[1] for line in lines if line.startswith("\t")] == ["20", NAME, "100"] * 2
-    assert sum(f"httpblog.example2013post at {NAME} ms" in line for line in lines_of(client)) == 1
+    for lines in (rows(client), section_lines(improvement_section(selected(client)))):
+        assert [line.split("\t")[1] for line in lines if line.startswith("\t")] == ["20", name, "100"] * 2
+    assert sum(f"httpblog.example2013post at {name} ms" in line for line in lines_of(client)) == 1
 
 
 def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path) -> None:
     client = tmp_path / "client"
     for run in (0, 1, 2):
         chain(3).write(client, run=run)
-    write_experiment(client, 50, {"name": "small", "pages": [PAGE], "rtt_ms": 100, "http": "1.0", **LOOPBACK,
-                                  "tfo": "0"})
+    write_experiment(client, 50, {"name": "small", "pages": [PAGE], "rtt_ms": 100, "http": "1.0", "tfo": "0",
+                                  "network": "loopback"})
     said = plot(tmp_path, "--detail", "--clientdir", client, "--outputdir", tmp_path / "out").stdout
     places = [said.index(row) for row in ("\t100\t0.624\t-\t-\n", "\t100\t0.624\t3\t0.324\t-\t-\n")]
     assert places == sorted(places)

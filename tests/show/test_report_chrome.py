@@ -74,7 +74,8 @@ def readout(driver: webdriver.Chrome, chart: str) -> str:
     return str(driver.find_element(By.CSS_SELECTOR, f"{chart} .readout").text)
 
 
-def test_it_draws_without_an_error_and_without_a_network(driver: webdriver.Chrome, report: Path) -> None:
+def test_it_draws_without_an_error_and_without_a_network_and_says_what_is_pointed_at(driver: webdriver.Chrome,
+                                                                                     report: Path) -> None:
     for log in ("browser", "performance"):
         driver.get_log(log)                                                 # what came before is not the report's
     open_report(driver, report)
@@ -82,15 +83,9 @@ def test_it_draws_without_an_error_and_without_a_network(driver: webdriver.Chrom
     asked = [message["params"]["request"]["url"] for entry in driver.get_log("performance")
              if (message := json.loads(entry["message"])["message"])["method"] == "Network.requestWillBeSent"]
     assert asked == [report.as_uri()]
-    bars = driver.execute_script("return document.querySelectorAll(arguments[0]).length", f"{FIRST} [data-bar]")
-    assert bars == 2 * 29
-    assert driver.execute_script("return window.pwned === undefined && !document.querySelector('img, b')")
+    assert len(driver.find_elements(By.CSS_SELECTOR, f"{FIRST} [data-bar]")) == 2 * 29
     drawn = driver.find_elements(By.CSS_SELECTOR, ".drawing svg")
     assert [svg.is_displayed() for svg in drawn] == [True, True, False, True, True, False, True]
-
-
-def test_pointing_at_a_request_says_what_it_is(driver: webdriver.Chrome, report: Path) -> None:
-    open_report(driver, report)
     bar = driver.find_element(By.CSS_SELECTOR, f"{EVILS} [data-bar='1'] path")
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", bar)
     ActionChains(driver).move_to_element(bar).perform()
@@ -99,7 +94,7 @@ def test_pointing_at_a_request_says_what_it_is(driver: webdriver.Chrome, report:
                            "tls (ms) 10, ")
     assert "Status 200 <b>OK</b>, answered by a stand-in, Connection <u>1</u>" in read     # as text, not as bold type
     assert "\nTFO on, Start (ms) " in read
-    assert driver.execute_script("return window.pwned === undefined")
+    assert driver.execute_script("return window.pwned === undefined && !document.querySelector('img, b')")
 
 
 @pytest.mark.parametrize(("place", "bars"), [(1, 29), (3, 4)])
@@ -107,17 +102,16 @@ def test_every_bar_of_every_kind_of_figure_has_its_row(place: int, bars: int, dr
                                                        report: Path) -> None:
     """One of requests, a breakdown: one can step through all bars, and round."""
     open_report(driver, report)
-    driver.execute_script("document.querySelectorAll('.chart').forEach((chart, at) => { chart.id = `chart-${at}`; })")
-    chart = f"#chart-{place}"
-    said = []
-    for _ in range(bars + 1):
-        button(driver, chart, "Next bar").click()
-        said.append(readout(driver, chart))
+    said = driver.execute_script("""
+        const [place, steps] = arguments, chart = document.querySelectorAll('.chart')[place];
+        const button = (name) => [...chart.querySelectorAll('button')].find((each) => each.textContent === name);
+        return [...Array(steps).fill('Next bar'), 'Previous bar'].map((name) => {
+            button(name).click();
+            return chart.querySelector('.readout').innerText;
+        });""", place, bars + 1)
     assert len(set(said)) == bars
-    assert said[-1] == said[0]
+    assert said[-3:] == [said[bars - 1], said[0], said[bars - 1]]
     assert all(any(character.isdigit() for character in words) for words in said)
-    button(driver, chart, "Previous bar").click()
-    assert readout(driver, chart) == said[-2]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -165,6 +159,6 @@ def test_the_tab_key_reaches_everything(driver: webdriver.Chrome, report: Path) 
 def test_axe_finds_nothing(scheme: str, rules: dict[str, Any], driver: webdriver.Chrome, report: Path) -> None:
     open_report(driver, report, scheme=scheme, unfolded=True)
     driver.set_script_timeout(90)       # axe looks at every element: 30 s are too few beside other tests
-    found = Axe().run(driver, options=rules)
+    found = Axe().run(driver, {"exclude": [[".view ~ .view"]]}, rules)      # the same again at 100 ms RTT
     assert [(rule["id"], [node["html"][:200] for node in rule["nodes"]]) for rule in found["violations"]] == []
     assert "color-contrast" in [rule["id"] for rule in found["passes"]]

@@ -1,10 +1,10 @@
 """A unit on a worker's machine: root follows no link that Chrome's user puts into the folder that it was given."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -51,16 +51,9 @@ class Host:
 @pytest.fixture
 def here(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     made = Host(open_to_all)
-
-    @contextmanager
-    def scratch() -> Iterator[Path]:
-        yield made.scratch
-
-    monkeypatch.setattr(measuring, "temporary_directory", scratch)
-    monkeypatch.setattr(measuring, "BUSY_S", 0.1)
-    monkeypatch.setattr(measuring, "own_versions", lambda: VERSIONS)
-    monkeypatch.setattr(measuring, "ROOT", made.project)
-    monkeypatch.setattr(measuring, "require_root", lambda _: None)
+    for name, stand_in in (("temporary_directory", lambda: nullcontext(made.scratch)), ("ROOT", made.project),
+                           ("own_versions", lambda: VERSIONS), ("require_root", lambda _: None), ("BUSY_S", 0.1)):
+        monkeypatch.setattr(measuring, name, stand_in)
     return made
 
 
@@ -121,9 +114,8 @@ def test_only_what_the_page_is_to_blame_for_is_final(here: Host, status: int, te
 
 
 def test_a_machine_that_cannot_measure_says_so_before_it_does(here: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    def not_root(_: str) -> None:
-        raise InputError("no root")
-    for name, changed in (("own_versions", lambda: replace(VERSIONS, browser="another")), ("require_root", not_root)):
+    for name, changed in (("own_versions", lambda: replace(VERSIONS, browser="another")),
+                          ("require_root", Mock(side_effect=InputError("no root")))):
         monkeypatch.setattr(measuring, name, changed)
         assert here.measure("place.unlink()")[0].status == "unfit"
 

@@ -46,16 +46,18 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_site_gets_its_own_hosts_and_answers_as_before(sweep: SweepFolder, tmp_path: Path,
-                                                         capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_site_gets_its_own_hosts_and_answers_as_before_also_where_it_arrives(
+        sweep: SweepFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both = PageFiles(tmp_path, "both")
     first, second = record_missing(sweep, both.pages)
     assert capsys.readouterr().out == f"[  1/2] {ONE}: cut out of both\n[  2/2] {TWO}: cut out of both\n"
-    files, of_second = of_site(sweep, first), of_site(sweep, second)
+    assert names_in(of_site(sweep, second).mirror) == ["in-no-log.test", "two.test"]
+    [made, _] = planned([first, first], [()], VERSIONS)
+    write_files(tmp_path / "elsewhere", files_of(sweep, made))
+    files = PageFiles(tmp_path / "elsewhere", SITE)
+    assert recording_digest(files) == made.recording
     assert names_in(files.mirror) == ["img.one.test", "in-no-log.test", "one.test"]
-    assert names_in(of_second.mirror) == ["in-no-log.test", "two.test"]
-    whole = read_recording(both.mirror, both.fetchlog)
-    alone = read_recording(files.mirror, files.fetchlog)
+    whole, alone = (read_recording(each.mirror, each.fetchlog) for each in (both, files))
     assert alone.manifest == whole.manifest
     assert recorded_rtts(files, alone).rtts_ms == {"one.test": 20, "img.one.test": 35.5, "in-no-log.test": 5}
     assert alone.exact_url("http://img.one.test/a.png") == whole.exact_url("http://img.one.test/a.png") != ()
@@ -76,20 +78,9 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
     assert second.why_not.startswith("1 of 4 bodies of both/ is not as recorded, first two.test/index.html")
 
 
-def test_a_recording_is_the_same_where_it_arrives(sweep: SweepFolder, tmp_path: Path) -> None:
-    both = PageFiles(tmp_path, "both")
-    first, _ = record_missing(sweep, both.pages)
-    [made, _] = planned([first, first], [()], VERSIONS)
-    elsewhere = tmp_path / "elsewhere"
-    write_files(elsewhere, files_of(sweep, made))
-    assert (elsewhere / f"{SITE}.rtts").is_file()
-    assert recording_digest(PageFiles(elsewhere, SITE)) == made.recording
-
-
 def test_a_site_that_cannot_be_copied_leaves_the_others(sweep: SweepFolder, tmp_path: Path) -> None:
-    both = PageFiles(tmp_path, "both")
     os.mkfifo(tmp_path / "both" / "img.one.test" / "fifo")
-    first, second = record_missing(sweep, both.pages)
+    first, second = record_missing(sweep, tmp_path / "both.pages")
     assert "img.one.test/fifo" in first.why_not
     assert second.why_not == ""
 
