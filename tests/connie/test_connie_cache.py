@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -16,18 +17,9 @@ from tests.support.connie_hosts import WAIT_S, Names, names
 __all__ = ["names"]
 
 
-class Clock:
-    """A clock that is set by hand."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_an_answer_is_kept_for_its_time_and_each_question_has_its_own(names: Names) -> None:
-    clock = Clock()
-    cache = DnsCache(clock=clock)
+    clock = SimpleNamespace(now=1000.0)
+    cache = DnsCache(clock=lambda: clock.now)
     names.hosts["a.test"] = [("192.0.2.1", 80)]
     first = cache.lookup("a.test", 80).result()
     names.hosts["a.test"] = [("192.0.2.2", 80)]

@@ -47,15 +47,14 @@ BAD = [("127.0.0.1", 65537), ("127.0.0.1", "no-such-service"), (5, 80), ("é" * 
 
 @pytest.mark.parametrize("address", BAD, ids=str)
 @connects
-def test_bad_addresses_give_the_error_of_create_connection(names: Names, address: tuple[Any, Any], connect: Connect,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
-    names.hosts["empty.test"] = []
+def test_bad_addresses_give_the_error_of_create_connection(names: Names, address: tuple[Any, Any], connect: Connect
+                                                           ) -> None:
+    names.hosts["empty.test"] = names.hosts["unknown.test"] = []
 
-    def resolve(host: Any, *arguments: Any, **keywords: Any) -> Any:
-        if host == "unknown.test":
+    def answer() -> None:
+        if names.asked[-1] == "unknown.test":
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-        return names(host, *arguments, **keywords)
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    names.before = answer
     assert_same_error(lambda: socket.create_connection(address), lambda: connect(*address))
 
 

@@ -31,7 +31,6 @@ from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_desc
 __all__ = ["names"]
 
 SECURE = "https.test"
-WRONG = "other.test"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +53,7 @@ def hosts(names: Names, authority: trustme.CA) -> Iterator[Names]:
     with ExitStack() as stack:
         dead = [stack.enter_context(silent()), stack.enter_context(refusing())]
         names.hosts["http.test"] = [*dead, stack.enter_context(serving("127.0.0.2"))]
-        names.hosts[SECURE] = names.hosts[WRONG] = [*dead, stack.enter_context(serving("127.0.0.3", context))]
+        names.hosts[SECURE] = names.hosts["other.test"] = [*dead, stack.enter_context(serving("127.0.0.3", context))]
         names.hosts["dead.test"] = dead[1:]
         yield names
 
@@ -71,19 +70,11 @@ def ask(connection: http.client.HTTPConnection, method: str = "GET", body: bytes
         connection.close()
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_fast_open_connections_work_whatever_the_kernel_can(hosts: Names, method: str) -> None:
-    for _ in range(2):                              # the second may have a cookie
+def test_fast_open_connections_work_whatever_the_kernel_can(hosts: Names) -> None:
+    for method in ("GET", "POST") * 2:              # the second of each may have a cookie
         connection = ConnieHTTPConnection("http.test", timeout=WAIT_S, tfo=True)
         assert ask(connection, method, b"body") == f"{method} /page body".encode()
         assert ask(connection, method) == f"{method} /page ".encode()       # it connects again
-
-
-def test_a_tunnel(hosts: Names, trust: Path) -> None:
-    """The proxy is raced to, and the certificate is that of the host behind it."""
-    connection = ConnieHTTPConnection("http.test", timeout=WAIT_S, tfo=True)
-    connection.set_tunnel("behind.test", 80)
-    assert ask(connection) == b"GET /page "
 
 
 def test_the_default_timeout_is_pythons(hosts: Names) -> None:
@@ -138,18 +129,20 @@ get_by_connie = by_http_client(partial(ConnieHTTPConnection, source_address=("12
 get_by_cached_dns = by_http_client(CachedDNSHTTPConnection, CachedDNSHTTPSConnection)
 
 
-@pytest.mark.parametrize(("get", "refused", "bad_certificate", "late", "unknown"), [
-    (get_by_connie, ConnectionRefusedError, ssl.SSLCertVerificationError, TimeoutError, socket.gaierror),
-    (get_by_cached_dns, ConnectionRefusedError, ssl.SSLCertVerificationError, TimeoutError, socket.gaierror),
-    (get_by_requests, requests.ConnectionError, requests.exceptions.SSLError, requests.ConnectTimeout,
-     requests.ConnectionError),
-    (get_by_urllib3, urllib3.exceptions.NewConnectionError, urllib3.exceptions.SSLError,
-     urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NameResolutionError),
-    (get_by_httpx, httpx.ConnectError, httpx.ConnectError, httpx.ConnectTimeout, httpx.ConnectError),
-    (get_by_httpx_async, httpx.ConnectError, httpx.ConnectError, httpx.ConnectTimeout, httpx.ConnectError)])
-def test_every_client_races_and_fails_as_its_library_does(  # noqa: PLR0917 - a table's columns
-        hosts: Names, trust: Path, get: Get, refused: type[Exception], bad_certificate: type[Exception],
-        late: type[Exception], unknown: type[Exception]) -> None:
+# Where all refuse, of a certificate for another name, where nobody answers, of a name that nobody knows.
+ERRORS_OF_PYTHON = ConnectionRefusedError, ssl.SSLCertVerificationError, TimeoutError, socket.gaierror
+ERRORS_OF_HTTPX = httpx.ConnectError, httpx.ConnectError, httpx.ConnectTimeout, httpx.ConnectError
+
+
+@pytest.mark.parametrize(("get", "errors"), [
+    (get_by_connie, ERRORS_OF_PYTHON), (get_by_cached_dns, ERRORS_OF_PYTHON),
+    (get_by_httpx, ERRORS_OF_HTTPX), (get_by_httpx_async, ERRORS_OF_HTTPX),
+    (get_by_requests, (requests.ConnectionError, requests.exceptions.SSLError, requests.ConnectTimeout,
+                       requests.ConnectionError)),
+    (get_by_urllib3, (urllib3.exceptions.NewConnectionError, urllib3.exceptions.SSLError,
+                      urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NameResolutionError))])
+def test_every_client_races_and_fails_as_its_library_does(hosts: Names, trust: Path, get: Get,
+                                                          errors: tuple[type[Exception], ...]) -> None:
     silent_one = hosts.hosts["http.test"][0]
     if get is get_by_cached_dns:                    # it draws one address; the last is alive
         hosts.hosts = {name: addresses[-1:] for name, addresses in hosts.hosts.items()}
@@ -158,11 +151,9 @@ def test_every_client_races_and_fails_as_its_library_does(  # noqa: PLR0917 - a 
     with same_descriptors():
         assert get("http://http.test/page", trust) == b"GET /page "
         assert get(f"https://{SECURE}/page", trust) == b"GET /page "
-        for error, url, timeout in (
-                (refused, "http://dead.test/", WAIT_S), (unknown, "http://unknown.test/", WAIT_S),
-                (bad_certificate, f"https://{WRONG}/", WAIT_S), (late, "http://silent.test/", 0.05)):
+        for error, to in zip(errors, ("http://dead", "https://other", "http://silent", "http://unknown"), strict=True):
             with pytest.raises(error):
-                get(url, trust, timeout)
+                get(f"{to}.test/", trust, 0.05 if "silent" in to else WAIT_S)
 
 
 def no_such_name() -> None:
@@ -183,7 +174,10 @@ def test_a_name_that_cannot_be_one_is_urllib3s_error(trust: Path, get: Get) -> N
         get(f"http://{'x' * 64}.test/", trust)
 
 
-def test_through_a_proxy_it_is_the_proxy_that_is_raced_to(hosts: Names, trust: Path) -> None:
+def test_through_a_proxy_it_is_the_proxy_that_is_raced_to(hosts: Names) -> None:
+    connection = ConnieHTTPConnection("http.test", timeout=WAIT_S, tfo=True)
+    connection.set_tunnel("behind.test", 80)
+    assert ask(connection) == b"GET /page "
     with requests.Session() as session:
         session.mount("http://", ConnieAdapter())
         url = f"http://http.test:{hosts.hosts['http.test'][-1][1]}"
