@@ -66,18 +66,13 @@ def experiment() -> Iterator[Started]:
     started.process.communicate()
 
 
-def test_it_knows_how_others_see_it(experiment: Started) -> None:
-    assert experiment.numbers == [2, experiment.process.pid, os.getpid(), experiment.processes()["the experiment"]]
-    title = Path(f"/proc/{experiment.processes()['the keeper']}/cmdline").read_bytes()
-    assert title.startswith(b"TFO Lab: "), "who kills all processes of the program's name leaves it"
-
-
 @pytest.mark.parametrize("killed", [["as it was started"], ["the keeper"], ["the experiment"],
                                     ["as it was started", "the experiment"]], ids=" and ".join)
 def test_nothing_survives_whatever_is_killed(experiment: Started, killed: list[str]) -> None:
     found = experiment.processes()
     below = descendants(experiment.process.pid)
-    assert len(below) >= 3
+    assert {found["the keeper"], found["the experiment"]} < below, "and what the experiment started"
+    assert experiment.process.pid not in below
     for which in killed:
         with suppress(ProcessLookupError):          # the first one's end has ended it
             os.kill(found[which], signal.SIGKILL)
@@ -90,7 +85,11 @@ def test_nothing_survives_whatever_is_killed(experiment: Started, killed: list[s
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_signals_are_passed_on(experiment: Started, number: signal.Signals) -> None:
+def test_it_knows_how_others_see_it_and_signals_are_passed_on(experiment: Started, number: signal.Signals) -> None:
+    found = experiment.processes()
+    assert experiment.numbers == [2, experiment.process.pid, os.getpid(), found["the experiment"]]
+    title = Path(f"/proc/{found['the keeper']}/cmdline").read_bytes()
+    assert title.startswith(b"TFO Lab: "), "who kills all processes of the program's name leaves it"
     experiment.process.send_signal(number)
     _, said = experiment.process.communicate()
     assert (experiment.process.returncode, said.count("cleaned up")) == (-number, 1)

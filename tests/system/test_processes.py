@@ -1,13 +1,11 @@
-"""Ending processes: politely, then for good, with all their descendants, and nobody else's."""
+"""Ending processes: politely, then for good, and with their parent. test_contained.py has the tree of them."""
 
-import os
 import signal
 import sys
-from contextlib import suppress
 
 import pytest
 
-from harness.system.processes import children_by_parent, descendants, is_running, stop
+from harness.system.processes import is_running, stop
 from tests.support.started import started
 from tests.support.waiting import wait_until
 
@@ -19,19 +17,6 @@ def test_stop_ends_what_ignores_sigterm(trap: str, status: int) -> None:
         stop(process, patience_s=0.5)
         assert process.returncode == status
         assert not is_running(process.pid)
-
-
-def test_the_tree_and_the_descendants() -> None:
-    with started("sh", "-c", "sh -c 'sleep 60 & echo ready; wait' & wait") as process:
-        own = descendants(process.pid)
-        assert len(own) == 2
-        child, = children_by_parent()[process.pid]
-        assert own == {child, *children_by_parent()[child]}
-        assert own < descendants(os.getpid())
-        assert process.pid not in own
-        for pid in own:
-            with suppress(ProcessLookupError):      # a shell ends by itself once its child has
-                os.kill(pid, signal.SIGKILL)
 
 
 DIES_ITSELF = """["{python}", "-c", "import time; from harness.system.processes import die_with_parent; "

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,34 +65,27 @@ def test_what_cannot_be_removed_now_is_removed_the_next_time(tmp_path: Path, mon
     assert not ended.exists()
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Iterator[Path]:
-    """Give a folder of another file system."""
+def test_a_folder_goes_to_another_file_system(tmp_path: Path) -> None:
+    """And where something is already, nothing is lost."""
+    kept = tmp_path / "kept"
+    (kept / "precious").mkdir(parents=True)
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="tfo-lab-move-") as name:
-        folder = Path(name) / "results"
-        (folder / "cell").mkdir(parents=True)
-        (folder / "cell" / "load.json").write_text("{}")
-        (folder / "link").symlink_to("cell/load.json")
-        if folder.stat().st_dev == tmp_path.stat().st_dev:
+        results = Path(name) / "results"
+        (results / "cell").mkdir(parents=True)
+        (results / "cell" / "load.json").write_text("{}")
+        (results / "link").symlink_to("cell/load.json")
+        if results.stat().st_dev == tmp_path.stat().st_dev:
             pytest.skip("/dev/shm is no file system of its own here")
-        yield folder
-
-
-def test_a_folder_goes_to_another_file_system(results: Path, tmp_path: Path) -> None:
-    written_ns = (results / "cell" / "load.json").stat().st_mtime_ns
-    move(results, tmp_path / "kept")
-    assert (tmp_path / "kept" / "cell" / "load.json").read_text() == "{}"
-    assert (tmp_path / "kept" / "cell" / "load.json").stat().st_mtime_ns == written_ns
-    assert (tmp_path / "kept" / "link").readlink() == Path("cell/load.json")
-    assert not results.exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-
-
-def test_where_something_is_already_nothing_is_lost(results: Path, tmp_path: Path) -> None:
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "precious").touch()
-    with pytest.raises(OSError, match="Errno 39"):
-        move(results, tmp_path / "kept")
-    assert (results / "cell" / "load.json").exists()
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["precious"]
+        written_ns = (results / "cell" / "load.json").stat().st_mtime_ns
+        with pytest.raises(OSError, match="Errno 39"):
+            move(results, kept)
+        assert (results / "cell" / "load.json").exists()
+        assert [*tmp_path.rglob("*")] == [kept, kept / "precious"]
+        (kept / "precious").rmdir()
+        kept.rmdir()
+        move(results, kept)
+        assert not results.exists()
+    assert (kept / "cell" / "load.json").read_text() == "{}"
+    assert (kept / "cell" / "load.json").stat().st_mtime_ns == written_ns
+    assert (kept / "link").readlink() == Path("cell/load.json")
+    assert [*tmp_path.iterdir()] == [kept]

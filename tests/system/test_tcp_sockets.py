@@ -1,7 +1,6 @@
 """What is under way on TCP connections, and waiting for servers to close what a load left open."""
 
 import itertools
-import json
 import os
 import socket
 import sys
@@ -13,12 +12,11 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.tcp import open_sockets, parse_ss, wait_for_close
+from tests.support.noted import cases
 from tests.support.ran import ran
 
-CASES = [json.loads(line) for line in (Path(__file__).parent / "sockets.jsonl").read_text().splitlines()]
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("sockets.jsonl")), ids=lambda case: case["what"])
 def test_what_waits(case: dict[str, Any]) -> None:
     """As ss prints a socket."""
     assert any(each.waits() for each in parse_ss(case["said"])) == case["waits"]
