@@ -25,18 +25,19 @@ def syn_data(text: str) -> list[bool]:
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(("value", "later"), [(3, True), (0, False), (1, False), (2, False)])
-def test_with_both_ends_willing_the_second_connection_sends_its_request_in_the_syn(value: int, *, later: bool) -> None:
+def test_with_both_ends_willing_the_second_connection_sends_its_request_in_the_syn() -> None:
     """The client tells it, and the server, too."""
     words = "--address", SERVER_ADDRESS, "--connections", "3"
     with joined_namespaces() as (near, far):
-        set_fastopen([near, far], value)
-        with started("nsenter", f"--net=/proc/{far}/ns/net", sys.executable, f"{PAIR}/server.py", *words,
-                     says=f"listening on {SERVER_ADDRESS}:8000") as server:
-            client = ran("nsenter", f"--net=/proc/{near}/ns/net", sys.executable, f"{PAIR}/client.py", *words, status=0)
-            said, _ = server.communicate()
-    assert server.returncode == 0
-    assert syn_data(client.stdout) == syn_data(said) == [False, later, later]
+        for value, later in ((0, False), (1, False), (2, False), (3, True)):
+            set_fastopen([near, far], value)
+            with started("nsenter", f"--net=/proc/{far}/ns/net", sys.executable, f"{PAIR}/server.py", *words,
+                         says=f"listening on {SERVER_ADDRESS}:8000") as server:
+                client = ran("nsenter", f"--net=/proc/{near}/ns/net", sys.executable, f"{PAIR}/client.py", *words,
+                             status=0)
+                said, _ = server.communicate()
+            assert server.returncode == 0
+            assert syn_data(client.stdout) == syn_data(said) == [False, later, later], value
 
 
 @pytest.mark.parametrize(("words", "status", "says"), [
