@@ -18,8 +18,9 @@ EXAMPLES = [(page.name, code) for page in (CONNIE / "README.md", CONNIE.parent /
             for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)]
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+@pytest.mark.parametrize("number", range(8))
 def test_example(names: Names, number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(EXAMPLES) == 8
     page, code = EXAMPLES[number]
     with silent() as dead, refusing() as closed, serving("127.0.0.2") as alive:
         names.hosts["www.example.org"] = [alive] if "cached_dns_connect" in code else [dead, closed, alive]
@@ -29,10 +30,6 @@ def test_example(names: Names, number: int, capsys: pytest.CaptureFixture[str]) 
     assert b"GET / " in variables.get("page", b"GET / ")  # type: ignore[operator]
     if "dead.example.org" in code:
         assert capsys.readouterr().out == f"127.0.0.1 port {closed[1]} ECONNREFUSED\n"
-
-
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) == 8
 
 
 @pytest.mark.slow
