@@ -3,7 +3,6 @@
 import errno
 import math
 import socket
-from collections import Counter
 from contextlib import ExitStack
 from itertools import pairwise
 from typing import Any
@@ -50,7 +49,7 @@ addresses = st.lists(st.builds(address, st.sampled_from([V4, V6]), st.integers(1
 @given(addresses, st.sampled_from([None, V4, V6]))
 def test_families_take_turns(given_order: list[Address], prefer: int | None) -> None:
     order = interleave(given_order, prefer)
-    assert Counter(order) == Counter(given_order)
+    assert len(order) == len(given_order)
     for family in (V4, V6):
         assert ([each for each in order if each.family == family]
                 == [each for each in given_order if each.family == family])

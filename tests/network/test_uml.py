@@ -10,6 +10,7 @@ import pytest
 from harness.bootstrap import ROOT
 from tests.support.project_copy import LATE_FOLDER
 from tests.support.ran import assert_refused, ran
+from tests.support.started import started
 
 UML, KERNEL = ROOT / "scripts" / "uml.sh", Path("/usr/bin/linux.uml")
 # Root, since then conftest.py looks for what is left behind; the script itself works without.
@@ -54,10 +55,8 @@ def test_the_whole_program_uses_netem_where_the_kernel_has_it() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=lambda number: number.name)
 def test_nothing_is_left_of_an_interrupted_command(number: signal.Signals) -> None:
     """Not even of the kernel's own processes; SIGKILL leaves the directory of the console's log, which we remove."""
-    with subprocess.Popen([UML, "sh", "-c", "echo up; sleep 3600 & sleep 3600"], stdout=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as process:  # noqa: PLW1509
-        assert process.stdout is not None
-        assert process.stdout.readline() == "up\n"
+    command = "env", "--default-signal=INT", str(UML), "sh", "-c", "echo up; sleep 3600 & sleep 3600"
+    with started(*command, says="up") as process:
         process.send_signal(number)
         process.wait()
     assert process.returncode == -number
