@@ -66,9 +66,7 @@ def test_root_is_taken_at_few_places() -> None:
 
 
 def test_a_late_machine_finds_what_judges_times() -> None:
-    code = f"import importlib; print([*map(importlib.import_module, {[*LATE]})])"
-    assert ran(*LATE_PYTHON, "-c", code, status=0, cwd=ROOT).stdout.count("<module") == len(LATE)
-    code = "from harness.measure.rule import Limit; print(Limit(ms=1).of(1, 1))"
+    code = f"import {', '.join(LATE)}; print(harness.measure.rule.Limit(ms=1).of(1, 1))"
     assert ran(*LATE_PYTHON, "-c", code, status=0, cwd=ROOT).stdout == "inf\n"
 
 
