@@ -93,8 +93,7 @@ def entry_of(row: Mapping[str, Any]) -> dict[str, Any]:
     The request has a header with which its head is as large as `sent_bytes` over HTTP/1.
     """
     connection = {"connection": str(row["connection"])} if "connection" in row else {}
-    sent = {**row["headers"], **({"Content-Length": str(row["posted_bytes"])} if row.get("posted_bytes") else {})}
-    headers = [{"name": name, "value": value} for name, value in {**sent, "X": ""}.items()]
+    headers = [{"name": name, "value": value} for name, value in {**row["headers"], "X": ""}.items()]
     entry = {
         "startedDateTime": (ORIGIN + timedelta(milliseconds=row["at"])).isoformat(timespec="milliseconds"),
         "request": {"method": row.get("method", "GET"), "url": row["url"],

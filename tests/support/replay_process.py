@@ -76,14 +76,12 @@ class Running:
         return sum(path.stat().st_size for path in self.log_files())
 
 
-def make_recording(directory: Path) -> tuple[Path, Path]:
-    """Write the recording of a.test and b.test into `directory`; return mirror and fetchlog."""
-    mirror, logs = directory / "Web", directory / "Web.fetchlog"
+def make_recording(directory: Path) -> None:
+    """Write the recording of a.test and b.test into `directory`."""
     for path, body in BODIES.items():
-        write_file(mirror, f"http://{HOST}{path}", body)
-    write_file(mirror, "http://b.test/", b"b")
-    write_text_log(logs / "page", RESPONSES)
-    return mirror, logs
+        write_file(directory / "Web", f"http://{HOST}{path}", body)
+    write_file(directory / "Web", "http://b.test/", b"b")
+    write_text_log(directory / "Web.fetchlog" / "page", RESPONSES)
 
 
 def free_port() -> int:

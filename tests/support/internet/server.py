@@ -30,6 +30,7 @@ from harness.system.processes import stop
 from tests.support.internet import today
 from tests.support.internet.app import graphql_server
 from tests.support.internet.site import EXPIRED, ONLY_HTTP_1, Host, make_hosts
+from tests.support.replay_process import free_port
 from tests.support.waiting import wait_until
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
@@ -82,7 +83,7 @@ def serve(*, applications: bool = False) -> Iterator[Internet]:
             (directory / "apps").mkdir()
             command = [sys.executable, str(ROOT / "tests" / "support" / "applications.py"), str(directory / "apps")]
             stack.enter_context(background.running(command, "ready", "the applications"))
-        http, tls, tls_http_1 = _free_ports(3)
+        http, tls, tls_http_1 = free_port(), free_port(), free_port()
         servers, remaps = [], []
         for number, (name, host) in enumerate(hosts.items(), start=1):
             address, own_tls = f"{NETWORK}{number}", tls_http_1 if name in ONLY_HTTP_1 else tls
@@ -168,12 +169,3 @@ def _server(directory: Path, name: str, host: Host, http: str, tls: str) -> str:
     for word in ("SILENT", "GRAPHQL", "APPS"):
         blocks = blocks.replace(word, str(directory / word.lower()))
     return "\n    ".join([*lines, blocks]) + "\n}\n"
-
-
-def _free_ports(count: int) -> list[int]:
-    """Return ports that nobody listens on now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for listener in sockets:
-            listener.bind(("127.0.0.1", 0))
-        return [int(listener.getsockname()[1]) for listener in sockets]
