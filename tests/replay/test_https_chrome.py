@@ -1,7 +1,6 @@
 """What Chrome makes of a replay over TLS: the injected script runs under any CSP, caching and preloading work."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,13 +28,6 @@ finally:
 """
 
 
-def look(directory: Path, urls: list[str], http_port: int, tls_port: int) -> list[list[Any]]:
-    """Return what Chrome, run as a user without rights, sees at each URL."""
-    rules = resolver_rules([Remap(HOST, "127.0.0.1", http_port), Remap(HOST, "127.0.0.1", tls_port, "https")])
-    seen: list[list[Any]] = answer_of(CHROME, rules, open_authority(directory / "authority").fingerprint, *urls)
-    return seen
-
-
 @pytest.mark.chrome
 def test_csp_cookies_cache_and_preload(tmp_path: Path) -> None:
     recorded = MadeRecording(tmp_path)
@@ -55,7 +47,8 @@ def test_csp_cookies_cache_and_preload(tmp_path: Path) -> None:
     tls_port = free_port()
     with running(tmp_path, "--authority", tmp_path / "authority", "--tls-port", str(tls_port)) as server:
         urls = [f"https://{HOST}/", f"https://{HOST}/strict", f"http://{HOST}/plain"]
-        seen = look(tmp_path, urls, server.port, tls_port)
+        rules = resolver_rules([Remap(HOST, "127.0.0.1", server.port), Remap(HOST, "127.0.0.1", tls_port, "https")])
+        seen = answer_of(CHROME, rules, open_authority(tmp_path / "authority").fingerprint, *urls)
         asked = [(line.scheme, line.path) for line in server.log() if line.found != "silent"]
     assert [url for url, *_ in seen] == urls, "Strict-Transport-Security is not replayed: http stays http"
     assert all(0 <= now - INSTANT_MS < 1000 for _, now, *_ in seen), "the injected script runs under any CSP"

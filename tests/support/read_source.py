@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.exchange import Exchange
@@ -45,10 +46,9 @@ class ReadSource:
         body = exchange.answer.body
         return (self.directory / body.file).read_bytes() if body else b""
 
-    def answer_body(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: dict[str, str] | None = None
-                    ) -> bytes | None:
+    def answer_body(self, *request: Any, **headers: Any) -> bytes | None:
         """Return the body that a request gets, as it crosses the network, None where there is no answer."""
-        found = self.answered(url, method, sent, headers=headers)
+        found = self.answered(*request, **headers)
         return self.body_of(found) if found else None
 
     def answered(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: dict[str, str] | None = None
