@@ -1,9 +1,11 @@
 """connie's benchmarks as they are typed: their lines, their arithmetic, and what they say of bad input."""
 
+import os
 import re
 import signal
 import ssl
 import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -100,13 +102,13 @@ def test_a_peer_waits_no_longer_than_its_timeout_and_ctrl_c_ends_what_it_began(p
     with same_descriptors(), silent() as (host, port):
         with pytest.raises(TimeoutError):
             in_loop(*IN_LOOPS[peer])(host, port, 0.05)
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        previous = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-        try:
-            with pytest.raises(KeyboardInterrupt):
-                in_loop(*IN_LOOPS[peer])(host, port, WAIT_S)
-        finally:
-            signal.signal(signal.SIGALRM, previous)
+
+        def interrupted() -> None:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            in_loop(*IN_LOOPS[peer])(host, port, WAIT_S)
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
 
 
 def test_a_strategy_that_never_succeeds_fails_the_run() -> None:

@@ -2,34 +2,33 @@
 
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from harness.bootstrap import ROOT
 from harness.system.atomic import move
 from harness.system.scratch import LOCK, sweep, temporary_directory
+from tests.support.started import started
 
 HOLD = """from harness.system.scratch import temporary_directory
 import time
 with temporary_directory() as directory:
-    print(directory, flush=True)
+    print("ready", directory, sep="\\n", flush=True)
     time.sleep(60)"""
 
 
 def test_what_a_killed_experiment_left_is_swept_by_the_next_and_a_running_one_is_not() -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLD], cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with started(sys.executable, "-c", HOLD) as process:
         assert process.stdout is not None
         directory = Path(process.stdout.readline().strip())
         (directory / "profile").mkdir()
         (directory / "profile" / "file").write_text("x")
         with temporary_directory():
             assert directory.is_dir(), "it runs"
-        process.send_signal(signal.SIGKILL)
+        process.kill()
+        process.wait()
     assert directory.is_dir(), "nobody cleans up after SIGKILL"
     with temporary_directory():
         assert not directory.exists()
