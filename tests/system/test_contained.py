@@ -15,6 +15,7 @@ from harness.system.processes import children_by_parent, descendants, is_running
 from harness.system.scratch import sweep
 from tests.support.ordinary import ORDINARY, SUDO, acting_as
 from tests.support.ran import assert_refused, ran
+from tests.support.started import started
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.root
@@ -26,6 +27,7 @@ from harness.system.signals import run_interruptible
 
 def main():
     begin_experiment("it")
+    print("ready")
     print(os.getpid(), started_as(), started_by(), (machines_proc() / "self").readlink(), flush=True)
     with temporary_directory() as folder:
         if sys.argv[1] == "stay":
@@ -43,13 +45,11 @@ run_interruptible(main)
 class Started:
     """An experiment: the process as it was started, the keeper, itself, and its folder."""
 
-    def __init__(self) -> None:
-        command = ("env", "--default-signal=HUP", sys.executable, "-c", EXPERIMENT)       # nohup ignores it
-        self.process = subprocess.Popen([*command, "stay"], cwd=ROOT, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SUDO})
-        assert self.process.stdout is not None
-        self.numbers = [int(word) for word in self.process.stdout.readline().split()]
-        self.folder = Path(self.process.stdout.readline().strip())
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.numbers = [int(word) for word in process.stdout.readline().split()]
+        self.folder = Path(process.stdout.readline().strip())
 
     def processes(self) -> dict[str, int]:
         """Return its processes by what they are."""
@@ -60,10 +60,9 @@ class Started:
 
 @pytest.fixture
 def experiment() -> Iterator[Started]:
-    started = Started()
-    yield started
-    started.process.kill()
-    started.process.communicate()
+    command = "env", "--default-signal=HUP", sys.executable, "-c", EXPERIMENT, "stay"      # nohup ignores it
+    with started(*command, environment={**os.environ, **SUDO}) as process:
+        yield Started(process)
 
 
 @pytest.mark.parametrize("killed", [["as it was started"], ["the keeper"], ["the experiment"],
@@ -102,5 +101,5 @@ def test_where_it_may_not_be_contained_a_line_says_so() -> None:
     done = ran(*without, sys.executable, "-c", EXPERIMENT, "7", cwd=ROOT)
     assert_refused(done, 7)
     assert done.stderr.startswith("no PID namespace can be made here (")
-    pid, started_as, _, machines = done.stdout.splitlines()[0].split()
+    pid, started_as, _, machines = done.stdout.splitlines()[1].split()
     assert pid == started_as == machines
