@@ -24,9 +24,12 @@ from harness.files.moments import moment_of
 from harness.files.notes import check_notes
 from harness.files.pages import page_of, read_pages
 from harness.files.results import parse_cell_directory
+from harness.mirror.servers import read_rtts
+from harness.record.recorder import require_recordable
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
 from tests.support.noted import assert_noted, cases
+from tests.support.read_source import read_source
 
 LINES = "texts.jsonl"
 CASES = cases(LINES)
@@ -79,7 +82,9 @@ READ: dict[str, Callable[[Any], Any]] = {
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
     "pages": lambda file: [page.name for page in read_pages(file)], "notes": check_notes,
-    "remaps": lambda file: [*map(astuple, read_hack_dns(file))]}
+    "remaps": lambda file: [*map(astuple, read_hack_dns(file))], "rtts": read_rtts,
+    "recordable": lambda file: require_recordable(file, read_pages(file)),
+    **dict.fromkeys(("har", "warc", "warc.gz", "wacz", "zip"), lambda file: read_source(file).brought.pages)}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['of']} {case['in']!s:.60}")
@@ -87,7 +92,7 @@ def test_each_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> 
     if case["of"] in READ:
         found = READ[case["of"]](case["in"])
     else:
-        file = tmp_path / "file"
+        file = tmp_path / f"file.{case['of']}"
         file.write_bytes(case["in"].encode("latin-1"))
         try:
             found = OF_FILES[case["of"]](file)

@@ -46,28 +46,24 @@ def entries(path: Path) -> list[str]:
     return [exchange.request.url for exchange in read_source(path).exchanges]
 
 
-def hostile(name: str, path: Path) -> Path:
-    """Write what was made to fill memory, or to take for ever."""
-    if name == "line.warc":
-        path.write_bytes(b"WARC/1.0\r\nX: ")
-        os.truncate(path, 15 * 10**9)
-    elif name == "head.warc.gz":
-        path.write_bytes(gzip.compress(b"WARC/1.0\r\n" + b"X: y\r\n" * 5_000_000, 1))
-    else:
-        path.write_bytes(b'{"log": {"entries": [' + b"[]," * 10_000_000 + b"[]]}}")
-    return path
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "line.warc": lambda: b"WARC/1.0\r\nX: ", "head.warc.gz": lambda: gzip.compress(
+        b"WARC/1.0\r\n" + b"X: y\r\n" * 5_000_000, 1),
+    "lists.har": lambda: b'{"log": {"entries": [' + b"[]," * 10_000_000 + b"[]]}}"}
+"""What was made to fill memory, or to take for ever; the line has no end."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["line.warc", "head.warc.gz", "lists.har"])
+@pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_costs_a_child_with_limits_and_is_refused_in_a_line(
         name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "MOST_MEMORY", 2**28)
-    monkeypatch.setattr(reader, "MOST_CPU_S", 4)
-    path = hostile(name, tmp_path / name)
-    into = tmp_path / "into"
-    into.mkdir()
-    refusal(path, lambda path: bring(path, None, into))
+    monkeypatch.setattr(reader, "MOST_CPU_S", 2)
+    path = tmp_path / name
+    path.write_bytes(HOSTILE[name]())
+    if name == "line.warc":
+        os.truncate(path, 15 * 10**9)
+    refusal(path, lambda path: bring(path, None, tmp_path))
 
 
 def test_what_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,22 +77,14 @@ def test_what_grows_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         refusal(tmp_path / name)
 
 
-NONSENSE = {
-    "x.har": b"{}", "y.har": b'{"log": {"entries": []}}', "x.warc.gz": gzip.compress(b"no warc at all"), "x.warc": b"",
-    "y.warc": b"WARC/1.0\r\n", "x.wacz": b"PK no zip", "x.zip": b"PK", "z.har": b'{"log": 1}',
-    "w.har": b'{"log": {"entries": [{"request": {"url": 1}}]}}', "v.har": b"[" * 5000,
-    "u.har": b'{"log": {"entries": [{"request": {"url": "http://a.test/"}, "time": 1e999}]}}', "s.har": b"\x1f\x8bcut",
-    "r.har": b"[]", "p.har": b'{"log": {"entries": {}}}', "o.har": b'{"log": {"pages": ["x"], "entries": []}}',
-    "n.har": b'{"log": {"entries": [{"request": {}}]}}'}
-
-
-def test_nonsense_is_refused_in_one_line(tmp_path: Path) -> None:
-    for name, content in NONSENSE.items():
-        (tmp_path / name).write_bytes(content)
+def test_what_is_no_file_is_refused_in_one_line(tmp_path: Path) -> None:
+    """Files that are nonsense: tests/corpus/texts.jsonl."""
     (tmp_path / "empty").mkdir()
-    (tmp_path / "link.har").symlink_to(tmp_path / "y.har")
-    for name in (*NONSENSE, "empty", "missing.har", "link.har"):
-        refusal(tmp_path / name)
+    (tmp_path / "link.warc").symlink_to(tmp_path / "whole.warc")
+    (tmp_path / "whole.warc").write_bytes(record())
+    assert entries(tmp_path / "whole.warc")
+    for name in ("empty", "missing.har", "link.warc"):
+        refusal(tmp_path / name, lambda path: bring(path, None, tmp_path))
 
 
 def test_a_body_that_grows_too_large_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

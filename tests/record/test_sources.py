@@ -1,4 +1,7 @@
-"""What others recorded, read into exchanges, and which of them a request gets: WARC, WACZ, HAR with bodies."""
+"""What others recorded, read into exchanges, and which of them a request gets.
+
+What is read of single files: tests/corpus/sources.
+"""
 
 import json
 import threading
@@ -16,11 +19,10 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.record.sources.body import NOISE, with_body
 from harness.record.sources.served import ServedSource, list_pages
 from harness.system.background import call_forked
-from tests.support.made_warc import Record, write_warc
-from tests.support.read_source import NAVIGATES, read_source
+from tests.support.made_warc import write_warc
+from tests.support.read_source import read_source
 
-PAGE, SECURE, OK = "http://a.test/", "https://a.test/", "HTTP/1.1 200 OK"
-CORS, EMPTY = ("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")
+PAGE, OK = "http://a.test/", "HTTP/1.1 200 OK"
 
 
 def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
@@ -57,40 +59,12 @@ def test_no_thread_answers_before_it_is_told_to_nor_afterwards(tmp_path: Path) -
         assert (status, errors.read()) == (0, b"")
 
 
-@pytest.mark.parametrize(("headers", "found"), [
-    ((CORS, EMPTY), False), ((("HX-Request", "true"),), True), ((CORS,), True)])
-def test_where_no_page_was_archived_a_fragment_is_none(headers: tuple[tuple[str, str], ...], found: bool,
-                                                       tmp_path: Path) -> None:
-    """As warcprox wrote htmx.theta.test, without the page itself. Crawlers do not say what they ask for, or call all of
-    it "cors" (Node 18's fetch).
-    """
-    source = read_source(write_warc(
-        tmp_path / "x.warc", ("request", PAGE, "GET / HTTP/1.1", [("Host", "a.test"), *headers], b""),
-        ("response", PAGE, OK, [("Content-Type", "text/html")], b"<p>a fragment")))
-    assert (source.answered(PAGE, headers=NAVIGATES) is not None) == found
-    assert source.answered(PAGE) is not None
-
-
-@pytest.mark.parametrize("location", ["https://a.test/x", "HTTPS://A.test:443/x#top", "http://a.test/x"])
-def test_a_redirect_to_another_scheme_does_not_answer_there(location: str, tmp_path: Path) -> None:
-    """Where an archive lacks the end (its body lies in another file, say), Chrome was led to it 20 times, in vain."""
-    there = "https" if location.lower().startswith("https") else "http"
-    here = "http" if there == "https" else "https"
-    source = read_source(write_warc(tmp_path / "x.warc", (
-        "response", f"{here}://a.test/x", "HTTP/1.1 301 Moved", [("Location", location)], b"")))
-    found = [source.answered(f"{scheme}://a.test/x") for scheme in (here, there)]
-    assert [each and each.answer.status for each in found] == [301, None]
-
-
-@pytest.mark.parametrize(("sent", "answer"), [
-    (b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1785000000000}', b"one"), (b'{"query": "other"}', None)])
-def test_another_query_gets_no_answer_to_this_one(sent: bytes, answer: bytes | None, tmp_path: Path) -> None:
-    posts = ((b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1363139394945}', b"one"))
-    records: list[Record] = []
-    for asked, got in posts:
-        records += [("request", SECURE, "POST / HTTP/1.1", [], asked), ("response", SECURE, OK, [], got)]
-    path = write_warc(tmp_path / "x.warc", *records)
-    assert read_source(path).answer_body(SECURE, "POST", sent) == answer
+def test_another_query_gets_no_answer_to_this_one(tmp_path: Path) -> None:
+    source = read_source(write_warc(tmp_path / "x.warc", *(
+        record for asked, got in ((b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1363139394945}', b"one"))
+        for record in (("request", PAGE, "POST / HTTP/1.1", [], asked), ("response", PAGE, OK, [], got)))))
+    queries = (b'{"query": "names"}', b'{"query": "at", "t": 1785000000000}', b'{"query": "other"}')
+    assert [source.answer_body(PAGE, "POST", query) for query in queries] == [b"all", b"one", None]
 
 
 LONG, PORT = f"{PAGE}?{'x' * 300}", "http://b.test:8080/"
@@ -116,16 +90,3 @@ def test_any_body_is_read_or_is_noise(body: bytes, kind: str, sent: int, size: i
     exchange = Exchange(request=Request("GET", PAGE), answer=Answer(200, mime_type=kind))
     found = with_body(exchange, body, "gzip, br", sent, size=size, is_decoded=is_decoded)
     assert (found.error == NOISE) != isinstance(found.answer.content, bytes)
-
-
-ASKED = "https://a.test/Mona_Lisa%2C_by_%C3%BC.jpg?modules=a%2Cb%7Cc&only=x"
-
-
-@pytest.mark.parametrize(("filed", "asked"), [
-    (ASKED.replace("https:", "http:"), ASKED), ("http://a.test:80/x", "http://a.test/x"),
-    ("http://a.test/Mona_Lisa,_by_%c3%bc.jpg?modules=a,b%7cc&only=x", ASKED),   # GitHub ukwa/webarchive-discovery
-    ("http://a.test/b/../x", "http://a.test/x"), ("http://m\u00fcller.test/", "http://xn--mller-kva.test/")])
-def test_an_answer_is_found_however_its_url_is_written(filed: str, asked: str, tmp_path: Path) -> None:
-    """GitHub netarchivesuite/jwat, small_BNF.arc: a page on port 80 was not there."""
-    path = write_warc(tmp_path / "x.warc", ("response", filed, OK, [("Content-Type", "text/html")], b"page"))
-    assert read_source(path).answer_body(asked, headers=NAVIGATES) == b"page"

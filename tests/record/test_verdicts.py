@@ -7,18 +7,14 @@ remark by some words of it, figures of the verdict, which requests another docum
 """
 
 import json
-import re
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.errors import InputError
 from harness.files.exchange import Answer, Exchange, Request
-from harness.files.pages import read_pages, sanitise
-from harness.record.recorder import require_recordable
+from harness.files.pages import sanitise
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.restored import restore
 from harness.record.verdict import judge
@@ -84,14 +80,3 @@ def test_a_page_whose_script_asks_for_nothing_any_more_is_not_fit(tmp_path: Path
     recording = seen(log, tmp_path)
     restore(recording, Brought("page.har", exchanges, load_ends={page: 1.0}))
     assert judge(recording).reasons == ["it asked for 1 of the 20 URLs that it got when it was recorded"]
-
-
-@pytest.mark.parametrize(("url", "problem"), [
-    ("https://a.test:8443/x", "A.pages:2: https://a.test:8443/x: "),
-    ("http://a.test:443/", "A.pages:2: http://a.test:443/: "),
-    ("http://a.test/x.har", "A.pages:2: this URL "), ("http://a.test:80/", "")])
-def test_what_cannot_be_replayed_is_refused_before_chrome_starts(tmp_path: Path, url: str, problem: str) -> None:
-    list_file = tmp_path / "A.pages"
-    list_file.write_text(f"http://b.test/\n{url}\n")
-    with pytest.raises(InputError, match=re.escape(problem)) if problem else nullcontext():
-        require_recordable(list_file, read_pages(list_file))
