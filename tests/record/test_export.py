@@ -8,10 +8,8 @@ import json
 import os
 import tarfile
 import zipfile
-from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
 
 import brotli  # type: ignore[import-untyped]
 import pytest
@@ -23,7 +21,7 @@ from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.har import LoadLog, PageTimes
-from harness.files.pages import Page, PageFiles, read_pages, sanitise
+from harness.files.pages import Page, PageFiles, read_pages
 from harness.files.urls import document_url
 from harness.record.export.recorded import recorded_pages
 from harness.record.export.write import export, write_har
@@ -40,41 +38,35 @@ TYPED: dict[str, tuple[bytes, dict[str, str]]] = {
     f"{URL}style.css": (gzip.compress(b"body { color: red }" * 50, mtime=0), {
         "content-type": "text/css", "content-encoding": "gzip", "transfer-encoding": "chunked"}),
     PICTURE: (bytes(range(256)) * 4, {"content-type": "image/png", "content-length": "1024"})}
+FOREIGN = {"location": "http://a.test/Zürich", "set-cookie": "town=東京; path=/"}
+SENT = bytes(range(256))
 LOAD = ROOT / "tests" / "corpus" / "clients" / "h2-modern" / "client.tar.gz"
-
-
-def make_recording(directory: Path) -> list[Page]:
-    """Record a page, "made"; a redirect, a failure and a POST are among the requests."""
-    made = MadeRecording(directory, "made")
-    for url, (body, headers) in TYPED.items():
-        made.add(url, body, headers.items(), version="HTTP/1.1" if url == PICTURE else "h2")
-    made.add(f"{URL}old", status=301, to="/style.css")
-    made.add(f"{URL}gone", status=0, _error="net::ERR_FAILED", _partial=True)
-    made.add(f"{URL}api", b'{"answer": 1}', "application/json", method="POST", post='{"question": 1}')
-    made.finish(URL)
-    return read_pages(directory / "made.pages")
-
-
-def alter(directory: Path, change: Callable[[list[Any]], Any]) -> None:
-    """Change the entries of the recording's HAR."""
-    [har] = (directory / "made.fetchlog").glob("*.har")
-    archive = json.loads(har.read_text())
-    change(archive["log"]["entries"])
-    har.write_text(json.dumps(archive))
 
 
 @pytest.fixture
 def pages(tmp_path: Path) -> list[Page]:
-    return make_recording(tmp_path)
+    """Record a page, "made", whose answer has foreign words: among its requests are a redirect, a failure, a POST of
+    bytes, and a HEAD of what nobody got.
+    """
+    made = MadeRecording(tmp_path, "made")
+    for url, (body, headers) in TYPED.items():
+        made.add(url, body, [*headers.items(), *(FOREIGN.items() if url == URL else ())],
+                 version="HTTP/1.1" if url == PICTURE else "h2")
+    made.entries[0]["response"]["statusText"] = "Trouv\u00e9"
+    made.add(f"{URL}old", status=301, to="/style.css")
+    made.add(f"{URL}gone", status=0, _error="net::ERR_FAILED", _partial=True)
+    made.add(f"{URL}map", headers={"content-length": "12345"}.items(), method="HEAD")
+    made.add(f"{URL}api", b'{"answer": 1}', "application/json", method="POST")
+    made.entries[-1]["request"]["postData"] = {
+        "mimeType": "", "text": base64.b64encode(SENT).decode(), "_encoding": "base64"}
+    made.finish(URL)
+    return read_pages(tmp_path / "made.pages")
 
 
-@pytest.mark.parametrize("ending", ["warc", "wacz"])
-def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Page], ending: str) -> None:
-    file = tmp_path / f"made.{ending}"
-    assert export(tmp_path, "made", pages, file).endswith(f"{file}: 1 pages with 5 answers")
-    content = warc_in_wacz(file) if ending == "wacz" else file.read_bytes()
+def read_by_warcio(warc: bytes) -> tuple[dict[str, bytes], list[tuple[str, ...]]]:
+    """Return bodies by URL, and of each request method, what was spoken, URL, and what was sent."""
     bodies, requests = {}, []
-    for record in ArchiveIterator(io.BytesIO(content), check_digests="raise"):
+    for record in ArchiveIterator(io.BytesIO(warc), check_digests="raise"):
         told, url = record.rec_headers.get_header, record.rec_headers.get_header("WARC-Target-URI")
         if record.rec_type == "response":
             headers = dict(record.http_headers.headers)
@@ -83,11 +75,7 @@ def test_warcio_reads_every_answer_byte_for_byte(tmp_path: Path, pages: list[Pag
             assert told("WARC-Date").startswith("2026-11-21T09:00:00")
         elif record.rec_type == "request":
             requests.append((record.http_headers.protocol, told("WARC-Protocol"), url, record.raw_stream.read()))
-    assert bodies.items() >= {url: body for url, (body, _) in TYPED.items()}.items() | {
-        (f"{URL}api", b'{"answer": 1}')}
-    assert ("POST", "h2", f"{URL}api", b'{"question": 1}') in requests
-    assert ("GET", "http/1.1", PICTURE, b"") in requests
-    assert f"{URL}gone" not in bodies
+    return bodies, requests
 
 
 def warc_in_wacz(file: Path) -> bytes:
@@ -107,35 +95,23 @@ def warc_in_wacz(file: Path) -> bytes:
         at, size = int(found["offset"]), int(found["length"])
         record = next(iter(ArchiveIterator(io.BytesIO(warc[at:at + size]))))
         assert record.rec_headers.get_header("WARC-Target-URI") == found["url"]
-        assert key == surt(found["url"] + "?__wb_method=POST" * ("method" in found))
+        assert key == surt(found["url"] + (f"?__wb_method={found['method']}" if "method" in found else ""))
     listed = [json.loads(line) for line in members["pages/pages.jsonl"].splitlines()]
     assert (listed[0]["format"], [page["url"] for page in listed[1:]]) == ("json-pages-1.0", [URL])
     return warc
 
 
-FOREIGN = {"location": "http://a.test/Zürich", "set-cookie": "town=東京; path=/"}
-SENT = bytes(range(256))
-
-
-def make_special(entries: list[Any]) -> None:
-    """Say the first answer in foreign words, post bytes, and ask for the head alone of what nobody got."""
-    first, posted = entries[0], entries[-1]
-    entries.append(json.loads(json.dumps(first)))
-    entries[-1]["request"] |= {"method": "HEAD", "url": f"{URL}map"}
-    entries[-1]["response"]["headers"].append({"name": "content-length", "value": "12345"})
-    del entries[-1]["_file"]
-    first["response"]["statusText"] = "Trouvé"
-    first["response"]["headers"] += [{"name": name, "value": value} for name, value in FOREIGN.items()]
-    posted["request"]["postData"] = {"mimeType": "", "text": base64.b64encode(SENT).decode(), "_encoding": "base64"}
-
-
-@pytest.mark.parametrize("ending", ["warc.gz", "wacz", "har"])
-def test_what_is_written_can_be_brought_back(tmp_path: Path, pages: list[Page], ending: str) -> None:
+@pytest.mark.parametrize("ending", ["warc", "warc.gz", "wacz", "har"])
+def test_others_and_we_read_what_is_written_byte_for_byte(tmp_path: Path, pages: list[Page], ending: str) -> None:
     file = tmp_path / f"made.{ending}"
-    alter(tmp_path, make_special)
-    export(tmp_path, "made", pages, file)
+    assert export(tmp_path, "made", pages, file).endswith(f"{file}: 1 pages with 6 answers")
     if ending == "har":
         assert_har(file)
+    else:
+        bodies, requests = read_by_warcio(warc_in_wacz(file) if ending == "wacz" else file.read_bytes())
+        sent = {url: body for url, (body, _) in TYPED.items()} | {f"{URL}api": b'{"answer": 1}', f"{URL}map": b""}
+        assert bodies == sent | {f"{URL}old": b""}
+        assert {("POST", "h2", f"{URL}api", SENT), ("GET", "http/1.1", PICTURE, b"")} <= set(requests)
     source = read_source(file)
     for url, (body, headers) in TYPED.items():
         found = source.answered(url, headers=NAVIGATES if url == URL else None)
@@ -176,35 +152,34 @@ def test_a_har_brings_back_what_it_cannot_decode(tmp_path: Path, body: bytes, he
     assert found.answer.header("content-encoding") == headers.get("Content-Encoding", "")
 
 
-@pytest.mark.parametrize("file", ["../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7])
-def test_a_recording_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page], file: object) -> None:
+def test_a_recording_of_somebody_elses_leads_to_no_other_file(tmp_path: Path, pages: list[Page]) -> None:
+    """Nor does what is no HAR."""
     (tmp_path / "secret").write_text("mine")
-    (host := tmp_path / "made" / "www.made.test").mkdir(exist_ok=True)
+    host = tmp_path / "made" / "www.made.test"
     (host / "link").symlink_to(tmp_path / "secret")
     os.mkfifo(host / "fifo")
-    alter(tmp_path, lambda entries: [entry.update(_file=file) for entry in entries])
-    with pytest.raises(InputError, match=r"made/|\.har:1: "):
-        export(tmp_path, "made", pages, tmp_path / "made.har")
-
-
-def test_a_har_that_is_none(tmp_path: Path, pages: list[Page]) -> None:
     [har] = (tmp_path / "made.fetchlog").glob("*.har")
+    archive = json.loads(har.read_text())
+    for file in ("../secret", "/etc/passwd", "www.made.test/link", "www.made.test/fifo", 7):
+        for entry in archive["log"]["entries"]:
+            entry["_file"] = file
+        har.write_text(json.dumps(archive))
+        with pytest.raises(InputError, match=r"made/|\.har:1: "):
+            export(tmp_path, "made", pages, tmp_path / "made.har")
     for content in ("[" * 100_000, "{}", '{"log": {"entries": [{}]}}', "1e999"):
         har.write_text(content)
         with pytest.raises(InputError, match=rf"{har.name}:1: "):
             export(tmp_path, "made", pages, tmp_path / "made.har")
 
 
-@pytest.mark.parametrize(("page", "name", "file", "words"), [
-    ("http://other.test", "made", "x.har", r"http://other\.test"), (URL, "none", "x.har", "none"),
-    *((URL, "made", file, f"/{file}:1: ")
-      for file in ("x.zip", "there.har", "nowhere/x.har", "nowhere/x.warc.gz", "there.har/x.har", "nowhere/x.wacz"))])
-def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, page: str, name: str, file: str, words: str
-                                                    ) -> None:
-    make_recording(tmp_path)
+def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, pages: list[Page]) -> None:
     (tmp_path / "there.har").write_text("mine")
-    with pytest.raises(InputError, match=words):
-        export(tmp_path, name, [Page(page, sanitise(page))], tmp_path / file)
+    other = [Page("http://other.test", "httpother.test")]
+    files = ("x.zip", "there.har", "nowhere/x.har", "nowhere/x.warc.gz", "there.har/x.har", "nowhere/x.wacz")
+    for wanted, name, file, words in ((other, "made", "x.har", r"http://other\.test"), (pages, "none", "x.har", "none"),
+                                      *((pages, "made", file, f"/{file}:1: ") for file in files)):
+        with pytest.raises(InputError, match=words):
+            export(tmp_path, name, wanted, tmp_path / file)
     assert (tmp_path / "there.har").read_text() == "mine"
     assert not (tmp_path / "x.har").exists()
 
@@ -225,19 +200,14 @@ def test_the_files_to_try_hold_the_pages_of_demo(tmp_path: Path) -> None:
                 assert found.answer.header(name) == exchange.answer.header(name)
 
 
-def of_a_load() -> Any:
-    """Return the HAR beside the log of a load of a page of today over HTTP/2."""
-    with tarfile.open(LOAD) as packed:
-        har = packed.extractfile(next(each for each in packed if each.name.endswith(".har")))
-        assert har is not None
-        return json.load(har)
-
-
 @pytest.mark.chrome
 def test_devtools_shows_every_request_with_its_status_and_sizes(tmp_path: Path, pages: list[Page]) -> None:
     """What was sent is head and body (a head of unknown size counts as -1), and stands for a body of 0 bytes, too."""
     export(tmp_path, "made", pages, tmp_path / "made.har")
-    archives = [json.loads((tmp_path / "made.har").read_text()), of_a_load()]
+    with tarfile.open(LOAD) as packed:
+        har = packed.extractfile(next(each for each in packed if each.name.endswith(".har")))
+        assert har is not None
+        archives = [json.loads((tmp_path / "made.har").read_text()), json.load(har)]
     for archive, shown in zip(archives, import_hars(*archives), strict=True):
         assert not isinstance(shown, str), shown
         entries = sorted(archive["log"]["entries"], key=lambda entry: str(entry["startedDateTime"]))

@@ -136,8 +136,6 @@ def test_an_application(recorded: Recorded) -> None:
     assert (recorded.body(whole), recorded.body(part)) == (app.document(), app.fragment())
     assert recorded.file(whole) == recorded.directory / NAME / CDN / "app"
     assert part.request.header("hx-request") == "true"
-    last = f"https://{CDN}/m{app.MODULES}.js"
-    assert recorded.body(recorded.find(last)) == app.module(app.MODULES)
 
 
 def test_the_rude_page(recorded: Recorded) -> None:

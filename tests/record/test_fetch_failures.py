@@ -17,6 +17,7 @@ from tests.support.internet.recorded import NAME, command, fetch, names, tree
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import CDN
 from tests.support.ordinary import ORDINARY, SUDO
+from tests.support.ran import ran
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow,
@@ -66,36 +67,24 @@ def test_no_root_is_needed_and_none_is_kept(internet: Internet, sudo: bool) -> N
         directory = Path(name)
         (directory / f"{NAME}.pages").write_text(GOOD)
         give(directory, ORDINARY)
-        done = subprocess.run(command(internet, directory), capture_output=True, text=True, check=False,
-                              **called)
-        assert done.returncode == 0, done.stderr
+        ran(*command(internet, directory), status=0, **called)
         assert {path.lstat().st_uid for path in directory.rglob("*")} == {ORDINARY.uid}
         assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
 
 
-def start_visit(internet: Internet, directory: Path) -> tuple["subprocess.Popen[str]", set[int]]:
-    """Start to record a page that never loads, where a recording is already; return it and what runs below it."""
-    keep_old(directory)
-    (directory / f"{NAME}.pages").write_text(site.NEVER_LOADS)
+def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path) -> None:
+    """As a terminal does; Chrome is in a session of its own. Other signals: tests/system/test_signals.py."""
+    keep_old(tmp_path)
+    (tmp_path / f"{NAME}.pages").write_text(site.NEVER_LOADS)
     asked = len(internet.requests())
-    process = subprocess.Popen(command(internet, directory, "--timeout", "600"), text=True, stdout=subprocess.PIPE,
+    process = subprocess.Popen(command(internet, tmp_path, "--timeout", "600"), text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
     wait_until(lambda: len(internet.requests()) > asked)
     running = descendants(process.pid)
     assert any("chrom" in Path(f"/proc/{pid}/comm").read_text() for pid in running if Path(f"/proc/{pid}").exists())
-    return process, running
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path,
-                                                                  number: signal.Signals) -> None:
-    process, running = start_visit(internet, tmp_path)
-    if number == signal.SIGINT:
-        os.killpg(process.pid, number)                  # as a terminal does
-    else:
-        process.send_signal(number)
+    os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()
-    assert process.returncode == -number
+    assert process.returncode == -signal.SIGINT
     assert "everything is cleaned up" in said
     assert names(tmp_path) == {f"{NAME}.pages", NAME}
     assert tree(tmp_path / NAME) == {"kept": b"old"}

@@ -1,16 +1,22 @@
-"""Recording a replay gives the recording that is replayed: the same files, bytes, statuses and protocols."""
+"""Recording a replay gives the recording that is replayed: the same files, bytes, statuses, protocols, and messages.
+
+To what Chrome recorded of the test internet a page is added that is made here, with live connections and Early Hints.
+"""
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from harness.files.pages import sanitise
 from harness.files.server_log import read_server_log
 from harness.files.urls import is_asked_by_browser
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording, fetch, replayed, tree
 from tests.support.internet.server import NGINX
 from tests.support.internet.site import API, HOME
+from tests.support.recording import HOST, MadeRecording
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
@@ -22,32 +28,90 @@ MEANT_TO_DIFFER = {
     ("GET", site.RUDE),                         # the second time 304, where a replay sends the page again
     ("GET", f"https://{API}/slow.bin"),         # given up after a part, which a replay has sent by then, or not
 }
+LIVE = f"https://{HOST}/"
+SCRIPT = """
+const socket = new WebSocket(`wss://${location.host}/socket?t=${Date.now()}`, ['pictures']);
+socket.binaryType = 'arraybuffer';
+const show = (name) => { const image = new Image(); image.src = name; document.body.append(image); };
+socket.onmessage = (event) => {
+  if (event.data === 'hello') socket.send('which?');
+  else if (event.data instanceof ArrayBuffer) show(`/bytes-${new Uint8Array(event.data).join('-')}.png`);
+  else show(event.data);
+};
+new EventSource('/news').onmessage = (event) => show(event.data);
+fetch('/lines').then(async (answer) => {
+  const reader = answer.body.getReader();
+  show(new TextDecoder().decode((await reader.read()).value).trim());
+  await reader.read();
+});
+"""
+"""Each picture (live.jsonl) is asked for when its message has come."""
+HINTS = [{"name": "link", "value": "</early.css>; rel=preload; as=style"}]
 
 
-def answers(fetchlog: Path) -> set[tuple[object, ...]]:
-    """Return what HARs say of every request, but for times and sizes.
+def entries(directory: Path, name: str, page: str) -> list[dict[str, Any]]:
+    """Return the entries of a page's HAR."""
+    log = json.loads((directory / f"{name}.fetchlog" / f"{sanitise(page)}.har").read_text())["log"]
+    found: list[dict[str, Any]] = log["entries"]
+    return found
+
+
+def answers(directory: Path, name: str) -> set[tuple[object, ...]]:
+    """Return what HARs of the test internet say of every request, but for times and sizes.
 
     Without 304 and what was given up: what a page that loads itself again asks for depends on how far it had come. And
     without icons: Chrome asks for these late, or is closed before.
     """
-    entries = [(har.name, entry["request"], entry["response"], entry) for har in fetchlog.glob("*.har")
-               for entry in json.loads(har.read_text())["log"]["entries"]]
+    found = [(page, entry["request"], entry["response"], entry) for page in site.RECORDED
+             for entry in entries(directory, name, page)]
     return {(page, asked["method"], asked["url"], answer["status"], answer["redirectURL"], answer["httpVersion"],
              entry.get("_file"))
-            for page, asked, answer, entry in entries
+            for page, asked, answer, entry in found
             if (asked["method"], asked["url"]) not in MEANT_TO_DIFFER and answer["status"] != 304
             and entry.get("_error") != "net::ERR_ABORTED" and not is_asked_by_browser(asked["url"])}
 
 
+def live_entries(directory: Path, name: str) -> dict[str, dict[str, Any]]:
+    """Return the entries of the live page by path."""
+    return {entry["request"]["url"].split("/", 3)[3].partition("?")[0]: entry
+            for entry in entries(directory, name, LIVE)}
+
+
+def add_live_page(directory: Path) -> None:
+    """Write the live page into the recording."""
+    made = MadeRecording(directory, NAME)
+    made.add(LIVE, f"<!doctype html><link rel=icon href=data:,><link rel=stylesheet href=/early.css><body>"
+                   f"<script>{SCRIPT}</script>", "text/html")
+    made.entries[-1]["response"]["_earlyHints"] = HINTS
+    made.add_lines(Path(__file__).with_name("live.jsonl"))
+    made.finish(LIVE)
+
+
 def test_recording_a_replay_gives_the_same_recording(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     copy_of_the_recording(tmp_path, tmp_path_factory)
+    add_live_page(tmp_path)
     with replayed(tmp_path) as replay:
-        fetch(replay, tmp_path, site.RECORDED, name=SECOND)
+        done = fetch(replay, tmp_path, [*site.RECORDED, LIVE], name=SECOND)
     first, second = tree(tmp_path / NAME), tree(tmp_path / SECOND)
     for name in CUT:
         assert first.pop(name).startswith(second.pop(name)), name
     assert second == first
-    assert answers(tmp_path / f"{SECOND}.fetchlog") == answers(tmp_path / f"{NAME}.fetchlog")
+    assert answers(tmp_path, SECOND) == answers(tmp_path, NAME)
     asked = [request for log in (tmp_path / "logs").rglob("*.test") for request in read_server_log(log)]
     assert len(asked) > 60
     assert [request.path for request in asked if request.found in ("missing", "best-match")] == []
+
+    of_live = done.stdout.partition(f"{LIVE}: fit for the experiment")[2]       # the last page
+    said = next(line for line in of_live.splitlines() if "what came over them is replayed" in line)
+    assert "the page may be empty" not in of_live
+    assert all(f"1 x {kind}" in said for kind in ("WebSocket", "EventSource", "answer without an end"))
+    before, now = live_entries(tmp_path, NAME), live_entries(tmp_path, SECOND)
+    then_said, now_said = ([(each["type"], each["opcode"], each["data"]) for each in of["socket"]["_webSocketMessages"]]
+                           for of in (before, now))
+    assert now_said == then_said
+    assert now["socket"]["response"]["status"] == 101
+    for stream in ("news", "lines"):
+        assert now[stream]["_arrivals"][-1][1] == before[stream]["_arrivals"][-1][1]
+    # Chrome tells of a 103 only where it was waiting for the answer already, and a server on loopback may be faster.
+    assert now[""]["response"].get("_earlyHints", HINTS) == HINTS
+    assert "_earlyHints" not in now["news"]["response"]
