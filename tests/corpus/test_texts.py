@@ -9,6 +9,7 @@ where, as in its one line ``file:line: problem``. Bytes are written as character
 from collections.abc import Callable
 from dataclasses import astuple
 from datetime import datetime, timezone
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ import pytest
 from harness.errors import InputError
 from harness.files.encoding import encode_text
 from harness.files.exchange import Answer, Phases
-from harness.files.har_entry import handshake_ms
+from harness.files.har_entry import from_har, handshake_ms
 from harness.files.hosts import is_host_name, read_hack_dns
 from harness.files.load_record import LoadEvent, LoadRecord, load_event_of
 from harness.files.moments import moment_of
 from harness.files.notes import check_notes
 from harness.files.pages import page_of, read_pages
 from harness.files.results import parse_cell_directory
+from harness.mirror.live import arrivals_of
 from harness.mirror.servers import read_rtts
 from harness.record.recorder import require_recordable
 from harness.replay.body import wanted_span
@@ -66,6 +68,16 @@ def refused_in(change: dict[str, Any]) -> str | None:
     return None
 
 
+def arrivals(entry: dict[str, Any], last_s: float = inf) -> Any:
+    """Return when the pieces of an entry's answer come, and whether that ends with the load event, at this second of
+    the clock; None where it makes no entry.
+    """
+    try:
+        return arrivals_of(from_har(entry), last_s)
+    except ValueError:
+        return None
+
+
 def where(said: str, file: Path) -> str:
     """Return the place that a line names."""
     assert said.startswith(f"{file}:")
@@ -77,7 +89,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "host": is_host_name, "moment": us_after_ten,
     "handshake": lambda found: handshake_ms(found[0], Phases(**found[1]), *found[2:]),
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
-    "cell": parse_cell_directory,
+    "cell": parse_cell_directory, "arrivals": lambda found: arrivals(*found),
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
