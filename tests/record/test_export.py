@@ -10,6 +10,7 @@ import tarfile
 import zipfile
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import brotli  # type: ignore[import-untyped]
 import pytest
@@ -63,7 +64,7 @@ def pages(tmp_path: Path) -> list[Page]:
     return read_pages(tmp_path / "made.pages")
 
 
-def read_by_warcio(warc: bytes) -> tuple[dict[str, bytes], list[tuple[str, ...]]]:
+def read_by_warcio(warc: bytes) -> tuple[dict[str, bytes], list[tuple[Any, ...]]]:
     """Return bodies by URL, and of each request method, what was spoken, URL, and what was sent."""
     bodies, requests = {}, []
     for record in ArchiveIterator(io.BytesIO(warc), check_digests="raise"):

@@ -60,9 +60,10 @@ def test_no_thread_answers_before_it_is_told_to_nor_afterwards(tmp_path: Path) -
 
 
 def test_another_query_gets_no_answer_to_this_one(tmp_path: Path) -> None:
-    source = read_source(write_warc(tmp_path / "x.warc", *(
-        record for asked, got in ((b'{"query": "names"}', b"all"), (b'{"query": "at", "t": 1363139394945}', b"one"))
-        for record in (("request", PAGE, "POST / HTTP/1.1", [], asked), ("response", PAGE, OK, [], got)))))
+    post = "POST / HTTP/1.1"
+    source = read_source(write_warc(
+        tmp_path / "x.warc", ("request", PAGE, post, [], b'{"query": "names"}'), ("response", PAGE, OK, [], b"all"),
+        ("request", PAGE, post, [], b'{"query": "at", "t": 1363139394945}'), ("response", PAGE, OK, [], b"one")))
     queries = (b'{"query": "names"}', b'{"query": "at", "t": 1785000000000}', b'{"query": "other"}')
     assert [source.answer_body(PAGE, "POST", query) for query in queries] == [b"all", b"one", None]
 

@@ -17,7 +17,8 @@ from tests.support.answering import Answer, answering
 PAGE = "http://www.old.test/"
 
 
-BUSY, LOST = (503, {}, b""), (404, {}, b"")
+BUSY: Answer = (503, {}, b"")
+LOST: Answer = (404, {}, b"")
 
 
 def capture(stated_bytes: int = 4) -> Answer:
