@@ -45,9 +45,8 @@ def test_what_is_drawn_where(tmp_path: Path) -> None:
     drawn, [axes] = bars(figure), figure.axes
     for name, median_ms in (("TFO off", 1062), ("TFO on", 1042)):
         step_ms = (median_ms + 100 - 50) / 4
-        assert [bar.get_x() for bar in drawn[name]] == pytest.approx([step_ms * index for index in range(5)], abs=0.001)
-        assert [bar.get_width() for bar in drawn[name]] == pytest.approx([50] * 5, abs=0.001)
-        assert [bar.get_y() + bar.get_height() / 2 for bar in drawn[name]] == pytest.approx([1, 2, 3, 4, 5])
+        assert [(bar.get_x(), bar.get_width(), bar.get_center()[1]) for bar in drawn[name]] == [
+            pytest.approx((step_ms * index, 50, index + 1), abs=0.001) for index in range(5)]
     off, on = drawn["TFO off"][0], drawn["TFO on"][0]
     assert on.get_height() == pytest.approx(0.75 * off.get_height())
     assert axes.get_ylim()[0] > axes.get_ylim()[1], "request 1 is on top"
@@ -55,7 +54,8 @@ def test_what_is_drawn_where(tmp_path: Path) -> None:
     assert [float(line.get_xdata()[0]) for line in axes.lines] == [1062, 1042]      # type: ignore[index,arg-type]
 
 
-@given(st.lists(st.from_regex(r"https?://(https?){0,2}a\.org", fullmatch=True), unique=True))
+@given(st.lists(st.sampled_from([f"{scheme}://{begin}a.org" for scheme in ("http", "https") for begin in (
+    "", "http", "https", "httphttp", "httphttps", "httpshttp", "httpshttps")]), unique=True))
 def test_no_two_pages_share_the_name_of_a_figure(urls: list[str]) -> None:
     """The short name of http://httpa.org is the full one of http://a.org."""
     assert figure_names({"httpwww.x.org": "httpwww.x.org"}) == {"httpwww.x.org": "www.x.org"}, "no load tells its URL"
@@ -147,9 +147,6 @@ def test_an_interval_is_drawn_where_it_lies(tmp_path: Path) -> None:
     for run, on_ms in enumerate((990, 980, 850, 800), start=1):
         add_load(tmp_path, NEWS, 10, run, 1, on_ms)
         add_load(tmp_path, NEWS, 10, run, 0, 1000, valid=run > 2, why_not=["late"] if run <= 2 else [])
-    for delay_ms in (50, 100):
-        for tfo in (0, 1):
-            add_load(tmp_path, NEWS, delay_ms, 1, tfo, 1000)
     selection = selected(tmp_path)
     assert selection.rows[0].percent == pytest.approx(8.5)
     containers: Any = draw_improvement(selection).axes[0].containers

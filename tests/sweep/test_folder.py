@@ -46,13 +46,6 @@ def test_failures_are_rows_until_they_are_tried_again(folder: SweepFolder) -> No
     assert [bool(folder.outcome(unit(number).key)) for number in range(3)] == [True, True, False]
 
 
-def test_a_driver_removes_what_a_killed_one_left_half_done(folder: SweepFolder) -> None:
-    for half in (folder.sites / ".a", folder.recordings / ".b"):
-        (half / "client").mkdir(parents=True)
-    with folder.only_driver():
-        assert not [*folder.sites.iterdir(), *folder.recordings.iterdir()]
-
-
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"format": 99}', b'{"format": 2, "key": 1}',
                                      b'{"key": "../../x", "url": "http://a.test/", "status": "measured"}'])
 def test_what_cannot_be_read_is_said(folder: SweepFolder, content: bytes) -> None:
@@ -62,13 +55,15 @@ def test_what_cannot_be_read_is_said(folder: SweepFolder, content: bytes) -> Non
         folder.outcome(unit().key)
 
 
-def test_a_sweep_has_one_driver(folder: SweepFolder) -> None:
+def test_a_sweep_has_one_driver_which_removes_what_a_killed_one_left_half_done(folder: SweepFolder) -> None:
     """Locks of fcntl(2) are a process's: so another process holds it."""
     code = ("import sys; from pathlib import Path; from harness.sweep.folder import SweepFolder\n"
             "with SweepFolder(Path(sys.argv[1]), 'x').only_driver(): print('ready', flush=True); sys.stdin.read()")
-    for _ in range(2):
-        with started(sys.executable, "-c", code, str(folder.path.parent)), pytest.raises(InputError), \
-                folder.only_driver():
+    with started(sys.executable, "-c", code, str(folder.path.parent)):
+        for half in (folder.sites / ".a", folder.recordings / ".b"):
+            (half / "client").mkdir(parents=True)
+        with pytest.raises(InputError), folder.only_driver():
             pass
+        assert half.is_dir(), "the other one's"
     with folder.only_driver():
-        pass
+        assert not [*folder.sites.iterdir(), *folder.recordings.iterdir()]
