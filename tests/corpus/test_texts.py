@@ -25,7 +25,9 @@ from harness.files.moments import moment_of
 from harness.files.notes import check_notes
 from harness.files.pages import page_of, read_pages
 from harness.files.results import parse_cell_directory
+from harness.mirror.exchanges import PageExchanges
 from harness.mirror.live import arrivals_of
+from harness.mirror.recording import Recording
 from harness.mirror.servers import read_rtts
 from harness.record.recorder import require_recordable
 from harness.replay.body import wanted_span
@@ -78,6 +80,15 @@ def arrivals(entry: dict[str, Any], last_s: float = inf) -> Any:
         return None
 
 
+def recorded(entries: list[dict[str, Any]]) -> Any:
+    """Return the hosts of a page's HAR, and of each answer that is replayed how it is found, whether it hangs until the
+    page is closed, and whether it was asked for after a message: a brought page's answers keep their old dates, and its
+    messages have those of the import.
+    """
+    recording = Recording([PageExchanges("page", [*map(from_har, entries)])])
+    return recording.hosts(), [(answer.found, answer.hangs, answer.after_message) for answer in recording.each]
+
+
 def where(said: str, file: Path) -> str:
     """Return the place that a line names."""
     assert said.startswith(f"{file}:")
@@ -89,7 +100,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "host": is_host_name, "moment": us_after_ten,
     "handshake": lambda found: handshake_ms(found[0], Phases(**found[1]), *found[2:]),
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
-    "cell": parse_cell_directory, "arrivals": lambda found: arrivals(*found),
+    "cell": parse_cell_directory, "arrivals": lambda found: arrivals(*found), "recorded": recorded,
     "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {

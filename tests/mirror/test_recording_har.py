@@ -1,4 +1,7 @@
-"""What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not."""
+"""What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not.
+
+What hangs, and what was asked for after a message: tests/corpus/texts.jsonl.
+"""
 
 import json
 from math import inf
@@ -20,20 +23,6 @@ from harness.replay.site import Site
 from tests.support.growth import LINEAR, growth
 from tests.support.noted import cases
 
-AS_SENT, HANGS = (cases(Path(__file__).with_name(name)) for name in ("as_sent.jsonl", "hangs.jsonl"))
-
-
-@pytest.mark.parametrize(("told", "is_after"), [({"_afterMessage": True}, True), ({"_afterMessage": False}, False),
-                                               ({}, True)])
-def test_what_a_brought_page_asked_for_after_a_message_is_said(told: dict[str, bool], is_after: bool) -> None:
-    """Its answers keep the dates that they had where it was recorded, and its messages have those of the import."""
-    started = {"startedDateTime": "2026-09-21T14:13:20Z"}
-    message = {"type": "receive", "time": 1_700_000_000, "opcode": 1, "data": "x"}
-    entries = [started | {"request": {"url": "ws://a.test/"}, "_webSocketMessages": [message]},
-               started | {"request": {"url": "http://a.test/x"}, "response": {"status": 200}} | told]
-    page = PageExchanges("x", [*map(from_har, entries)])
-    assert [item.after_message for item in recorded_of(page)] == [is_after]
-
 
 def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     """They were compared, each with all others: 4000 took 15 s."""
@@ -45,21 +34,11 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     assert growth(read_many, 500) < LINEAR
 
 
-@pytest.mark.parametrize("case", AS_SENT, ids=lambda case: case["what"])
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("as_sent.jsonl")), ids=lambda case: case["what"])
 def test_status_and_headers_are_those_of_the_har(case: dict[str, Any]) -> None:
     answer = as_sent(from_har(case["entry"]), inf)
     assert {"status": answer.status, "file": answer.body and answer.body.file, "size": answer.content_bytes,
             "headers": [list(pair) for pair in answer.headers or ()]} == case["sent"]
-
-
-@pytest.mark.parametrize("case", HANGS, ids=str)
-def test_what_hung_until_the_page_was_closed_hangs_where_it_can_hold_up_nothing(case: dict[str, Any]) -> None:
-    request = {"url": "https://push.test/poll", "headers": [{"name": name, "value": value}
-                                                            for name, value in case["asked"].items()]}
-    entry = {"request": request, "_error": "unfinished", "time": 2500, "connection": "1"} | case["entry"]
-    recording = Recording([PageExchanges("page", [from_har(entry)])])
-    assert recording.hosts() == ["push.test"] * case["hangs"]
-    assert [(answer.hangs, answer.found) for answer in recording.each] == [(True, "unanswered")] * case["hangs"]
 
 
 URLS = ("data:,x", "blob:https://a.test/1", "wss://a.test/", "https://a.test:8443/", "http://a.test:80/", "https://[")
