@@ -30,6 +30,7 @@ from harness.mirror.live import arrivals_of
 from harness.mirror.recording import Recording
 from harness.mirror.servers import read_rtts
 from harness.record.recorder import require_recordable
+from harness.record.sources.served import list_pages
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
 from tests.support.noted import assert_noted, cases
@@ -89,6 +90,16 @@ def recorded(entries: list[dict[str, Any]]) -> Any:
     return recording.hosts(), [(answer.found, answer.hangs, answer.after_message) for answer in recording.each]
 
 
+def listed(file: Path) -> Any:
+    """Return the list of pages that is made of those that a HAR names; where that is refused, whether there is one."""
+    list_file = file.with_name("A.pages")
+    try:
+        list_pages(list_file, read_source(file).brought)
+    except InputError:
+        return list_file.exists()
+    return list_file.read_text()
+
+
 def where(said: str, file: Path) -> str:
     """Return the place that a line names."""
     assert said.startswith(f"{file}:")
@@ -105,7 +116,7 @@ READ: dict[str, Callable[[Any], Any]] = {
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
     "pages": lambda file: [page.name for page in read_pages(file)], "notes": check_notes,
-    "remaps": lambda file: [*map(astuple, read_hack_dns(file))], "rtts": read_rtts,
+    "remaps": lambda file: [*map(astuple, read_hack_dns(file))], "rtts": read_rtts, "listed.har": listed,
     "recordable": lambda file: require_recordable(file, read_pages(file)),
     **dict.fromkeys(("har", "warc", "warc.gz", "wacz", "zip"), lambda file: read_source(file).brought.pages)}
 

@@ -71,7 +71,7 @@ def test_a_page_as_of_a_day(tmp_path: Path) -> None:
         return captured(path, headers)
 
     with answering(answer) as port:
-        fetch(tmp_path, "--as-of", "2013-03-12", "--archive", f"http://127.0.0.1:{port}/web")
+        fetch(tmp_path, "--as-of", "2013-03-12", "--archive", f"http://127.0.0.1:{port}/web", "--no-trial")
     assert len(set(asked)) == len(asked) > IMAGES
     mirror = tmp_path / "old"
     assert (mirror / "cdn.old.test" / "here.png").read_bytes() == picture()

@@ -1,23 +1,19 @@
 """What others recorded, read into exchanges, and which of them a request gets.
 
-What is read of single files: tests/corpus/sources.
+What is read of single files: tests/corpus/sources; lists of pages that are made of them: tests/corpus/texts.jsonl.
 """
 
-import json
 import threading
-from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryFile
 
-import pytest
 import requests
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import InputError
 from harness.files.exchange import Answer, Exchange, Request
 from harness.record.sources.body import NOISE, with_body
-from harness.record.sources.served import ServedSource, list_pages
+from harness.record.sources.served import ServedSource
 from harness.system.background import call_forked
 from tests.support.made_warc import write_warc
 from tests.support.read_source import read_source
@@ -66,23 +62,6 @@ def test_another_query_gets_no_answer_to_this_one(tmp_path: Path) -> None:
         ("request", PAGE, post, [], b'{"query": "at", "t": 1363139394945}'), ("response", PAGE, OK, [], b"one")))
     queries = (b'{"query": "names"}', b'{"query": "at", "t": 1785000000000}', b'{"query": "other"}')
     assert [source.answer_body(PAGE, "POST", query) for query in queries] == [b"all", b"one", None]
-
-
-LONG, PORT = f"{PAGE}?{'x' * 300}", "http://b.test:8080/"
-
-
-@pytest.mark.parametrize(("urls", "listed"), [
-    ([LONG, PAGE, f"{PAGE}?", PORT], f"{PAGE}\n"), ([LONG], None), (["http://-/"], None), ([PORT], None),
-    ([f"{PAGE}x.png"], None)])
-def test_the_list_has_the_pages_that_can_be_recorded(urls: list[str], listed: str | None, tmp_path: Path) -> None:
-    path, list_file = tmp_path / "x.har", tmp_path / "A.pages"
-    entries = [{"pageref": f"page_{at}", "request": {"url": url}, "response": {"status": 200, "content": {
-        "mimeType": "image/png" if url.endswith(".png") else "text/html", "text": "<p>page", "size": 7}}}
-        for at, url in enumerate(urls)]
-    path.write_text(json.dumps({"log": {"entries": entries}}))
-    with nullcontext() if listed else pytest.raises(InputError):
-        list_pages(list_file, read_source(path).brought)
-    assert (list_file.read_text() if list_file.exists() else None) == listed
 
 
 @given(st.binary(max_size=200), st.sampled_from(["text/css", "image/png", ""]), st.integers(-1, 400),
