@@ -2,8 +2,9 @@
 
 `verdicts.jsonl` has a visit a line: what was `asked` for, in order, each a URL and how it was answered (`main`: by the
 main frame; `shown_after`: the document that is shown was navigated to so many ms before; `open`: without an end;
-`answers`: the answer to the request of this number), what else the `visit` saw, and what comes of it: each reason and
-remark by some words of it, figures of the verdict, which requests another document asked for before the page's own.
+`answers`: the answer to the request of this number), or the `events` of the net-log; what else the `visit` saw; and
+what comes of it: each reason and remark by some words of it, figures of the verdict, what was `posted`, which requests
+another document asked for before the page's own.
 """
 
 import json
@@ -52,6 +53,7 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
                 log.add("HTTP_TRANSACTION_READ_HEADERS")
         for _ in range(how.get("times", 1)):
             ask(log, url, how)
+    log.events += case.get("events", ())
     recording = seen(log, tmp_path, **visit)
     verdict = judge(recording)
     said = "\n".join(verdict.remarks)
@@ -62,6 +64,8 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
     found = asdict(verdict) | {
         "before_document": [seen.exchange.before_document for seen in recording.requests],
         "whole": [seen.whole for seen in recording.requests],
+        "posted": [seen.exchange.request.body.decode() for seen in recording.requests
+                   if seen.exchange.request.method == "POST"],
         "kept": [len(seen.exchange.answer.content or b"") for seen in recording.requests],
         "documents": [seen.url for seen in recording.documents()], "line": verdict.line(PAGE, 0.0),
         "urls": [seen.url for seen in recording.requests]}

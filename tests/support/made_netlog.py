@@ -37,13 +37,11 @@ class MadeNetLog:
         self.add("REQUEST_ALIVE", BEGIN)
         self.hop(url, *how, **more)
 
-    def hop(self, url: str, method: str = "GET", main_frame: bool = False, *, job: int = 0,
-            sent: Sequence[str] = ()) -> None:
-        """Begin a hop of the request at hand and send it; `job` is its stream job, 0 for none, `sent` more headers."""
+    def hop(self, url: str, method: str = "GET", main_frame: bool = False, *, sent: Sequence[str] = ()
+            ) -> None:
+        """Begin a hop of the request at hand and send it; `sent` are more headers."""
         self.add("URL_REQUEST_START_JOB", BEGIN, url=url, method=method, initiator="http://a.test",
                  **({"request_type": "main frame"} if main_frame else {}))
-        if job:
-            self.add("HTTP_STREAM_REQUEST_BOUND_TO_JOB", source_dependency={"id": job, "type": 9})
         self.add("HTTP_TRANSACTION_SEND_REQUEST", BEGIN)
         self.add("HTTP_TRANSACTION_SEND_REQUEST_HEADERS", line=f"{method} / HTTP/1.1\r\n",
                  headers=["Accept: */*", *sent])
