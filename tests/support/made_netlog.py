@@ -25,11 +25,10 @@ class MadeNetLog:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.source = 0
-        self.kind = "URL_REQUEST"
 
     def add(self, name: str, phase: int = 0, **params: Any) -> None:
-        """Add an event of the request (or whatever `kind` says) at hand."""
-        self.events.append([1000 + len(self.events), self.kind, self.source, f"{name}{PHASES[phase]}", params])
+        """Add an event of the request at hand."""
+        self.events.append([1000 + len(self.events), "URL_REQUEST", self.source, f"{name}{PHASES[phase]}", params])
 
     def begin(self, url: str, *how: Any, **more: Any) -> None:
         """Begin a request, a hop as below, and send it."""
