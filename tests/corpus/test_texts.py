@@ -76,9 +76,10 @@ def arrivals(entry: dict[str, Any], last_s: float = inf) -> Any:
     the clock; None where it makes no entry.
     """
     try:
-        return arrivals_of(from_har(entry), last_s)
+        exchange = from_har(entry)
     except ValueError:
         return None
+    return arrivals_of(exchange, last_s)
 
 
 def recorded(entries: list[dict[str, Any]]) -> Any:

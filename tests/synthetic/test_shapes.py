@@ -101,11 +101,12 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
     for kind, mime, size_bytes in odd:
         for path_chars in (1, 2, 90):
             number = len(resources)
-            resources.append(Resource(number, "a.test", "https" if number % 2 else "http", mime, None, size_bytes,
-                                      path_chars, max(0, number - 4), None, number, number + 1, kind, 1, number % 3,
+            resources.append(Resource(number, f"{'abc'[number % 3]}.test", "https" if number % 2 else "http", mime,
+                                      None, size_bytes, path_chars, max(0, number - 4), None, number, number + 1, kind, 1, number % 3,
                                       number % 5 == 0))
     path, here, there = (tmp_path / name for name in ("odd.shape", "here", "there"))
-    path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", resources)]))
+    path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", resources, 0,
+                                             frozenset({"a.test", "b.test", "c.test"}))]))
     here.mkdir()
     there.mkdir()
     make_pages(here, "Odd", 1, path)
@@ -115,7 +116,7 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
     assert (here / "Odd.pages").read_text() == "http://a.test/\n"
     assert json.loads((here / "Odd.fetchlog" / "manifest.json").read_text())["note"].count("odd.shape") == 1
     recording = read_recording(here / "Odd", here / "Odd.fetchlog")
-    assert recording.hosts() == ["a.test"]
+    assert recording.hosts() == ["a.test", "b.test", "c.test"]
     page, = make_page_set(read_shapes(path), seed=1)
     assert len(set(page.urls)) == len(resources)
     assert {url.partition(":")[0] for url in page.urls} == {"http", "https"}
