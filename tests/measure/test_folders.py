@@ -21,11 +21,13 @@ FOLDERS = ("client", "serverlogs", "my", "my.fetchlog", "client/10-0-tfo-0", "se
 
 @pytest.mark.parametrize("name", [*FOLDERS, "my.pages", "hack_dns", "client/experiment-10.json"])
 def test_a_link_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
-    """One that leads to such a folder, and of a file one that leads nowhere."""
+    """One that leads to such a folder or file, or nowhere."""
     base, elsewhere = tmp_path / "base", tmp_path / "elsewhere"
     for folder in FOLDERS:
         (base / folder).mkdir(parents=True)
-    if name in FOLDERS:
+    for file in ("my.pages", "hack_dns"):
+        (base / file).touch()
+    if (base / name).exists():
         (base / name).rename(elsewhere)
     (base / name).symlink_to(elsewhere)
     with pytest.raises(InputError, match=rf"^{base / name}: "):

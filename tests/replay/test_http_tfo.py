@@ -147,3 +147,16 @@ def test_an_idle_connection_is_closed_after_the_limit(recording: Path) -> None:
                     assert time.monotonic() - begin > 0.2
         finally:
             process.terminate()
+
+
+def test_in_2013_a_silent_connection_keeps_all_others_waiting(recording: Path) -> None:
+    with running(recording, "--server", "2013") as server:
+        silent = server.connect()
+        with server.connect() as connection:
+            connection.sendall(b"GET /x.css HTTP/1.0\r\n\r\n")
+            connection.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                connection.recv(1)
+            silent.close()
+            connection.settimeout(None)
+            assert read_all(connection).endswith(b"p{}")

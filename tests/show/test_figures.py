@@ -147,6 +147,9 @@ def test_an_interval_is_drawn_where_it_lies(tmp_path: Path) -> None:
     for run, on_ms in enumerate((990, 980, 850, 800), start=1):
         add_load(tmp_path, NEWS, 10, run, 1, on_ms)
         add_load(tmp_path, NEWS, 10, run, 0, 1000, valid=run > 2, why_not=["late"] if run <= 2 else [])
+    for delay_ms in (50, 100):          # one pair gives no interval, and no bar
+        for tfo in (0, 1):
+            add_load(tmp_path, NEWS, delay_ms, 1, tfo, 1000)
     selection = selected(tmp_path)
     assert selection.rows[0].percent == pytest.approx(8.5)
     containers: Any = draw_improvement(selection).axes[0].containers

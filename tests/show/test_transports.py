@@ -8,6 +8,7 @@ from harness.show.columns import export_rows
 from harness.show.console import main_table
 from harness.show.report import render
 from harness.show.transports import draw_transports
+from harness.sweep.site_rows import OF_A_SITE
 from tests.support.client_folder import add_load, selected
 
 URL, PAGE = "https://www.news.example", "httpswww.news.example"
@@ -47,6 +48,7 @@ https://www.news.example
   100 QUIC  2 1.601 0.300 15.78%  15.77% to 15.78%  - 0 of 12
   100 QUIC 0-RTT  1 1.302 0.600 31.55%  31.55% to 31.56%  - 12 of 12"""
     assert not selection.missing
+    assert [{*row} for row in export_rows(selection, OF_A_SITE)] == [{*OF_A_SITE}] * len(RTTS_MS), "sweep.py's columns"
     cells = export_rows(selection)
     assert [cell["transport"] for cell in cells] == [over.words for over in Transport] * len(RTTS_MS)
     assert [cell["round_trips"] for cell in cells] == [3, 2, 2, 1, 2, 1] * len(RTTS_MS)

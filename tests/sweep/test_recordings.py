@@ -1,8 +1,10 @@
 """A site's own recording, cut out of one that holds several, and what is said where there is none."""
 
+import errno
 import os
 from contextlib import nullcontext
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -126,3 +128,10 @@ def test_a_page_of_the_same_file_name_gets_no_other_pages_recording(tmp_path: Pa
             assert found.page.url == url
             assert bool(found.why_not) == url.endswith("gone")
     assert fetched == listed
+
+
+def test_a_full_disk_is_no_pages_fault(sweep: SweepFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recordings, "cut", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+    with pytest.raises(OSError, match=f"Errno {errno.ENOSPC}"):
+        record_missing(sweep, tmp_path / "both.pages")
+    assert names_in(sweep.recordings) == []

@@ -56,18 +56,19 @@ class Sweep:
         return html.read_text(), found
 
 
-GOOD, PARTLY, FAILED, NOT_UTF8, NEWER, NOTHING, INVALID = range(4), *range(4, 10)
-"""Sites by number. The last four have what a broken worker, or one that is not ours, may send."""
+GOOD, PARTLY, FAILED, NOT_UTF8, NEWER, NOTHING, INVALID, WITH_LOADS = range(4), *range(4, 11)
+"""Sites by number. The last five have what a broken worker, or one that is not ours, may send."""
 MEASURED = [*GOOD, PARTLY, NOT_UTF8]
 
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    made = Sweep(tmp_path_factory.mktemp("sweep"), OPTIONS, sites=11)
+    made = Sweep(tmp_path_factory.mktemp("sweep"), OPTIONS, sites=12)
     for number in GOOD:
         made.add(made.units[number])
     made.add(made.units[PARTLY], "partly", "1 of 16 loads: SYN retransmitted")
     made.add(made.units[FAILED], "failed", "<b>Chrome hangs</b>")
+    make_client(made.add(made.units[WITH_LOADS], "failed", "it hangs"), urls=[made.units[WITH_LOADS].url])
     not_utf8, newer, nothing, invalid = (made.add(made.units[number]) for number in (NOT_UTF8, NEWER, NOTHING, INVALID))
     Path(os.fsdecode(os.fsencode(not_utf8 / "10-1-tfo-0") + b"/\xff.json")).write_text("{")
     next((newer / "10-1-tfo-0").glob("*.json")).write_text('{"format": 99}')
@@ -87,7 +88,8 @@ def written(sweep: Sweep) -> Written:
 def test_every_load_is_in_the_table(sweep: Sweep, written: Written) -> None:
     columns = pyarrow.parquet.read_table(sweep.folder.path / "loads.parquet").to_pydict()
     assert {url: columns["url"].count(url) for url in {*columns["url"]}} == {
-        **{sweep.units[number].url: 16 for number in (*MEASURED, INVALID)}, r"\udcff": 1}, "2 delays, 4 runs, 2 ways"
+        **{sweep.units[number].url: 16 for number in (*MEASURED, INVALID, WITH_LOADS)}, r"\udcff": 1}, \
+        "2 delays, 4 runs, 2 ways"
     assert set(columns["machine"]) == {"lab1"}
     assert columns["valid"].count(False) == 16 + 1
     assert min(filter(None, columns["plt_ms"])) > 1000
@@ -109,7 +111,8 @@ http://s6.test/: measured, measured, measured, measured
 http://s7.test/: failed
 http://s8.test/: failed
 http://s9.test/: measured, measured
-http://s10.test/: not measured yet"""
+http://s10.test/: failed, failed
+http://s11.test/: not measured yet"""
     assert found[EVIL][0]["why"] == "cannot be recorded: <i>gone</i>"
     assert found[LAST][0]["why"] == "not recorded yet"
     assert found[sweep.units[FAILED].url][0]["why"] == "<b>Chrome hangs</b>", "and not that there are no loads"
@@ -131,7 +134,7 @@ def test_each_site_that_has_a_number_counts_once(sweep: Sweep, written: Written)
     html, _ = written
     count = len(MEASURED)
     for said in (f"TCP Fast Open over {count} sites: x", f"lab1 ({count} sites)",
-                 f"{count} of the measured sites are synthetic", "The list List.pages has 13 pages, 11 of which"):
+                 f"{count} of the measured sites are synthetic", "The list List.pages has 14 pages, 12 of which"):
         assert said in html
     assert re.search(rf'<th scope="row">20</th><td>{count}<td', html)
     low = 100 * 0.025 ** (1 / count)        # Clopper and Pearson's, where all are faster

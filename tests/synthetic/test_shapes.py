@@ -102,8 +102,8 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
         for path_chars in (1, 2, 90):
             number = len(resources)
             resources.append(Resource(number, f"{'abc'[number % 3]}.test", "https" if number % 2 else "http", mime,
-                                      None, size_bytes, path_chars, max(0, number - 4), None, number, number + 1, kind, 1, number % 3,
-                                      number % 5 == 0))
+                                      None, size_bytes, path_chars, max(0, number - 4), None, number, number + 1,
+                                      kind, 1, number % 3, number % 5 == 0))
     path, here, there = (tmp_path / name for name in ("odd.shape", "here", "there"))
     path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", resources, 0,
                                              frozenset({"a.test", "b.test", "c.test"}))]))
