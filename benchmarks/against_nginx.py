@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Load a recorded page of plain files from the replay server and from nginx, in turn: what does the replay add?
 
-    .venv/bin/python -m tests.support.internet.recorded FOLDER      # its page "modules": 642 modules that import others
+    benchmarks/today.py FOLDER      # its page "modules": 642 modules that import others
     sudo benchmarks/against_nginx.py --dir FOLDER --name demo --page modules
 
 Both stand on the one host of a star, over HTTP/2, and send by CUBIC; nginx writes each head as that of the recording

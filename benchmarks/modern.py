@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Load the pages of a recording, and hold every load and every prediction against what was recorded.
 
-    .venv/bin/python -m tests.support.internet.recorded FOLDER      # record the pages of the test internet, say
+    benchmarks/today.py FOLDER      # record pages as they are built today, say
     sudo benchmarks/modern.py --dir FOLDER --name demo
 
 All pages are loaded over HTTP/1.1 and HTTP/2, five times without and five times with TFO after a warm-up each. Printed

@@ -20,10 +20,10 @@ from tests.support.made_record import made_record
 
 ORIGIN = datetime(2026, 11, 21, tzinfo=timezone.utc)
 PAGE = "http://page.test/"
-ACCEPT = {"document": "text/html,*/*", "style": "text/css,*/*", "image": "image/avif,*/*", "script": "*/*",
-          "data": "*/*"}
-TYPES = {"document": "text/html", "style": "text/css", "image": "image/gif", "script": "text/javascript",
-         "data": "application/json"}
+KINDS = {"document": ("text/html", {"Accept": "text/html,*/*"}), "style": ("text/css", {"Accept": "text/css,*/*"}),
+         "image": ("image/gif", {"Accept": "image/avif,*/*"}), "script": ("text/javascript", {"Accept": "*/*"}),
+         "data": ("application/json", {"Accept": "*/*", "Sec-Fetch-Dest": "empty"})}
+"""Of a request, by what it is for: the answer's type, and the headers by which Chrome says so."""
 TIMINGS = {"blocked": 0, "dns": -1, "connect": -1, "ssl": -1, "send": 0, "wait": 0, "receive": 0}
 
 
@@ -43,14 +43,11 @@ class MadeLoad:
         number = connection or len(self.connections) + 1
         if connect >= 0:
             self.connections.append(connection_of(number, start + queue + max(0.0, dns), connect - max(0.0, ssl)))
-        headers = {"Accept": ACCEPT[kind], **({"Referer": referer} if referer else {})}
-        origin = "/".join(referer.split("/")[:3])
-        if kind == "data" and origin and not url.startswith(f"{origin}/"):      # as Chrome says what scripts fetch
-            headers["Origin"] = origin
+        mime_type, headers = KINDS[kind]
         self.entries.append(entry_of({
-            "at": start, "url": url, "headers": headers, "type": TYPES[kind], "blocked": queue, "dns": dns,
-            "connect": connect, "ssl": ssl, "wait": wait, "receive": receive, "connection": number,
-            "sent_bytes": request_bytes, "extra": more}))
+            "at": start, "url": url, "headers": {**headers, **({"Referer": referer} if referer else {})},
+            "type": mime_type, "blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "wait": wait,
+            "receive": receive, "connection": number, "sent_bytes": request_bytes, "extra": more}))
         return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
 
     def add_cached(self, url: str, start: float, waits: float, kind: str = "script") -> None:

@@ -19,7 +19,7 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
 from harness.system.background import running
-from tests.support.internet import site, today
+from tests.support.internet import site
 from tests.support.internet.server import Internet, serve
 from tests.support.ran import ran
 from tests.support.session import SHARED
@@ -103,8 +103,3 @@ def tree(directory: Path) -> dict[str, bytes]:
 def names(directory: Path) -> set[str]:
     """Return what stands in a directory."""
     return {path.name for path in directory.iterdir()}
-
-
-if __name__ == "__main__":      # for benchmarks/modern.py
-    with serve(applications=True) as made:
-        print(fetch(made, Path(sys.argv[1]), (*site.RECORDED, *today.PAGES)).stdout)

@@ -1,6 +1,6 @@
 """The test internet on loopback addresses: nginx (TLS, h2) without root, and a CA of its own.
 
-    with serve() as internet:   # with the pages of today.py, too: serve(applications=True)
+    with serve() as internet:
         internet.remap        # hack_dns file for fetch.py --remap
         internet.ca           # PEM file for fetch.py --ca
         internet.requests()   # what was asked for, "https://host/path" each
@@ -8,34 +8,27 @@
 
 import contextlib
 import os
-import pwd
 import shutil
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import trustme
 
-from harness.bootstrap import ROOT
-from harness.system import background
-from harness.system.privileges import User, give, passable_temp_root
-from harness.system.processes import stop
-from tests.support.internet import today
+from experiments.nginx import nginx_program, running_nginx
+from harness.network.star import Host as Machine
+from harness.system.privileges import passable_temp_root
 from tests.support.internet.app import graphql_server
 from tests.support.internet.site import EXPIRED, ONLY_HTTP_1, Host, make_hosts
 from tests.support.replay_process import free_port
-from tests.support.waiting import wait_until
 
-NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin")
+NGINX = nginx_program()
 NETWORK = "127.83.0."
-ACCOUNT = "nobody"
 
 
 @dataclass(frozen=True)
@@ -65,12 +58,12 @@ class Internet:
 
 
 @contextlib.contextmanager
-def serve(*, applications: bool = False) -> Iterator[Internet]:
-    """Run the test internet; on leaving, end it and remove its files. Needs nginx, but no root.
+def serve(more: Mapping[str, Host] | None = None) -> Iterator[Internet]:
+    """Run the test internet, with `more` hosts by name; on leaving, end it and remove its files.
 
-    With `applications` the pages of today.py are there, too: a second more until it runs.
+    Needs nginx, but no root.
     """
-    hosts = make_hosts() | (today.make_hosts() if applications else {})
+    hosts = {**make_hosts(), **(more or {})}
     with contextlib.ExitStack() as stack:
         directory = Path(tempfile.mkdtemp(prefix="tfo-net-", dir=passable_temp_root()))
         stack.callback(shutil.rmtree, directory, ignore_errors=True)
@@ -79,10 +72,6 @@ def serve(*, applications: bool = False) -> Iterator[Internet]:
         silent.bind(str(directory / "silent"))      # takes connections into its queue and never reads
         silent.listen(64)
         stack.enter_context(graphql_server(directory / "graphql"))
-        if applications:            # in a process of their own: Dash and Flask would stay in ours for ever
-            (directory / "apps").mkdir()
-            command = [sys.executable, str(ROOT / "tests" / "support" / "applications.py"), str(directory / "apps")]
-            stack.enter_context(background.running(command, "ready", "the applications"))
         http, tls, tls_http_1 = free_port(), free_port(), free_port()
         servers, remaps = [], []
         for number, (name, host) in enumerate(hosts.items(), start=1):
@@ -92,30 +81,9 @@ def serve(*, applications: bool = False) -> Iterator[Internet]:
         internet = Internet(directory, hosts)
         internet.remap.write_text("".join(remaps))
         _issue_certificates(internet)
-        (directory / "nginx.conf").write_text(CONFIGURATION + "".join(servers) + "}\n")
-        process = _start_nginx(directory)
-        stack.callback(stop, process)
-        wait_until(lambda: process.poll() is not None or _listens(f"{NETWORK}1", http))
-        if process.poll() is not None:
-            raise RuntimeError(f"nginx did not start: {(directory / 'error.log').read_text()}")
+        here = Machine("", "", "", "", os.getpid())
+        stack.enter_context(running_nginx(here, directory, CONFIGURATION + "".join(servers)))
         yield internet
-
-
-def _start_nginx(directory: Path) -> "subprocess.Popen[str]":
-    user: dict[str, object] = {}
-    if os.geteuid() == 0:
-        account = pwd.getpwnam(ACCOUNT)
-        give(directory, User(account.pw_name, account.pw_uid, account.pw_gid))
-        user = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-    command = [str(NGINX), "-p", str(directory), "-e", "error.log", "-c", "nginx.conf"]
-    process: subprocess.Popen[str] = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True,
-                                                      **user)   # type: ignore[call-overload]
-    return process
-
-
-def _listens(address: str, port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex((address, port)) == 0
 
 
 def _issue_certificates(internet: Internet) -> None:
@@ -137,15 +105,10 @@ AGE_S = 30 * 86_400
 """How old the files are, in seconds, as those of most sites. What is not yet a minute old has no strong validator (RFC
 9110, section 8.8.2.2), and Chrome asks for the parts of a film otherwise."""
 CONFIGURATION = """
-daemon off; worker_processes 1; master_process off; pid nginx.pid;
-events { worker_connections 512; }
-http {
     log_format asked '$request_method $scheme://$host$request_uri $status $server_protocol';
     log_format connection '$connection'; map $https $is_tls { on 1; default 0; }
     access_log access.log asked; access_log connections.log connection if=$is_tls; server_tokens off; etag off;
-    client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4; scgi_temp_path t5;
-    absolute_redirect off; gzip_min_length 100; lingering_close off; default_type text/html;
-    sendfile on; ssl_protocols TLSv1.3;
+    absolute_redirect off; gzip_min_length 100; lingering_close off; default_type text/html; ssl_protocols TLSv1.3;
 """
 
 
@@ -166,6 +129,6 @@ def _server(directory: Path, name: str, host: Host, http: str, tls: str) -> str:
         lines.append(f"location = {path} {{ types {{ }} default_type {mime_type}; {' '.join(more)} "
                      f"root {stored.parent}; rewrite ^ /{number} break; }}")
     blocks = "\n    ".join(host.locations)
-    for word in ("SILENT", "GRAPHQL", "APPS"):
+    for word in ("SILENT", "GRAPHQL"):
         blocks = blocks.replace(word, str(directory / word.lower()))
     return "\n    ".join([*lines, blocks]) + "\n}\n"
