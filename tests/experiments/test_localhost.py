@@ -15,11 +15,11 @@ import pytest
 
 from experiments import localhost
 from harness.bootstrap import ROOT
-from tests.support.explained_pages import CHAIN, CHAIN_HOSTS, make_pages
 from tests.support.finished import Finished
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
 from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import ran
+from tests.support.recording import CHAIN, chain_of_scripts
 
 PROGRAM = ROOT / "experiments" / "localhost.py"
 RTT_MS = 100
@@ -32,7 +32,7 @@ REAL = pytest.mark.skipif(
 
 
 def run(base: Path, *options: str) -> Finished:
-    make_pages(base, CHAIN)
+    chain_of_scripts(base, *CHAIN)
     for path in (base, *base.rglob("*")):
         os.chown(path, ORDINARY.uid, ORDINARY.gid)
     done = ran(*AS_ORDINARY, *LATE_PYTHON, PROGRAM, "--dir", base, "--name", "small", "--delays", RTT_MS // 2,
@@ -71,11 +71,11 @@ def test_tfo_is_real_and_saves_one_round_trip_for_each_connection(open_to_all: P
     """The theory for a chain of connections, each begun by the answer before, within one experiment."""
     real = run(open_to_all)
     off, on = real.load(0), real.load(1)
-    assert (off.syn_data_connections, on.syn_data_connections) == (0, CHAIN_HOSTS)
-    assert on.counters["loopback"]["TCPFastOpenPassive"] == CHAIN_HOSTS
+    assert (off.syn_data_connections, on.syn_data_connections) == (0, len(CHAIN))
+    assert on.counters["loopback"]["TCPFastOpenPassive"] == len(CHAIN)
     assert {record.network for record in (off, on)} == {"loopback"}
-    assert real.saved_ms() / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=TOLERANCE_RTTS)
-    assert (on.plt_ms or 0.0) / RTT_MS >= CHAIN_HOSTS, "a round trip for each request"
+    assert real.saved_ms() / RTT_MS == pytest.approx(len(CHAIN), abs=TOLERANCE_RTTS)
+    assert (on.plt_ms or 0.0) / RTT_MS >= len(CHAIN), "a round trip for each request"
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t\d\.\d+\t\d+\.\d+%$", real.said, re.MULTILINE)
     assert "Simulated" not in real.said
 
@@ -89,8 +89,8 @@ def test_where_tfo_cannot_be_real_it_is_simulated_and_said_to_be(open_to_all: Pa
     table, simulated = found.said.split("Simulated, not measured")
     assert re.search(rf"^\t{RTT_MS}\t\d\.\d+\t-\t-$", table, re.MULTILINE), "no number in the place of a measured one"
     assert "--shared-network was given" in table
-    [row] = re.findall(rf"^\t{RTT_MS}\t(\S+)\t{CHAIN_HOSTS}\t(\S+)\t-\t-$", simulated, re.MULTILINE)
+    [row] = re.findall(rf"^\t{RTT_MS}\t(\S+)\t{len(CHAIN)}\t(\S+)\t-\t-$", simulated, re.MULTILINE)
     saved_ms = (float(row[0]) - float(row[1])) * 1000
-    assert saved_ms / RTT_MS == pytest.approx(CHAIN_HOSTS, abs=0.1)
+    assert saved_ms / RTT_MS == pytest.approx(len(CHAIN), abs=0.1)
     settings = json.loads((found.client / f"experiment-{RTT_MS // 2}.json").read_text())
     assert (settings["network"], settings["tfo"], settings["bw_net_mbit"]) == ("loopback", "0", None)

@@ -11,7 +11,6 @@ import pytest
 
 from harness.files.load_record import LoadRecord
 from harness.measure.resume import program_digest
-from tests.support.explained_pages import TWO_SITES
 from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
 from tests.support.ordinary import AS_ORDINARY
@@ -104,6 +103,8 @@ class TestExperiment:
                     (True, COOKIE_BYTES, "")}, "a whole HTTP request"
 
 
+TWO_SITES = ("http://www.one.test/", "http://a.one.test/1.js", "http://b.one.test/2.js", "http://a.one.test/3.js",
+             "http://two.test/4.js")
 DIALOGS = "<script>setTimeout(() => { alert('one'); confirm('two') }, 100)</script>"
 """A page that asks while more of it is on the way: that must not end its load."""
 

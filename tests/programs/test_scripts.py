@@ -12,11 +12,10 @@ from harness.mirror.recording import read_recording
 from harness.mirror.servers import read_rtts
 from harness.synthetic.build import make_page_set
 from harness.synthetic.shape import read_shapes
-from tests.support.explained_pages import CHAIN, MAKERS
 from tests.support.forked import typed
 from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import assert_refused, ran
-from tests.support.recording import ICON, MadeRecording, chain_of_hosts
+from tests.support.recording import CHAIN, ICON, MadeRecording, chain_of_hosts
 
 SHAPE = (*LATE_PYTHON, ROOT / "scripts" / "shape.py", "--name", "small")
 LACKS = "http://lacks.test/"
@@ -28,13 +27,13 @@ LACKS = "http://lacks.test/"
 def test_a_chain_keeps_its_causes_and_sizes_whatever_becomes_of_another_page(tmp_path: Path) -> None:
     """Most of what the other one asks for is not in its recording, which no second try mends."""
     mirror = MadeRecording(tmp_path, "small", har=False)
-    MAKERS[CHAIN](mirror)
+    mirror.add_chain(*CHAIN)
     mirror.add(LACKS, f"<!doctype html>{ICON}" + "".join(f"<img src={number}.png>" for number in range(5)))
-    mirror.finish(CHAIN, LACKS)
+    mirror.finish(CHAIN[0], LACKS)
     done = ran(*SHAPE, "--dir", tmp_path, status=1)
     assert f"{LACKS}: " in done.stderr
     shape, = read_shapes(tmp_path / "small.shape")
-    assert shape.url == CHAIN
+    assert shape.url == CHAIN[0]
     assert [resource.parent for resource in shape.resources] == [None, *range(len(shape.resources) - 1)], "a chain"
     assert len({resource.host for resource in shape.resources}) == len(shape.resources)
     assert all(resource.size_bytes for resource in shape.resources)

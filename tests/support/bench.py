@@ -55,10 +55,8 @@ class Bench:
         cell.mkdir(parents=True, exist_ok=True)
         (cell / f"{load.page.name}.har").write_text(f"{self.done.count(load)}")
         urls = self.requests(load, self.done.count(load))
-        answers = made_record(answers=made_answers(*urls, purpose="document")).answers
-        return LoadRecord(url=load.page.url, page=load.page.name, delaynet_ms=10, rtt_ms=20, tfo=load.tfo,   # type: ignore[arg-type]
-                          run=load.run, plt_ms=100.0, experiment="this", requests=1,
-                          answers=answers)
+        return made_record(url=load.page.url, page=load.page.name, tfo=load.tfo, run=load.run, plt_ms=100.0,
+                           experiment="this", requests=1, answers=made_answers(*urls, purpose="document"))
 
     def reasons(self, _record: LoadRecord) -> list[Reason]:
         failures = self.failures.get(self.done[-1], [])

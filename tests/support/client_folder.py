@@ -6,19 +6,12 @@ from typing import Any
 
 from harness.analysis.selection import Selection, select
 from harness.files.experiment import write_experiment
-from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.pages import sanitise
 from harness.files.results import cell_directory, read_results, write_load
 from harness.files.text_log import PageLog, Response, Transaction, format_log
-from harness.system.atomic import write_atomically
+from tests.support.made_record import made_record
 
 NEWS, POST = "http://www.news.example", "http://blog.example/2013/post"
-
-
-def transactions(url: str, requests: int, step_ms: float, length_ms: float) -> list[Transaction]:
-    """Requests that start `step_ms` apart and take `length_ms` each, the page's own first, in order of completion."""
-    return [Transaction(step_ms * index, step_ms * index + length_ms, f"{url}/{index or ''}")
-            for index in range(requests)]
 
 
 def add_load(clientdir: Path, url: str, delaynet_ms: float, run: int, tfo: int, plt_ms: float | None,  # noqa: PLR0917
@@ -29,13 +22,15 @@ def add_load(clientdir: Path, url: str, delaynet_ms: float, run: int, tfo: int, 
     """
     directory, page = clientdir / cell_directory(delaynet_ms, run, tfo), sanitise(url)
     last_ms = (plt_ms or 900.0) + 100
-    done = transactions(url, requests, (last_ms - 50) / max(requests - 1, 1), 50)
-    load = {"url": url, "page": page, "delaynet_ms": delaynet_ms, "rtt_ms": 2 * delaynet_ms, "tfo": tfo & 1, "run": run,
-            "valid": True, "why_not": [], "plt_ms": plt_ms, "last_ms": last_ms, "requests": requests, **changes}
-    path = write_load(directory, LoadRecord.from_json({"format": FORMAT, **load}))
-    responses = [Response("OK", "text/html", "utf-8", transaction.url, None) for transaction in done]
-    log = PageLog(transactions=done, responses=responses, transactions_seen=True)
-    write_atomically(directory / page, format_log(log))
+    step_ms, log = (last_ms - 50) / max(requests - 1, 1), PageLog(transactions_seen=True)
+    for index in range(requests):
+        asked = f"{url}/{index or ''}"
+        log.transactions.append(Transaction(step_ms * index, step_ms * index + 50, asked))
+        log.responses.append(Response("OK", "text/html", "utf-8", asked, None))
+    path = write_load(directory, made_record(**{
+        "url": url, "page": page, "delaynet_ms": delaynet_ms, "rtt_ms": 2 * delaynet_ms, "tfo": tfo & 1, "run": run,
+        "plt_ms": plt_ms, "last_ms": last_ms, "requests": requests, **changes}))
+    (directory / page).write_text(format_log(log))
     (directory / f"{page}.har").write_text('{"log": {"version": "1.2", "entries": []}}')
     return path
 
