@@ -1,4 +1,7 @@
-"""Recordings from disk: their documents, what is wrong with logs and manifests, and bodies that are not as recorded."""
+"""Recordings from disk: their documents, what is wrong with logs and manifests, and bodies that are not as recorded.
+
+Those of 2013's format are brought into today's once, whole, and answer as before.
+"""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,9 +13,11 @@ from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.files.text_log import Response
 from harness.measure.preflight import check_pages
-from harness.mirror.importing import MadeResource, write_small_recording
+from harness.mirror import importing
+from harness.mirror.importing import MadeResource, import_recording, write_small_recording
 from harness.mirror.manifest import Manifest, read_manifest
-from harness.mirror.recording import read_recording
+from harness.mirror.recording import Recording, read_recording
+from tests.support.har_schema import assert_har
 from tests.support.noted import cases
 from tests.support.recording import text_recording
 
@@ -36,20 +41,65 @@ def test_documents_are_followed_through_redirects(tmp_path: Path) -> None:
         assert recording.document(missing) is None, missing
 
 
-def test_a_log_of_2013_is_read_as_far_as_it_can_be(tmp_path: Path) -> None:
+MIRROR = {"a.test/index.html": "page", "a.test/go": "p {}", "c.test/of_no_log.js": "1"}
+LOG_OF_2013 = b"""\xff\xfe crash
+<stats>
+t:tfo.page_load_timer:\t100
+</stats>
+<transactions>
+1 | 50 | 49 | http://a.test/
+200 | 250 | 50 | http://b.test/gone
+</transactions>
+<responses>
+status | mime_type | charset | url -> redirect_url
+OK | text/html | utf-8 | http://a.test/ -> nil
+OK | x
+Moved Temporarily |  |  | http://a.test/go -> /style
+OK | text/css | | http://a.test/style -> nil
+Not Found | text/html | | http://b.test/gone -> nil
+OK | text/html | | not a url -> nil
+"""
+
+
+def answers(recording: Recording) -> list[tuple[object, ...]]:
+    return [(answer.identity, answer.place, answer.page, answer.status, answer.file, answer.headers, answer.after_load,
+             answer.redirect_url, answer.answer.mime_type) for answer in recording.each]
+
+
+@pytest.mark.parametrize("writes", [0, 1])
+def test_what_is_brought_in_is_a_recording_like_any_other(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int) -> None:
     """What was asked for after its load event is marked, as on ajc.com in GitHub duvernea/Computer_Networks: 112 of its
-    338 answers came up to 220 s after that event.
+    338 answers came up to 220 s after that event. Where the disk was full after so many files, it is begun anew.
     """
-    text_recording(tmp_path, {"a.test/index.html": ""}, [])
-    (tmp_path / "Web.fetchlog" / "page").write_bytes(
-        b"\xff\xfe crash\n<stats>\nt:tfo.page_load_timer:\t100\n</stats>\n<transactions>\n"
-        b"1 | 50 | 49 | http://a.test/\n200 | 250 | 50 | http://a.test/ad\n</transactions>\n<responses>\n"
-        b"status | mime_type | charset | url -> redirect_url\nOK | text/html | utf-8 | http://a.test/ -> nil\nOK | x\n"
-        b"OK | | | http://a.test/ad -> nil\nOK | text/html | | not a url -> nil\n")
-    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
-    assert {answer.url: answer.after_load for answer in recording.transactions("page")} == {
-        "http://a.test/": False, "http://a.test/ad": True}
-    assert any("cannot be replayed" in problem and "'not a url'" in problem for problem in recording.problems)
+    text_recording(tmp_path, MIRROR, [])
+    files, left = PageFiles(tmp_path, "Web"), [*range(writes)]
+    (files.fetchlog / "page").write_bytes(LOG_OF_2013)
+
+    def write(path: Path, content: str) -> None:
+        if not left:
+            raise OSError(28, "No space left on device", str(path))
+        left.pop()
+        path.write_text(content)
+
+    before = read_recording(files.mirror, files.fetchlog)
+    assert {answer.url: answer.after_load for answer in before.transactions("page")} == {
+        "http://a.test/": False, "http://a.test/go": False, "http://a.test/style": False, "http://b.test/gone": True}
+    assert any("cannot be replayed" in problem and "'not a url'" in problem for problem in before.problems)
+    with monkeypatch.context() as broken:
+        broken.setattr(importing, "write_atomically", write)
+        with pytest.raises(OSError, match="Errno 28"):
+            import_recording(files)
+    assert answers(read_recording(files.mirror, files.fetchlog)) == answers(before)
+    assert "1 page" in import_recording(files)
+    named = {entry["request"]["url"]: (entry.get("_file"), entry.get("_fileBytes"), len(entry.get("_fileSha256", "")))
+             for entry in assert_har(files.fetchlog / "page.har")["entries"]}
+    assert named == {"http://a.test/": ("a.test/index.html", 4, 64), "http://a.test/go": (None, None, 0),
+                     "http://a.test/style": ("a.test/go", 4, 64), "http://b.test/gone": (None, None, 0)}
+    after = read_recording(files.mirror, files.fetchlog)
+    assert answers(after) == answers(before)
+    assert set(after.bodies) == set(MIRROR)
+    assert import_recording(files) == "", "once"
 
 
 @pytest.mark.parametrize("case", cases(Path(__file__).with_name("manifests.jsonl")), ids=lambda case: case["what"])

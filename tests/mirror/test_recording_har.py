@@ -1,6 +1,10 @@
 """What a HAR beside a page's log says counts: headers, statuses, schemes, bodies; the text log then does not.
 
-What hangs, and what was asked for after a message: tests/corpus/texts.jsonl.
+Anybody may have written it: what makes no sense is left out, every number is bounded, and no header leads away from the
+replay.
+
+What hangs, and what was asked for after a message: tests/corpus/texts.jsonl. What is sent of single headers:
+tests/corpus/functions.json.
 """
 
 import json
@@ -13,9 +17,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.files.exchange import Answer, Exchange, Request
+from harness.files.har import log_of
 from harness.files.har_entry import from_har
 from harness.mirror.answers import as_sent
 from harness.mirror.exchanges import PageExchanges, read_page
+from harness.mirror.headers import TOKEN, replayed
+from harness.mirror.live import read_live
 from harness.mirror.recording import Recording, read_recording
 from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.match import Request as Asking
@@ -90,3 +97,44 @@ def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(fa
     recording = Recording([PageExchanges("x", asked)])
     assert recording.silent.get("x") == known
     assert recording.hosts() == ["a.test"]
+
+
+@pytest.mark.parametrize("case", cases(Path(__file__).with_name("messages.jsonl")), ids=lambda case: case["what"])
+def test_the_messages_of_a_websocket(case: dict[str, Any]) -> None:
+    """`messages.jsonl` has a WebSocket a line: what was `said` over it, and the messages that a replay sends: the pause
+    before each in ms, opcode, data.
+    """
+    opened = {"startedDateTime": "2026-09-21T14:13:20.000+00:00", "time": case.get("time", 100),
+              "request": {"url": "wss://a.test/x"}, "response": {"status": 101, "headers": []},
+              "_webSocketMessages": case["said"]}
+    found = log_of({"entries": [opened]}, problems=[]).exchanges
+    assert [[round(message.after_ms), message.opcode, message.data.decode()]
+            for connection in read_live(found, case.get("load_event_s", inf))
+            for message in connection.messages] == case["gives"]
+
+
+NEVER = ("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+         "transfer-encoding", "upgrade", "content-length", "content-range", "strict-transport-security", "alt-svc",
+         "expires", "nel", "report-to", "reporting-endpoints", "use-as-dictionary", "speculation-rules",
+         "sec-session-registration", "attribution-reporting-register-source")
+SENT = ("content-type", "Content-Encoding", "Cache-Control", "Location", "Vary", "Link", "Set-Cookie", "Date",
+        "Last-Modified", "Pragma", "Content-Security-Policy", "HX-Trigger")
+DATE = "Sat, 21 Nov 2026 09:00:00 GMT"
+headers = st.lists(st.tuples(st.sampled_from(NEVER + SENT) | st.text(max_size=8),
+                             st.text(st.characters(), max_size=30) | st.just(DATE)), max_size=12)
+
+
+@given(headers, st.booleans())
+def test_no_header_breaks_a_response_or_leads_away(recorded: list[tuple[str, str]], body: bool) -> None:
+    """A replay that is recorded and replayed again sends the same."""
+    sent = replayed(recorded, body=body)
+    for name, value in sent:
+        assert TOKEN.fullmatch(name)
+        assert name == name.lower()
+        assert name not in NEVER
+        assert body or name not in ("content-type", "content-encoding")
+        value.encode("latin-1")
+        assert not set(value) & set("\r\n\0")
+        assert value == value.strip(" \t")
+    as_text = [(name, value.encode("latin-1").decode("utf-8", "surrogateescape")) for name, value in sent]
+    assert replayed(as_text, body=body) == sent
