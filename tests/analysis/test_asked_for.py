@@ -5,10 +5,7 @@ it takes anything, and without `by` SITE asked for it.
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from harness.analysis.asked_for import initiators_of, kind_of
 from harness.analysis.causes import dependencies
@@ -17,7 +14,7 @@ from harness.files.exchange import Answer, Exchange, Request
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
 from tests.support.growth import LINEAR, growth
 from tests.support.made_har import PAGE, MadeLoad
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 TWO, THERE = "http://two.test/s.js", "http://two.test/i.gif"
 
@@ -54,8 +51,8 @@ def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
 SITE = "http://page.test"
 
 
-@pytest.mark.parametrize("asked", cases(Path(__file__).with_name("test_kinds.jsonl")), ids=str)
-def test_a_request_is_what_it_was_made_for(asked: dict[str, Any]) -> None:
-    headers = {"Accept": "*/*", **asked.get("headers", {})}
-    assert kind_of(Exchange(request=Request(asked.get("method", "GET"), asked["url"], tuple(headers.items())),
-                            answer=Answer(mime_type=asked["type"]), initiator=asked.get("by", SITE))) == asked["kind"]
+@each_case("analysis/test_kinds.jsonl")
+def test_a_request_is_what_it_was_made_for(case: dict[str, Any]) -> None:
+    headers = {"Accept": "*/*", **case.get("headers", {})}
+    assert kind_of(Exchange(request=Request(case.get("method", "GET"), case["url"], tuple(headers.items())),
+                            answer=Answer(mime_type=case["type"]), initiator=case.get("by", SITE))) == case["kind"]

@@ -17,7 +17,7 @@ from connie.bench.peers import IN_LOOPS, in_loop, open_peers
 from connie.bench.strategies import OWN, CallTimes, fetches, format_line, run_rounds
 from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
 from tests.support.forked import typed
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.ran import assert_refused, ran
 
 __all__ = ["names"]
@@ -25,7 +25,7 @@ __all__ = ["names"]
 REQUEST = b"GET / HTTP/1.0\r\n\r\n"
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("lines.jsonl")), ids=lambda case: case["what"])
+@each_case("connie/lines.jsonl")
 def test_the_line(case: dict[str, Any]) -> None:
     """lines.jsonl: seconds and how many calls took so long, how many failed, and what is printed of it."""
     times_s = [time_s for time_s, count in case["times_s"] for _ in range(count)]
@@ -118,11 +118,11 @@ def test_a_strategy_that_never_succeeds_fails_the_run() -> None:
     assert len(done.stderr.splitlines()) == 6, "each kind of failure once"
 
 
-@pytest.mark.parametrize("bad", cases(Path(__file__).with_name("bad_input.jsonl")), ids=str)
-def test_bad_input_is_one_line_and_status_2(bad: dict[str, Any]) -> None:
-    done = typed("-m", "connie.bench", *bad["typed"])
+@each_case("connie/bad_input.jsonl")
+def test_bad_input_is_one_line_and_status_2(case: dict[str, Any]) -> None:
+    done = typed("-m", "connie.bench", *case["typed"])
     assert_refused(done)
-    assert bad["named"] in done.stderr
+    assert case["named"] in done.stderr
 
 
 def test_a_full_disk_is_one_line() -> None:

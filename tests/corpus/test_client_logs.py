@@ -11,20 +11,17 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from harness.files.exchange import UNFINISHED
 from harness.files.har_entry import from_har
 from harness.files.text_log import read_log
 from harness.measure.client_log import write_client_log
 from harness.netlog.load import read_netlog
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 NETLOGS = Path(__file__).parent / "netlogs"
 PAGE = "httpa.test"
 KEPT = ("plt_ms", "last_ms", "first_byte_ms", "dom_content_loaded_ms", "document", "requests", "failed_requests",
         "bytes", "preconnects_unused", "left_out")
-CASES = cases("netlogs/loads.jsonl")
 
 
 def report_of_scene(scene: str) -> dict[str, Any]:
@@ -50,7 +47,7 @@ def written(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 3) if isinstance(value := figures[key], float) else value for key in KEPT}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['netlog']}: {case['what']}")
+@each_case("corpus/netlogs/loads.jsonl")
 def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> None:
     figures = written(tmp_path, case)
     assert figures == case["figures"]

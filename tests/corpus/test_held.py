@@ -9,17 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.measure.coverage import RecordedPage, coverage, recorded_page
 from harness.mirror.recording import Recording, read_recording
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.recording import MadeRecording
 
 PAGE = "https://one.test/"
-CASES = cases("held.jsonl")
 
 
 def read(folder: Path, case: dict[str, Any]) -> tuple[Recording, RecordedPage]:
@@ -49,7 +46,7 @@ def got(recording: Recording, held: RecordedPage, load: dict[str, Any]) -> list[
     return [cover.got, cover.got_bytes]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+@each_case("corpus/held.jsonl")
 def test_what_a_page_holds_and_what_loads_got(case: dict[str, Any], tmp_path: Path) -> None:
     recording, held = read(tmp_path, case)
     names = {identity: answer.url.removeprefix(PAGE) for identity, answer in held.answers.items()}

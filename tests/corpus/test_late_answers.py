@@ -7,18 +7,15 @@ until, URL], waited for it].
 
 from typing import Any
 
-import pytest
-
 from harness.analysis.explanation import Step
 from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.timekeeping import Answered, late_answers, nothing_came
 from harness.netlog.silences import Silence
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http://b.test/x.js"),
         Step("receive", 1000, 2000, "http://b.test/y.js")]
 ALLOWED_MS = {"a.test": 106.0, "b.test": 106.0}
-CASES = cases("late_answers.jsonl")
 
 
 def found(case: dict[str, Any]) -> list[list[Any]]:
@@ -31,6 +28,6 @@ def found(case: dict[str, Any]) -> list[list[Any]]:
     return [[answer.host, round(answer.start_ms, 3), round(answer.late_ms, 3), answer.critical] for answer in late]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+@each_case("corpus/late_answers.jsonl")
 def test_what_is_late_is_noted_beside_it(case: dict[str, Any]) -> None:
     assert found(case) == case["late"]

@@ -12,8 +12,6 @@ its improvement is significant and helps, its notes by kind, and the answers awa
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from harness.analysis.row import Row, threshold_ms
 from harness.show.columns import texts
 from harness.show.console import COLUMNS
@@ -22,10 +20,9 @@ from harness.show.improvement import threshold_lines
 from harness.show.row_notes import notes_on
 from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.made_record import made_answers
-from tests.support.noted import assert_noted, cases
+from tests.support.noted import assert_noted, each_case
 
-FILE = "made_rows.jsonl"
-CASES = cases(FILE)
+FILE = "corpus/made_rows.jsonl"
 
 
 def answers_of(awaited: int, late: int, polls: int, cached: int) -> dict[str, Any]:
@@ -51,9 +48,9 @@ def of_row(row: Row) -> dict[str, Any]:
             "awaited": row.race and [*row.race]}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+@each_case(FILE)
 def test_its_rows_are_those_beside_it(case: dict[str, Any], tmp_path: Path) -> None:
     make(tmp_path, case["loads"])
     selection = selected(tmp_path)
     assert_noted({"rows": [*map(of_row, selection.rows)],
-                  "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}, FILE, CASES, case)
+                  "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}, FILE, case)

@@ -49,12 +49,11 @@ from harness.netlog.socket_bytes import Sockets
 from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import write_made
-from tests.support.noted import assert_beside, assert_noted, cases
+from tests.support.noted import assert_beside, assert_noted, each_case
 
 NETLOGS = Path(__file__).parent / "netlogs"
 CASES = sorted(path.name.partition(".")[0] for path in NETLOGS.glob("*.json.gz"))
-LINES = "netlogs/made.jsonl"
-MADE = cases(LINES)
+LINES = "corpus/netlogs/made.jsonl"
 LONG_MS = 100.0
 
 
@@ -162,6 +161,6 @@ def test_a_net_log_is_read_as_its_summary_says(case: str, tmp_path: Path) -> Non
     assert_beside(summary(log), NETLOGS / f"{case}.exchanges.json")
 
 
-@pytest.mark.parametrize("case", MADE, ids=lambda case: case["what"])
+@each_case(LINES)
 def test_a_made_log_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
-    assert_noted(made_summary(write_made(case["events"], tmp_path / "netlog.json")), LINES, MADE, case)
+    assert_noted(made_summary(write_made(case["events"], tmp_path / "netlog.json")), LINES, case)

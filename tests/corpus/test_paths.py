@@ -7,15 +7,11 @@ an RTT of 100 ms, by the circumstances: the `link` that transfers share in Mbit/
 
 from typing import Any
 
-import pytest
-
 from harness.analysis.causes import dependencies
 from harness.analysis.explanation import critical_path
 from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
 from tests.support.made_har import timeline_of
-from tests.support.noted import cases
-
-LOADS = cases("paths.jsonl")
+from tests.support.noted import each_case
 
 
 def settings_of(circumstances: str) -> dict[str, Any]:
@@ -29,11 +25,11 @@ def settings_of(circumstances: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("load", LOADS, ids=lambda load: load["what"])
-def test_its_path_and_what_tfo_saves_are_those_beside_it(load: dict[str, Any]) -> None:
-    timeline = timeline_of(load)
+@each_case("corpus/paths.jsonl")
+def test_its_path_and_what_tfo_saves_are_those_beside_it(case: dict[str, Any]) -> None:
+    timeline = timeline_of(case)
     graph = dependencies(timeline)
     assert [f"{step.kind} {step.start_ms:g}-{step.end_ms:g} {step.url}"
-            for step in critical_path(timeline, graph)] == load["path"]
+            for step in critical_path(timeline, graph)] == case["path"]
     assert {key: round(saved_ms(timeline, graph, Circumstances(100, **settings_of(key))), 3)
-            for key in load["saved_ms"]} == load["saved_ms"]
+            for key in case["saved_ms"]} == case["saved_ms"]

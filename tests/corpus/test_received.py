@@ -52,6 +52,6 @@ def as_noted(answers: ReceivedAnswers) -> dict[str, Any]:
 
 
 def test_each_request_gets_what_is_noted_beside_it() -> None:
-    for number, case in enumerate(cases("received.jsonl"), start=1):
+    for number, case in enumerate(cases("corpus/received.jsonl"), start=1):
         expected = {name: case[name] for name in ("got", "counts", "from_cache")}
         assert as_noted(received(case)) == expected, f"{number}: {case['what']}"

@@ -9,14 +9,12 @@
 
 from typing import Any
 
-import pytest
-
 from harness.synthetic.build import make_page_set
 from harness.synthetic.measured import make_shape
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes
 from tests.support.made_har import PAGE, timeline_of
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 RESOURCE = {"host": "a.test", "scheme": "http", "mime": None, "charset": None, "size_bytes": 500, "path_chars": 9,
             "parent": 0, "redirect_to": None, "start_ms": 0}
@@ -26,28 +24,28 @@ def lines(shapes: list[PageShape]) -> list[str]:
     return [line for line in format_shapes(shapes).splitlines() if line[0] not in "#f"]
 
 
-@pytest.mark.parametrize("page", cases("shapes.jsonl"), ids=lambda page: page["what"])
-def test_its_shape_is_the_one_beside_it(page: dict[str, Any]) -> None:
-    shape = make_shape(PAGE, "2026-11", timeline_of(page["near"]), timeline_of(page["far"]),
-                       texts=page.get("texts", {}), loading_ms=page.get("loading_ms"))
-    assert lines([shape]) == page["shape"]
+@each_case("corpus/shapes.jsonl")
+def test_its_shape_is_the_one_beside_it(case: dict[str, Any]) -> None:
+    shape = make_shape(PAGE, "2026-11", timeline_of(case["near"]), timeline_of(case["far"]),
+                       texts=case.get("texts", {}), loading_ms=case.get("loading_ms"))
+    assert lines([shape]) == case["shape"]
 
 
-@pytest.mark.parametrize("page", cases("made_pages.jsonl"), ids=lambda page: page["what"])
-def test_a_made_page_has_what_stands_beside_its_shape(page: dict[str, Any]) -> None:
-    first, *others = page["resources"]
-    shape = PageShape(page.get("url", "http://a.test/"), page.get("month", "2013-03"), [
+@each_case("corpus/made_pages.jsonl")
+def test_a_made_page_has_what_stands_beside_its_shape(case: dict[str, Any]) -> None:
+    first, *others = case["resources"]
+    shape = PageShape(case.get("url", "http://a.test/"), case.get("month", "2013-03"), [
         Resource(**{**RESOURCE, "index": 0, "parent": None, "path_chars": 1} | first),
         *(Resource(**{**RESOURCE, "index": index} | other) for index, other in enumerate(others, start=1))],
-        page.get("work_ms", 0))
+        case.get("work_ms", 0))
     made, = make_page_set([shape], seed=1)
     bodies = {str(index): body.decode("latin-1") for index, body in made.bodies.items()}
-    for index, texts in page.get("has", {}).items():
+    for index, texts in case.get("has", {}).items():
         places = [bodies[index].index(text.format(*made.urls)) for text in texts]
         assert places == sorted(places)
-    for index, texts in page.get("lacks", {}).items():
+    for index, texts in case.get("lacks", {}).items():
         assert [text for text in texts if text.format(*made.urls) in bodies[index]] == []
-    for text, (least, most) in page.get("at", {}).items():
+    for text, (least, most) in case.get("at", {}).items():
         assert least <= bodies["0"].index(text.format(*made.urls)) <= most
     for node in made.plan.nodes:
         if node.kind is not NodeKind.DOCUMENT and not node.no_content:

@@ -13,8 +13,6 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from harness.errors import InputError
 from harness.files.encoding import encode_text
 from harness.files.exchange import Answer, Phases
@@ -33,11 +31,10 @@ from harness.record.recorder import require_recordable
 from harness.record.sources.served import list_pages
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
-from tests.support.noted import assert_noted, cases
+from tests.support.noted import assert_noted, each_case
 from tests.support.read_source import read_source
 
-LINES = "texts.jsonl"
-CASES = cases(LINES)
+LINES = "corpus/texts.jsonl"
 TEN = datetime(2024, 3, 5, 10, tzinfo=timezone.utc)
 EVENT = LoadEvent(3688.0, 3696.2)
 """Of google.com's page as GitHub ahume128/gt-cs6250 recorded it: its handler asks for a picture and a beacon."""
@@ -122,7 +119,7 @@ OF_FILES: dict[str, Callable[[Path], Any]] = {
     **dict.fromkeys(("har", "warc", "warc.gz", "wacz", "zip"), lambda file: read_source(file).brought.pages)}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['of']} {case['in']!s:.60}")
+@each_case(LINES)
 def test_each_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
     if case["of"] in READ:
         found = READ[case["of"]](case["in"])
@@ -133,4 +130,4 @@ def test_each_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> 
             found = OF_FILES[case["of"]](file)
         except InputError as error:
             found = where(str(error), file)
-    assert_noted(found, LINES, CASES, case)
+    assert_noted(found, LINES, case)

@@ -9,7 +9,7 @@ from harness.bootstrap import ROOT
 from harness.course.page_rules import rule_breaches
 from harness.errors import InputError
 from tests.support.forked import typed
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 THREE = "http://www.example.com/\nhttps://example.org/page\nhttps://en.example.net/a?b=c\n"
 
@@ -20,7 +20,7 @@ def write(directory: Path, text: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("lists.jsonl")), ids=str)
+@each_case("course/lists.jsonl")
 def test_every_breach_of_the_rules_is_reported_with_its_line(case: dict[str, Any], tmp_path: Path) -> None:
     found = rule_breaches(write(tmp_path, case["text"]))
     assert [line.partition(": ")[0] for line in found] == [

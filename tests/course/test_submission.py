@@ -14,7 +14,7 @@ from harness.course.submission import check_files
 from harness.errors import printable
 from harness.files.pages import sanitise
 from harness.show.console import HEADER
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.ran import ran
 
 URLS = ["https://www.example.org/", "http://example.com/a?b=c", "https://www.example.co.uk/x"]
@@ -75,7 +75,7 @@ def test_zip_holds_exactly_the_two_files_and_is_replaced_only_by_force(tmp_path:
     assert {path.name for path in tmp_path.iterdir()} == {"other.txt", "observations.txt", "myURLS.pages", ZIP}
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("observations.jsonl")), ids=lambda case: case["what"])
+@each_case("course/observations.jsonl")
 def test_observations_as_editors_and_runs_leave_them_and_without_what_must_be_in_them(case: dict[str, Any],
                                                                                       tmp_path: Path) -> None:
     write(tmp_path, case["text"].encode(case.get("encoding", "utf-8")))

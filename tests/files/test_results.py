@@ -26,9 +26,9 @@ from harness.files.results import LoadResult, cell_directory, parse_cell_directo
 from harness.system.atomic import write_atomically, written_beside
 from tests.support.client_folder import NEWS, add_load, make_client
 from tests.support.made_record import made_record
+from tests.support.noted import each_case
 
 OLD = Path(__file__).parent.parent / "data" / "2013"
-CASES = [json.loads(line) for line in (Path(__file__).parent / "results.jsonl").read_text().splitlines()]
 
 
 def written(client: Path, case: dict[str, Any]) -> None:
@@ -73,7 +73,7 @@ def summary(client: Path) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["what"])
+@each_case("files/results.jsonl")
 def test_a_folder_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
     written(tmp_path / "client", case)
     assert summary(tmp_path / "client") == case["is"]

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict, fields, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,15 +9,14 @@ import pytest
 from harness.errors import InputError
 from harness.measure.command_line import parse_arguments
 from harness.measure.settings import OPTIONS, Settings, read_settings
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 
 def settings(*words: str) -> Settings:
     return parse_arguments("x", words)[0]
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("options.jsonl")),
-                         ids=lambda case: " ".join(case["words"]))
+@each_case("measure/options.jsonl")
 def test_each_command_line_chooses_what_is_beside_it(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     if case.pop("refused", False):
         with pytest.raises(SystemExit) as ended:

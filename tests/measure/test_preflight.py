@@ -23,7 +23,7 @@ from harness.measure.preflight import check_authority, check_browser, check_page
 from harness.network import needs
 from harness.network.needs import PROGRAMS, check_programs
 from harness.system.privileges import browsing_user
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.ordinary import SUDO
 from tests.support.ran import ran
 from tests.support.recording import MadeRecording
@@ -111,7 +111,7 @@ def test_without_the_shim_or_a_browser_nothing_starts(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("drivers.jsonl")))
+@each_case("measure/drivers.jsonl")
 def test_a_driver_of_chromes_version_that_its_user_can_start(case: dict[str, Any],
                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     """The first of its major version, wherever it is; one that does not say its version is taken as it was.

@@ -18,7 +18,7 @@ from harness.mirror.importing import MadeResource, import_recording, write_small
 from harness.mirror.manifest import Manifest, read_manifest
 from harness.mirror.recording import Recording, read_recording
 from tests.support.har_schema import assert_har
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.recording import text_recording
 
 
@@ -102,7 +102,7 @@ def test_what_is_brought_in_is_a_recording_like_any_other(
     assert import_recording(files) == "", "once"
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("manifests.jsonl")), ids=lambda case: case["what"])
+@each_case("mirror/manifests.jsonl")
 def test_manifest(case: dict[str, Any], tmp_path: Path) -> None:
     """`manifests.jsonl`: the content of a manifest, and what differs from that of a recording without one."""
     problems: list[str] = []

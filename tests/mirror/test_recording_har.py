@@ -28,7 +28,7 @@ from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.match import Request as Asking
 from harness.replay.site import Site
 from tests.support.growth import LINEAR, growth
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 
 def test_many_answers_to_one_url_are_read_one_by_one() -> None:
@@ -41,7 +41,7 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
     assert growth(read_many, 500) < LINEAR
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("as_sent.jsonl")), ids=lambda case: case["what"])
+@each_case("mirror/as_sent.jsonl")
 def test_status_and_headers_are_those_of_the_har(case: dict[str, Any]) -> None:
     answer = as_sent(from_har(case["entry"]), inf)
     assert {"status": answer.status, "file": answer.body and answer.body.file, "size": answer.content_bytes,
@@ -99,7 +99,7 @@ def test_hosts_that_never_answered_are_known_unless_that_made_the_page_hollow(fa
     assert recording.hosts() == ["a.test"]
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("messages.jsonl")), ids=lambda case: case["what"])
+@each_case("mirror/messages.jsonl")
 def test_the_messages_of_a_websocket(case: dict[str, Any]) -> None:
     """`messages.jsonl` has a WebSocket a line: what was `said` over it, and the messages that a replay sends: the pause
     before each in ms, opcode, data.

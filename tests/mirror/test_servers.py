@@ -20,12 +20,10 @@ from harness.files.pages import PageFiles
 from harness.mirror.exchanges import PageExchanges
 from harness.mirror.recording import Recording
 from harness.mirror.servers import RecordedRtts, make_layout, recorded_rtts
-from tests.support.noted import cases
-
-RECORDINGS, LAYOUTS = (cases(Path(__file__).with_name(name)) for name in ("rtts.jsonl", "layouts.jsonl"))
+from tests.support.noted import each_case
 
 
-@pytest.mark.parametrize("case", RECORDINGS, ids=lambda case: case["what"])
+@each_case("mirror/rtts.jsonl")
 def test_how_far_away_servers_were(case: dict[str, Any], tmp_path: Path) -> None:
     exchanges = []
     for url, known in case["recorded"]:
@@ -50,7 +48,7 @@ def test_a_text_log_knows_none(tmp_path: Path) -> None:
         recorded_rtts(files, recording)
 
 
-@pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: case["what"])
+@each_case("mirror/layouts.jsonl")
 def test_which_hosts_share_a_server(case: dict[str, Any]) -> None:
     pages = [PageExchanges(page, [Exchange(request=Request("GET", url), answer=Answer(200), address=address)
                                   for url, address in answers]) for page, answers in case["pages"].items()]

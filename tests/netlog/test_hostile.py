@@ -19,7 +19,7 @@ from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import numbers
 from tests.support.noted import cases
 
-MADE = [event for case in cases("netlogs/made.jsonl") for event in case["events"]]
+MADE = [event for case in cases("corpus/netlogs/made.jsonl") for event in case["events"]]
 TYPES, KINDS = numbers(MADE, 3), numbers(MADE, 1)
 
 NONSENSE = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=9),

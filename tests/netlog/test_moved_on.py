@@ -1,25 +1,22 @@
 """Which page is shown in the end: one that loads itself again, or is gone back to, is the same page."""
 
-import json
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from harness.netlog.load import read_netlog
 from harness.netlog.page import moved_on_to
 from tests.support.made_netlog import MadeNetLog
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
-CASES = cases(Path(__file__).with_name("moved_on.jsonl"))
-"""Documents of the main frame (a list: of redirects and where they led), which of them is shown, and whether it is
-another page than the one that was `asked` for, http://a.test."""
 GAP = 10
 """Events, of one tick each, between two navigations."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=json.dumps)
+@each_case("netlog/moved_on.jsonl")
 def test_the_page_that_scripts_led_to(case: dict[str, Any], tmp_path: Path) -> None:
+    """Documents of the main frame (a list: of redirects and where they led), which of them is shown, and whether it is
+    another page than the one that was `asked` for, http://a.test.
+    """
     log, began = MadeNetLog(), []
     for document in case["documents"]:
         first, *redirects = [document] if isinstance(document, str) else document

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from harness.files.exchange import Phases
 from harness.netlog.connections import Connection
 from harness.netlog.load import NetLog
 from harness.netlog.silences import server_pieces, silences
 from harness.netlog.transactions import HttpTransaction, ResponseBody
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 HERE = Path(__file__).parent
 CONNECTION = Connection(1, "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
@@ -31,7 +30,7 @@ def request(used: Connection, phases: list[float] | None = None, **more: Any) ->
     return replace(REQUEST, phases=Phases(*phases) if phases else REQUEST.phases, **({"connection": used} | more))
 
 
-@pytest.mark.parametrize("case", cases(HERE / "silences.jsonl"), ids=lambda case: case["what"])
+@each_case("netlog/silences.jsonl")
 def test_silences(case: dict[str, Any]) -> None:
     connections = [msgspec.convert(asdict(CONNECTION) | each, Connection) for each in case["connections"]]
     netlog = NetLog(transactions=[request(connections[0], **each) for each in case["requests"]],
@@ -41,7 +40,7 @@ def test_silences(case: dict[str, Any]) -> None:
     assert {each.server for each in found} <= {"10.0.0.3"}
 
 
-@pytest.mark.parametrize("case", cases(HERE / "pauses.jsonl"), ids=lambda case: case["what"])
+@each_case("netlog/pauses.jsonl")
 def test_what_a_server_waited_for(case: dict[str, Any]) -> None:
     arrivals = case["arrivals"]
     connections = [replace(CONNECTION, id=number, connect_ms=case["rtt_ms"], received=ticks)

@@ -22,6 +22,7 @@ from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording, fetch, tree
 from tests.support.internet.server import NGINX, Internet
 from tests.support.internet.site import API, CDN, CLASSIC, EXPIRED, HOME, MEDIA
+from tests.support.noted import cases
 
 pytestmark = [pytest.mark.chrome, pytest.mark.slow,
               pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
@@ -119,8 +120,7 @@ what never ended."""
 
 
 def test_what_pages_asked_for_in_their_own_ways(recorded: Recorded) -> None:
-    rows = [json.loads(line) for line in Path(__file__).with_name("fetched.jsonl").read_text().splitlines()]
-    for row in rows:
+    for row in cases("record/fetched.jsonl"):
         each = recorded.find(row["url"], row.pop("method", "GET"))
         assert {"url": row["url"]} | {name: TOLD[name](recorded, each) for name in row if name != "url"} == row
     [inserted] = [each.request.url for each in recorded.pages[CLASSIC] if "/inserted.js" in each.request.url]

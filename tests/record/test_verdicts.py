@@ -7,12 +7,9 @@ what comes of it: each reason and remark by some words of it, figures of the ver
 another document asked for before the page's own.
 """
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.pages import sanitise
@@ -20,8 +17,7 @@ from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.restored import restore
 from harness.record.verdict import judge
 from tests.support.made_netlog import PAGE, PREFETCH, MadeNetLog, seen
-
-VISITS = [json.loads(line) for line in (Path(__file__).parent / "verdicts.jsonl").read_text().splitlines()]
+from tests.support.noted import each_case
 
 
 def ask(log: MadeNetLog, url: str, how: dict[str, Any]) -> None:
@@ -43,7 +39,7 @@ def ask(log: MadeNetLog, url: str, how: dict[str, Any]) -> None:
     log.source = max(last, log.source)
 
 
-@pytest.mark.parametrize("case", VISITS, ids=lambda case: case["what"])
+@each_case("record/verdicts.jsonl")
 def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
     log, visit = MadeNetLog(), dict(case.get("visit", {}))
     for url, how in case["asked"]:

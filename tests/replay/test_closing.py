@@ -11,7 +11,7 @@ from tests.support.noted import cases
 from tests.support.recording import HOST, MadeRecording
 from tests.support.replay_process import running
 
-CASES = cases(Path(__file__).with_name("closing.jsonl"))
+CASES = cases("replay/closing.jsonl")
 
 
 def test_who_closes(tmp_path: Path) -> None:

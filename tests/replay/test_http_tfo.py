@@ -1,4 +1,3 @@
-import json
 import socket
 import struct
 import subprocess
@@ -13,13 +12,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness.replay.server import ReplayServer
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.recording import HOST
 from tests.support.replay_process import HTTP_TFO, Running, free_port, make_recording, read_all, running
 from tests.support.waiting import wait_until
 
-CASES = cases(Path(__file__).with_name("answers_2013.jsonl"))
-"""Requests for what replay_process.py records in 2013's format, over HTTP/1.0."""
 DATA_SEGMENTS_IN = 152
 """Byte of tcpi_data_segs_in in struct tcp_info (linux/tcp.h)."""
 
@@ -45,8 +42,9 @@ def keeping(recording: Path) -> Iterator[Running]:
         assert server.process.communicate()[1] == "", "garbage is answered, not merely survived"
 
 
-@pytest.mark.parametrize("case", CASES, ids=json.dumps)
+@each_case("replay/answers_2013.jsonl")
 def test_status_body_and_log(server: Running, case: dict[str, Any]) -> None:
+    """Requests for what replay_process.py records in 2013's format, over HTTP/1.0."""
     method, headers = case.get("method", "GET"), {"Connection": "keep-alive"} | case.get("headers", {})
     response, body = server.get(case["ask"], method, b"z" * case.get("upload", 0), headers)
     line = server.log()[-1]

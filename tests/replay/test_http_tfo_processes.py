@@ -1,6 +1,5 @@
 """The replay servers as processes: start, end, namespaces, users, TCP Fast Open."""
 
-import json
 import os
 import signal
 import socket
@@ -16,15 +15,13 @@ from harness.replay.connection import IDLE_LIMIT_S
 from harness.system.namespaces import inside
 from harness.system.processes import is_running
 from tests.support.namespaces import own_namespace
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.ran import ran
 from tests.support.recording import HOST
 from tests.support.replay_process import Running, free_port, make_recording, read_all, refusal, running, start
 from tests.support.waiting import wait_until
 
 NOBODY = 65534
-REFUSED = cases(Path(__file__).with_name("refusals.jsonl"))
-"""Options, or a file of hosts, and what is said."""
 SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
@@ -159,7 +156,8 @@ def test_a_restart_is_not_kept_off_by_connections_just_closed(recording: Path) -
     assert [path.read_text().count("#") for path in server.log_files()] == [1, 1]
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=json.dumps)
+@each_case("replay/refusals.jsonl")
 def test_bad_input_is_one_line(recording: Path, case: dict[str, Any]) -> None:
+    """Options, or a file of hosts, and what is said."""
     options = case["options"] if "options" in case else ["--hosts", hosts_file(recording, case["hosts"])]
     assert case["says"] in refusal(recording, *options)

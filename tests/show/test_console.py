@@ -17,7 +17,7 @@ from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
 from tests.support.made_har import PAGE, chain
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.plotted import plot
 
 
@@ -134,11 +134,12 @@ def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path) -> None:
     assert "\t0.324" not in said[:places[1] - 1]
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("paper.jsonl")), ids=lambda case: case.pop("what"))
+@each_case("show/paper.jsonl")
 def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> None:
     """paper.jsonl: how a folder is made, and the lines that are given; null for any."""
-    wanted = case.pop("lines")
-    found = [*paper_lines(selected(make_client(tmp_path, **case)))]
+    wanted = case["lines"]
+    made = make_client(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "lines")})
+    found = [*paper_lines(selected(made))]
     assert len(found) == len(wanted) + 2 * bool(wanted)
     assert [line for line, known in zip(found[2:], wanted, strict=True) if known] == [*filter(None, wanted)]
 

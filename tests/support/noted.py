@@ -10,21 +10,27 @@ from typing import Any
 
 import pytest
 
-CORPUS = Path(__file__).resolve().parent.parent / "corpus"
+TESTS = Path(__file__).resolve().parent.parent
 WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
 
 
 def cases(name: str | Path) -> list[Any]:
-    """Return the cases of a file of JSON lines in tests/corpus."""
-    return [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
+    """Return the cases of a file of JSON lines in tests."""
+    return [json.loads(line) for line in (TESTS / name).read_text(encoding="utf-8").splitlines()]
 
 
-def assert_noted(found: Any, name: str, all_cases: list[Any], case: dict[str, Any]) -> None:
-    """Fail unless `found` is what one of all cases of a file of JSON lines has by "is"."""
+def each_case(name: str) -> pytest.MarkDecorator:
+    """Run a test with each `case` of such a file, which is called what stands there by "what"."""
+    return pytest.mark.parametrize("case", cases(name), ids=lambda case: case.get("what") or json.dumps(case))
+
+
+def assert_noted(found: Any, name: str, case: dict[str, Any]) -> None:
+    """Fail unless `found` is what a case of such a file has by "is"."""
     found = json.loads(json.dumps(found))
     if WRITES:
-        case["is"] = found
-        (CORPUS / name).write_text("".join(f"{_json(each)}\n" for each in all_cases), encoding="utf-8")
+        all_cases = cases(name)
+        all_cases[all_cases.index(case)]["is"] = found
+        (TESTS / name).write_text("".join(f"{_json(each)}\n" for each in all_cases), encoding="utf-8")
         pytest.skip("written, not compared")
     assert found == case["is"]
 

@@ -12,7 +12,7 @@ from harness.sweep.folder import SweepFolder
 from harness.sweep.options import ASKED, SweepSettings, asked_for, parse_arguments, remember
 from harness.sweep.plan import check_options, grid
 from tests.support.made_units import VERSIONS, unit
-from tests.support.noted import cases
+from tests.support.noted import each_case
 
 
 @pytest.fixture
@@ -87,8 +87,7 @@ def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
     assert len({first.key, unit().key, *(other.key for other in others)}) == 1 + len(others)
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("options.jsonl")),
-                         ids=lambda case: " ".join(case["words"]))
+@each_case("sweep/options.jsonl")
 def test_each_command_line_means_the_options_beside_it_or_is_refused(case: dict[str, Any],
                                                                      capsys: pytest.CaptureFixture[str]) -> None:
     """In the order of their names, so that they mean one unit. What is refused would run a command or write elsewhere,

@@ -24,12 +24,12 @@ from harness.synthetic.places import document_texts
 from harness.synthetic.shape import COLUMNS, HEADING, SHAPE_FILE, PageShape, Resource, format_shapes, read_shapes
 from tests.support.internet.recorded import tree
 from tests.support.made_har import PAGE, timeline_of
-from tests.support.noted import cases
+from tests.support.noted import cases, each_case
 from tests.support.ran import ran
 from tests.support.recording import MadeRecording
 
 RESOURCE = Resource(0, "a.test", "http", "text/html", None, 5000, 1, None, None, 0, 9, "document")
-LOAD = timeline_of(cases("shapes.jsonl")[0]["near"])
+LOAD = timeline_of(cases("corpus/shapes.jsonl")[0]["near"])
 
 
 def test_the_text_of_a_document_that_came_compressed_is_known(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_file_is_read_as_it_was_written() -> None:
     assert format_shapes(read_shapes()) == SHAPE_FILE.read_text(encoding="ascii")
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("refused_shapes.jsonl")), ids=str)
+@each_case("synthetic/refused_shapes.jsonl")
 def test_a_line_that_cannot_be_right_is_refused_by_its_number(case: dict[str, Any], tmp_path: Path) -> None:
     """`document`, `image`: what is changed in the line of the page's own document, or of an image below it; `format`:
     the line of another one.

@@ -4,7 +4,6 @@ import itertools
 import os
 import socket
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +11,11 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.system.tcp import open_sockets, parse_ss, wait_for_close
-from tests.support.noted import cases
+from tests.support.noted import each_case
 from tests.support.ran import ran
 
 
-@pytest.mark.parametrize("case", cases(Path(__file__).with_name("sockets.jsonl")), ids=lambda case: case["what"])
+@each_case("system/sockets.jsonl")
 def test_what_waits(case: dict[str, Any]) -> None:
     """As ss prints a socket."""
     assert any(each.waits() for each in parse_ss(case["said"])) == case["waits"]
