@@ -12,8 +12,11 @@ from harness.bootstrap import PYTHON, ROOT
 from harness.errors import InputError
 from harness.network import needs
 from harness.network.needs import check_kernel
+from harness.network.programs import run_on_user
+from harness.network.star import Host
 from harness.system import environment
 from harness.system.namespaces import inside
+from harness.system.privileges import User
 from harness.system.tcp import listen
 from tests.support.namespaces import host_with
 from tests.support.project_copy import TFO
@@ -41,15 +44,25 @@ def path_with(directory: Path, program: str, does: str) -> dict[str, str]:
 @pytest.mark.timing
 @pytest.mark.parametrize("iptables", ["iptables-nft", "iptables-legacy"])
 def test_a_star_on_a_machine_that_drops_all_packets(iptables: str, tmp_path: Path) -> None:
+    """What --on-user runs reaches a server, no page is loaded, and its exit status is passed on."""
     program = shutil.which(iptables)
     if program is None or subprocess.run(["unshare", "--net", program, "-t", "mangle", "-L"], capture_output=True,
                                          check=False).returncode != 0:
         pytest.skip(f"no {iptables} here")
-    measured = [*TFO, "--dir", one_document(tmp_path), "--name", "small", "--delaynet", 10, "--on-user", "true"]
-    done = ran("unshare", "--net", "sh", "-ec", f'{ALL_DROPPED} exec "$@"', "sh", *measured, status=0,
+    base = one_document(tmp_path)
+    measured = [*TFO, "--dir", base, "--name", "small", "--delaynet", 10, "--on-user",
+                "sh -c 'curl -s --connect-to ::10.0.0.2:8000 http://one.test/; exit 7'"]
+    done = ran("unshare", "--net", "sh", "-ec", f'{ALL_DROPPED} exec "$@"', "sh", *measured, status=7,
                env=path_with(tmp_path / "bin", "iptables", f'exec {program} "$@"'))
-    print(done.stdout)
     assert "20 ms wanted" in done.stdout
+    assert "One small document." in done.stdout
+    assert not (base / "client").exists()
+
+
+@pytest.mark.parametrize("command", ["no-such-program", "'unclosed", ""])
+def test_what_cannot_be_started_on_user_is_said(command: str) -> None:
+    with pytest.raises(InputError, match=r"^tfo\.py: --on-user: "):
+        run_on_user(Host("user", "", "", "lo", os.getpid()), command, User("nobody", 65534, 65534))
 
 
 @pytest.mark.parametrize(("program", "does", "problem"), [
