@@ -13,7 +13,7 @@ from harness.network import cookies
 from harness.network.cookies import sites_of_servers
 from harness.network.star import Host, Star
 from harness.system.namespaces import inside
-from tests.support.namespaces import own_namespace
+from tests.support.namespaces import host_with
 
 
 @pytest.mark.root
@@ -24,13 +24,15 @@ def test_whatever_ends_the_sharing_fails_the_load(monkeypatch: pytest.MonkeyPatc
         asked.set()
         raise ValueError("no packet")
 
-    monkeypatch.setattr(cookies, "read_packet", read_nothing)
-    with own_namespace() as holder:
-        star = Star(Host("user", "127.0.0.1", "", "lo", holder), holder)
-        with pytest.raises(ValueError), cookies.cookies_for_a_load(cookies.DOMAIN, star, {}, {}):
-            with inside(holder), suppress(ConnectionRefusedError):
-                socket.create_connection(("127.0.0.1", 9))
+    def load(user: Host) -> None:
+        with cookies.cookies_for_a_load(cookies.DOMAIN, Star(user, user.pid), {}, {}):
+            with inside(user.pid), suppress(ConnectionRefusedError):
+                socket.create_connection((user.address, 9))
             assert asked.wait(10)
+
+    monkeypatch.setattr(cookies, "read_packet", read_nothing)
+    with host_with("ip link set lo up") as user, pytest.raises(ValueError):
+        load(user)
 
 
 def test_sites_that_share_a_server_are_one() -> None:

@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import pytest
@@ -96,35 +96,24 @@ def gap_ms(listener: socket.socket, pieces: list[bytes]) -> float:
 def test_it_counts_how_late_it_was() -> None:
     """Both kinds of packets a stopped delay line makes late: those it holds, and those that nobody reads meanwhile."""
     one_way_ms = 20
+    late_ms, stopped_ms = [], []
     with delay_line(one_way_ms) as (star, delay, line):
-        address = star.user.address
         with inside(star.servers["one.test"].pid), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-            began_s = time.time()
-            sender.sendto(b"undisturbed", (address, 9))
-            time.sleep(0.1)
-            undisturbed = delay.latest_ms(began_s, time.time()) or 0.0
-            began_s = time.time()
-            sender.sendto(b"held while it is stopped", (address, 9))
-            time.sleep(0.005)
-            held_ms = stopped(line.pid, STOPPED_S)
-            time.sleep(0.1)
-            held = delay.latest_ms(began_s, time.time()) or 0.0
-            began_s = time.time()
-            unread_ms = stopped(line.pid, STOPPED_S, lambda: sender.sendto(b"sent while it is stopped", (address, 9)))
-            time.sleep(0.1)
-            unread = delay.latest_ms(began_s, time.time()) or 0.0
-    assert 0 < undisturbed < STOPPED_S * 1000 / 2, "three times what a busy machine was seen to take"
-    for late_ms, stopped_ms in ((held, held_ms), (unread, unread_ms)):
-        assert STOPPED_S * 1000 - 2 * one_way_ms <= late_ms <= stopped_ms + 2 * one_way_ms
-
-
-def stopped(pid: int, seconds: float, meanwhile: Callable[[], object] = lambda: None) -> float:
-    """Stop a process for a while and do something meanwhile; return for how many ms at the most it stood."""
-    began_s = time.monotonic()
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        meanwhile()
-        time.sleep(seconds)
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    return (time.monotonic() - began_s) * 1000
+            for held, is_stopped in ((True, False), (True, True), (False, True)):
+                sent_s = time.time()
+                if held:
+                    sender.sendto(b"on its way when the line stops", (star.user.address, 9))
+                    time.sleep(0.005)
+                stopped_s = time.monotonic()
+                if is_stopped:
+                    os.kill(line.pid, signal.SIGSTOP)
+                if not held:
+                    sender.sendto(b"sent while it is stopped", (star.user.address, 9))
+                time.sleep(STOPPED_S)
+                os.kill(line.pid, signal.SIGCONT)
+                stopped_ms.append((time.monotonic() - stopped_s) * 1000)
+                time.sleep(0.1)
+                late_ms.append(delay.latest_ms(sent_s, time.time()) or 0.0)
+    assert 0 < late_ms[0] < STOPPED_S * 1000 / 2, "undisturbed: three times what a busy machine was seen to take"
+    for late, stopped in zip(late_ms[1:], stopped_ms[1:], strict=True):
+        assert STOPPED_S * 1000 - 2 * one_way_ms <= late <= stopped + 2 * one_way_ms

@@ -106,27 +106,21 @@ def test_fastopen_saves_one_rtt_per_new_connection(star: Star, tmp_path: Path) -
     for name in HOSTS:
         mirror.add(f"http://{name}/", f"<!doctype html><title>one</title>{FULL_WINDOW}")
     mirror.finish(f"http://{HOSTS[0]}/")
+    server, found = star.servers[HOSTS[0]], {}
     with running_servers(star, tmp_path / "small", tmp_path / "small.fetchlog", {"port": PORT}, tmp_path,
                          logdir=tmp_path / "serverlogs", delays_ms=[SPEEDS.delay_net_ms], user=invoking_user()):
-        with_ms, with_data = fetches(star, fastopen.ON)
-        without_ms, without_data = fetches(star, fastopen.OFF)
-    saving_ms = without_ms - with_ms
-    print(f"off {without_ms}, on {with_ms}, saving {saving_ms:.2f} ms")
+        for setting in (fastopen.ON, fastopen.OFF):
+            fastopen.set_fastopen(star.pids, setting)
+            with inside(star.user.pid):
+                fetch_ms(server)        # for the cookie
+                before = fastopen.read_counters(server.pid)
+                times_ms = [fetch_ms(server) for _ in range(ROUNDS)]
+            grown = fastopen.difference(fastopen.read_counters(server.pid), before)
+            found[setting] = statistics.median(times_ms), grown["TCPFastOpenPassive"]
+    print(found)
+    (with_ms, with_data), (without_ms, without_data) = found.values()
     assert (without_data, with_data) == (0, ROUNDS)
-    assert saving_ms == pytest.approx(SPEEDS.rtt_ms, rel=SAVED_TOLERANCE), "TFO must save one RTT"
-
-
-def fetches(star: Star, setting: int) -> tuple[float, int]:
-    """Return the median of times in ms, and how many requests came in a SYN, behind a first one for the cookie."""
-    server = star.servers[HOSTS[0]]
-    fastopen.set_fastopen(star.pids, setting)
-    with inside(star.user.pid):
-        fetch_ms(server)
-    before = fastopen.read_counters(server.pid)
-    with inside(star.user.pid):
-        times_ms = [fetch_ms(server) for _ in range(ROUNDS)]
-    grown = fastopen.difference(fastopen.read_counters(server.pid), before)
-    return statistics.median(times_ms), grown["TCPFastOpenPassive"]
+    assert without_ms - with_ms == pytest.approx(SPEEDS.rtt_ms, rel=SAVED_TOLERANCE), "TFO must save one RTT"
 
 
 def fetch_ms(server: Host) -> float:
@@ -169,7 +163,4 @@ def test_whole_star_comes_and_goes() -> None:
     """84 hosts, as many as the four pages of 2013 had. The leak detectors look at what is left."""
     hosts = 84
     with running_star([f"host{number}.test" for number in range(hosts)], LinkSpeeds(delay_net_ms=1), NETEM) as whole:
-        assert len(whole.servers) == hosts
         assert len(set(whole.pids)) == hosts + 1
-        pids = whole.pids
-    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
