@@ -31,7 +31,7 @@ LARGEST_HASHED = 2**26
 """Bytes. A file over this goes into the digest by its size alone."""
 
 ROOMS = ("system", "files", "mirror", "network", "browser", "netlog", "analysis", "replay", "measure")
-"""Those of harness/ that an experiment imports: the layers of pyproject.toml see to it that there are no others."""
+"""Those of harness/ that an experiment imports; tests/measure/test_resume.py sees to it that there are no others."""
 PARTS = ("tfo.py", "tfo-test/*", "harness/bootstrap.py", "harness/errors.py", *(f"harness/{room}/*" for room in ROOMS))
 _one_parser = threading.Lock()
 """CPython 3.11 counts the depth of all threads' syntax trees together, and fails when two threads build one at once

@@ -122,34 +122,21 @@ def test_older_results_of_a_delay_are_moved_aside_or_all(tmp_path: Path, monkeyp
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.glob("[!r]*")} == {"output-figures"}
 
 
-TFO = "from harness.measure import loads\n"
-SOURCES = {**{f"harness/{room}/__init__.py": "" for room in resume.ROOMS}, "tfo.py": TFO,
-           "harness/bootstrap.py": "", "harness/errors.py": "",
-           "harness/measure/loads.py": '"""Loads."""\nLIMIT_S = 1\n"""In seconds."""\n',
-           "harness/show/table.py": "A = 1\n", "tfo-test/shim.c": "int a; /* one */\n"}
-
-
-@pytest.mark.parametrize(("name", "text", "same"), [
-    ("tfo.py", f'"""What it does."""\n# A remark.\n{TFO}', True),
-    ("harness/measure/loads.py", "LIMIT_S = 1    # other words\n", True),
-    ("harness/measure/loads.py", "LIMIT_S = 2\n", False),
-    ("harness/system/started.py", "A = 2\n", False),
-    ("harness/show/table.py", "A = 2\n", True),
-    ("tfo-test/shim.c", "int b; /* one */\n", False),
-    ("docs/results.md", "words", True)])
-def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str,
-                                               same: bool) -> None:
+def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resume, "ROOT", tmp_path)
-
-    def digest_of(sources: dict[str, str]) -> str:
-        for path, content in sources.items():
-            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / path).write_text(content)
+    made = ""
+    for name, text, same in (
+            ("harness/measure/loads.py", '"""Loads."""\nLIMIT_S = 1\n"""In seconds."""\n', False),
+            ("harness/measure/loads.py", "LIMIT_S = 1    # other words\n", True),
+            ("harness/measure/loads.py", "LIMIT_S = 2\n", False), ("harness/system/started.py", "A = 2\n", False),
+            ("tfo.py", '"""What it does."""\n', False), ("tfo.py", "# A remark.\n", True),
+            ("harness/show/table.py", "A = 2\n", True), ("docs/results.md", "words", True),
+            ("tfo-test/shim.c", "int a; /* one */\n", False), ("tfo-test/shim.c", "int b; /* one */\n", False)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
         resume.program_digest.cache_clear()
-        return resume.program_digest()
-
-    before = digest_of(SOURCES)
-    assert (digest_of({name: text}) == before) == same
+        before, made = made, resume.program_digest()
+        assert (made == before) == same, (name, text)
     resume.program_digest.cache_clear()
 
 

@@ -12,11 +12,10 @@ from harness.network.rtt import check_rtts, connect, shortest_ms
 @pytest.mark.parametrize(("nominal_ms", "off_ms"), [(20, 1.4), (200, 5), (2, 0.8), (5, 1.1), (1, 0.4), (0, 1)])
 def test_two_percent_and_a_millisecond(nominal_ms: float, off_ms: float) -> None:
     """But of a short RTT no more than 40%."""
-    for measured_ms in (nominal_ms, nominal_ms + 0.99 * off_ms, nominal_ms - 0.99 * off_ms):
-        check_rtts({"a.org": measured_ms}, {"a.org": nominal_ms})
-    for measured_ms in (nominal_ms + 1.01 * off_ms, nominal_ms - 1.01 * off_ms, nominal_ms + 1000, float("inf")):
+    for way in (-1, 1):
+        check_rtts({"a.org": nominal_ms + way * 0.99 * off_ms}, {"a.org": nominal_ms})
         with pytest.raises(ExperimentError):
-            check_rtts({"a.org": measured_ms}, {"a.org": nominal_ms})
+            check_rtts({"a.org": nominal_ms + way * 1.01 * off_ms}, {"a.org": nominal_ms})
 
 
 def test_what_came_late_for_a_moment_is_not_the_rtt() -> None:
