@@ -21,7 +21,7 @@ from harness.errors import InputError
 from harness.files.pages import PageFiles
 from harness.measure.preflight import check_authority, check_browser, check_pages, document_bytes
 from harness.network import needs
-from harness.network.needs import PROGRAMS, check_programs
+from harness.network.needs import check_programs
 from harness.system.privileges import browsing_user
 from tests.support.noted import each_case
 from tests.support.ordinary import SUDO
@@ -85,14 +85,11 @@ def test_what_is_no_recording_of_the_pages_is_told_with_its_place(
 
 
 def test_missing_programs_are_named_by_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = PROGRAMS.keys() - {"tc", "ip", "iptables"}
-    monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in there else None)
-    monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: True)
+    monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: False)
+    monkeypatch.setattr(shutil, "which", lambda program: program not in {"tc", "ip", "iptables"})
     with pytest.raises(InputError, match="iproute2, iptables;"):
         check_programs()
-    monkeypatch.setattr(shutil, "which", lambda program: f"/bin/{program}" if program in PROGRAMS else None)
-    check_programs()
-    monkeypatch.setattr(needs, "kernel_has_fastopen", lambda: False)
+    monkeypatch.setattr(shutil, "which", bool)
     with pytest.raises(InputError, match="TCP Fast Open"):
         check_programs()
 
@@ -125,18 +122,19 @@ def test_a_driver_of_chromes_version_that_its_user_can_start(case: dict[str, Any
         here = Path(name)
         here.chmod(0o755)
 
-        def says(path: str, version: str, script: str = "echo '{}'") -> str:
+        def says(path: str, words: str, only: str = "true") -> str:
+            """Make a program that says these words, if `only` holds."""
             (here / path).parent.mkdir(parents=True, exist_ok=True)
-            (here / path).write_text(f"#!/bin/sh\n{script.format(version)}\n")
+            (here / path).write_text(f"#!/bin/sh\n{only} && echo '{words}'\n")
             (here / path).chmod(0o755)
             return str(here / path)
 
         drivers = [says(f"{place}/chromedriver", version) for place, version in enumerate(case["on_path"])]
         if case.get("snap"):
-            drivers += [says("snap-script/chromedriver", "", 'exec /snap/bin/chromium.chromedriver "$@"')]
-            (here / "snap-link").mkdir()
-            (here / "snap-link" / "chromedriver").symlink_to(says("snap/bin/driver", "ChromeDriver 156.0.1.2"))
-            drivers += [str(here / "snap-link" / "chromedriver")]
+            drivers += [says("script/chromedriver", "ChromeDriver 156.0.1.2", ": /snap/bin/chromium.chromedriver"),
+                        str(here / "link" / "chromedriver")]
+            (here / "link").mkdir()
+            Path(drivers[-1]).symlink_to(says("snap/bin/driver", "ChromeDriver 156.0.1.2"))
         monkeypatch.setenv("PATH", ":".join(str(Path(driver).parent) for driver in drivers) or str(here / "none"))
         monkeypatch.setenv("TFO_LAB_CHROME", says("chrome", case["chrome"]))
         if case["package"]:
@@ -144,11 +142,10 @@ def test_a_driver_of_chromes_version_that_its_user_can_start(case: dict[str, Any
             package.__spec__ = importlib.machinery.ModuleSpec("chromedriver_binary", None)
             vars(package)["chromedriver_filename"] = says("package", case["package"])
             monkeypatch.setitem(sys.modules, "chromedriver_binary", package)
-        given = json.dumps({"logs": [], "result": {
-            "code": 0, "driver_path": case["manager"] and says("manager", case["manager"])}})
+        given = {"code": 0, "driver_path": case["manager"] and says("manager", case["manager"])}
         as_user = f"{user.uid} {pwd.getpwuid(user.uid).pw_dir} true"
-        monkeypatch.setenv("SE_MANAGER_PATH", says("selenium-manager", given, (
-            f'[ "$(/usr/bin/id -u) $HOME $SE_AVOID_STATS" = "{as_user}" ] && ' "echo '{}'")))
+        monkeypatch.setenv("SE_MANAGER_PATH", says("selenium-manager", json.dumps({"logs": [], "result": given}),
+                                                   f'[ "$(/usr/bin/id -u) $HOME $SE_AVOID_STATS" = "{as_user}" ]'))
         if case["found"]:
             assert find_browser().driver == str(here / case["found"])
             return

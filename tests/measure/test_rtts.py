@@ -28,36 +28,31 @@ def page_set(tmp_path: Path) -> PageSet:
     return cast(PageSet, SimpleNamespace(files=files, recording=recording))
 
 
-def web(page_set: PageSet, rtt: str, delays_ms: tuple[float, ...] = (), layout: Layout | None = None) -> ReplayedWeb:
+def web(page_set: PageSet, rtt: str, delays_ms: tuple[float, ...] = (), layout: Layout = EACH_ITS_OWN) -> ReplayedWeb:
     made = ReplayedWeb(page_set=page_set, settings=Settings(rtt=rtt, delays_ms=delays_ms, bw_net_mbit=8))
-    vars(made)["layout"] = layout or EACH_ITS_OWN
+    vars(made)["layout"] = layout
     return made
 
 
-@pytest.mark.parametrize(("rtt", "delays_ms", "rtts_ms"), [
-    ("recorded", (), (30, 40, 180, 40)), ("recorded*2", (), (60, 80, 360, 80)),
-    ("recorded*0.01", (), (0, 0, 1.8, 0)), ("recorded", (50,), (75, 100, 450, 100)),
-    ("recorded*5.55", (), (166.5, 222, 999, 222))])
-def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], rtt: str,
-                              delays_ms: tuple[float, ...], rtts_ms: tuple[float, ...]) -> None:
-    """Of host3.test it is not known: it gets the median. The experiment's file says so."""
-    as_recorded = web(page_set, rtt, delays_ms)
+NAMES = ("www.nytimes.com", "host1.test", "host2.test", "host3.test")
+SHARED = Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"})
+
+
+@pytest.mark.parametrize(("rtt", "delays_ms", "layout", "rtts_ms"), [
+    ("recorded", (), EACH_ITS_OWN, (30, 40, 180, 40)), ("recorded*2", (), EACH_ITS_OWN, (60, 80, 360, 80)),
+    ("recorded*0.01", (), EACH_ITS_OWN, (0, 0, 1.8, 0)), ("recorded", (50,), EACH_ITS_OWN, (75, 100, 450, 100)),
+    ("recorded*5.55", (), EACH_ITS_OWN, (166.5, 222, 999, 222)), ("recorded", (), SHARED, (30, 40, 40, 40))])
+def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[str], *, rtt: str,
+                              delays_ms: tuple[float, ...], layout: Layout, rtts_ms: tuple[float, ...]) -> None:
+    """Of host3.test it is not known: it gets the median. One that hosts share is as far away as the nearest of them."""
+    as_recorded = web(page_set, rtt, delays_ms, layout)
     [speeds] = links(as_recorded)
-    hosts = ["www.nytimes.com", "host1.test", "host2.test", "host3.test"]
-    wanted_ms = {host: pytest.approx(rtt_ms) for host, rtt_ms in zip(hosts, rtts_ms, strict=True)}
-    assert speeds.rtts_ms(hosts) == wanted_ms
-    assert speeds.rtt_ms == pytest.approx(rtts_ms[3])
-    assert speeds.bw_net_mbit == 8
+    wanted_ms = {host: pytest.approx(rtt_ms) for host, rtt_ms in zip(NAMES, rtts_ms, strict=True)}
+    found_ms = speeds.rtts_ms(layout.servers(NAMES))
+    assert {host: found_ms[layout.server_of(host)] for host in NAMES} == wanted_ms
+    assert (speeds.rtt_ms, speeds.bw_net_mbit) == (pytest.approx(rtts_ms[3]), 8)
     assert "not known of 1 of 4 servers, which get the median of the others: host3.test" in capsys.readouterr().out
     assert own_rtts(as_recorded, speeds) == {"server_rtts_ms": wanted_ms, "rtts_assumed": ["host3.test"]}
-
-
-def test_a_server_that_hosts_share_is_as_far_away_as_the_nearest_of_them(page_set: PageSet) -> None:
-    shared = web(page_set, "recorded", layout=Layout(ONE, {"host1.test": "cdn", "host2.test": "cdn"}))
-    [speeds] = links(shared)
-    assert speeds.rtts_ms(["www.nytimes.com", "cdn"]) == {"www.nytimes.com": 30, "cdn": 40}
-    assert own_rtts(shared, speeds)["server_rtts_ms"] == {
-        "www.nytimes.com": 30, "host1.test": 40, "host2.test": 40, "host3.test": 40}
 
 
 @pytest.mark.parametrize(("rtts", "rtt", "delays_ms", "complaint"), [

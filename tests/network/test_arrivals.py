@@ -2,30 +2,17 @@
 
 import socket
 import time
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.network.arrivals import Said, noting_arrivals, read_packet
-from harness.network.star import Host
 from harness.system.namespaces import inside
-from tests.support.namespaces import own_namespace
+from tests.network.packets import ACK, COOKIE, SERVER, SYN, packet
+from tests.support.namespaces import host_with
 
-SYN_ACK, ACK = 0x12, 0x10
-
-
-COOKIE = bytes([1, 1, 34, 10]) + bytes(8)
-"""Two no-operations, and a TFO cookie of 8 bytes (RFC 7413)."""
-SERVER = "10.0.0.7"
-
-
-def packet(payload: bytes = b"", flags: int = ACK, protocol: int = 6, options: bytes = b"") -> bytes:
-    """Return an IPv4 packet from 10.0.0.7 (RFC 791) with a TCP segment (RFC 9293)."""
-    tcp = bytes(12) + bytes([(5 + len(options) // 4) << 4, flags]) + bytes(6) + options + payload
-    ip = bytes([0x45, 0]) + (20 + len(tcp)).to_bytes(2, "big") + bytes(5) + bytes([protocol]) + bytes(2)
-    return ip + bytes([10, 0, 0, 7]) + bytes(4) + tcp
+SYN_ACK = SYN | ACK
 
 
 def test_only_what_a_server_itself_says_counts() -> None:
@@ -45,16 +32,9 @@ def test_any_bytes_are_a_packet_or_none(data: bytes, options: bytes) -> None:
     assert isinstance(read_packet(packet(flags=SYN_ACK, options=options))[1], Said)
 
 
-@pytest.fixture
-def host() -> Iterator[Host]:
-    """A host whose only interface is its loopback."""
-    with own_namespace() as holder:
-        yield Host("user", "127.0.0.1", "", "lo", holder)
-
-
 @pytest.mark.root
-def test_an_answer_that_is_read_late_did_not_come_late(host: Host) -> None:
-    with noting_arrivals(host) as arrivals:
+def test_an_answer_that_is_read_late_did_not_come_late() -> None:
+    with host_with("ip link set lo up") as host, noting_arrivals(host) as arrivals:
         with inside(host.pid):
             listener = socket.create_server(("127.0.0.1", 0))
             client = socket.create_connection(listener.getsockname())

@@ -63,35 +63,6 @@ def test_packets_it_loses_are_counted_and_all_are_lost_when_it_dies(monkeypatch:
 
 
 @pytest.mark.root
-def test_what_is_sent_in_pieces_arrives_at_once() -> None:
-    """The end of a TLS handshake and the first request; an upload that one window holds.
-
-    While somebody holds packets of a connection on their way out, the kernel holds back those behind them.
-    """
-    one_way_ms = 250
-    with delay_line(one_way_ms) as (star, _, _):
-        server = star.servers["one.test"]
-        with inside(server.pid):
-            listener = socket.create_server((server.address, 0))
-        with listener, inside(star.user.pid):
-            for pieces in ([b"1", b"2"], [bytes(1400)] * 8):
-                at_once = any(gap_ms(listener, pieces) < one_way_ms / 2 for _ in range(20))
-                assert at_once, "once is enough: a busy machine may be late"
-
-
-def gap_ms(listener: socket.socket, pieces: list[bytes]) -> float:
-    """Send each piece on its own over a new connection; return how long after the first byte the last one came."""
-    with socket.create_connection(listener.getsockname()) as sender, listener.accept()[0] as receiver:
-        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for piece in pieces:
-            sender.send(piece)
-        received, began_s = len(receiver.recv(2**16)), time.monotonic()
-        while received < sum(map(len, pieces)):
-            received += len(receiver.recv(2**16))
-        return (time.monotonic() - began_s) * 1000
-
-
-@pytest.mark.root
 @pytest.mark.timing
 def test_it_counts_how_late_it_was() -> None:
     """Both kinds of packets a stopped delay line makes late: those it holds, and those that nobody reads meanwhile."""

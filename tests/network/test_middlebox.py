@@ -21,33 +21,27 @@ from harness.network.tcp_packet import TcpPacket, checksum
 from harness.system import fastopen
 from harness.system.namespaces import inside
 from harness.system.tcp import carried_data_in_syn, listen
+from tests.network.packets import COOKIE, SYN, packet
 
 SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=20)
 REQUEST, PORT = b"GET / HTTP/1.0\r\n\r\n", 8000
 TRIES = 3
 """A machine that stands still for a second loses SYNs, too."""
-OPTIONS = {pack("!BB8s", 34, 10, b"cookie.."): True, pack("!BBH8s", 254, 12, 0xF989, b"cookie.."): True,
-           pack("!BBH", 2, 4, 1460): False, b"\x01": False}
+OPTIONS = {COOKIE: True, pack("!BBH8s", 254, 12, 0xF989, b"cookie.."): True, pack("!BBH", 2, 4, 1460): False,
+           b"\x01": False}
 """What TCP headers have, and whether it is Fast Open's, the second under its number from before RFC 7413."""
-
-
-def syn_packet(options: bytes, data: bytes) -> bytes:
-    """Return a SYN from 10.0.0.1 to 10.0.0.2 with these options, padded by NOPs, and no checksums."""
-    options += b"\x01" * (-len(options) % 4)
-    tcp = pack("!HHIIBBHHH", 40000, 8000, 1, 0, (20 + len(options)) // 4 << 4, 2, 65535, 0, 0) + options + data
-    return pack("!BBHHHBBHII", 0x45, 0, 20 + len(tcp), 7, 0x4000, 64, 6, 0, 0x0A000001, 0x0A000002) + tcp
 
 
 @given(st.lists(st.sampled_from([*OPTIONS]), max_size=3), st.binary(max_size=600))
 def test_a_syn_is_cleaned_of_what_the_box_cuts_and_of_nothing_else(options: list[bytes], data: bytes) -> None:
     """The option's place is filled, the data's is not. Checksums: a kernel drops what has wrong ones, see below."""
     assert checksum(data) == checksum(data + bytes(len(data) % 2)), "RFC 1071, section 1"
-    packet, has_fastopen = syn_packet(b"".join(options), data), any(map(OPTIONS.get, options))
-    syn = TcpPacket(packet)
-    for cleaned, *left in ((packet, has_fastopen, len(data)), (syn.without_fastopen(), False, len(data)),
+    raw, has_fastopen = packet(data, SYN, options=b"".join(options)), any(map(OPTIONS.get, options))
+    syn = TcpPacket(raw)
+    for cleaned, *left in ((raw, has_fastopen, len(data)), (syn.without_fastopen(), False, len(data)),
                            (syn.without_data(), has_fastopen, 0)):
         found = TcpPacket(cleaned)
-        assert len(cleaned) == len(packet) - len(data) + found.data_bytes
+        assert len(cleaned) == len(raw) - len(data) + found.data_bytes
         assert [found.has_fastopen, found.data_bytes, found.destination] == [*left, syn.destination]
 
 
