@@ -87,9 +87,10 @@ def test_a_plan(count: int, testruns: int, tfo: str, seed: int) -> None:
     pages, chosen = PAGES[:count], Settings(testruns=testruns, tfo=tfo, seed=seed)
     loads = plan_loads(pages, chosen)
     assert loads == plan_loads(pages, chosen)
-    each = [(run, page, tfo) for run in range(testruns) for page in pages for tfo in chosen.transports]
-    assert [(load.run, load.page) for load in loads] == [(run, page) for run, page, _ in each]
-    assert {(load.run, load.page, load.tfo) for load in loads} == {*each}
+    order = [(load.run, pages.index(load.page)) for load in loads]
+    assert order == sorted(order)
+    assert len(loads) == len({*loads})
+    assert {*loads} == {Load(page, run, tfo) for run in range(testruns) for page in pages for tfo in chosen.transports}
     for page in pages if tfo == "both" else []:
         first = [load.tfo for load in loads[::2] if load.page == page]
         assert all(earlier != later for earlier, later in pairwise(first))
