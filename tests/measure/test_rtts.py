@@ -50,7 +50,7 @@ def test_every_server_its_own(page_set: PageSet, capsys: pytest.CaptureFixture[s
     wanted_ms = {host: pytest.approx(rtt_ms) for host, rtt_ms in zip(NAMES, rtts_ms, strict=True)}
     found_ms = speeds.rtts_ms(layout.servers(NAMES))
     assert {host: found_ms[layout.server_of(host)] for host in NAMES} == wanted_ms
-    assert (speeds.rtt_ms, speeds.bw_net_mbit) == (pytest.approx(rtts_ms[3]), 8)
+    assert (speeds.rtt_ms, speeds.bw_net_mbit) == pytest.approx((rtts_ms[3], 8))
     assert "not known of 1 of 4 servers, which get the median of the others: host3.test" in capsys.readouterr().out
     assert own_rtts(as_recorded, speeds) == {"server_rtts_ms": wanted_ms, "rtts_assumed": ["host3.test"]}
 
