@@ -1,4 +1,7 @@
-"""What scripts draw, and the keys they make, in Chrome: the same in each load, in whatever order scripts come."""
+"""What scripts draw, and the keys they make, in Chrome: the same in each load, in whatever order scripts come.
+
+In workers of every kind, too, which see the same time besides.
+"""
 
 from typing import Any
 
@@ -60,46 +63,44 @@ LOOKUPS = """async () => {
 }"""
 
 
-USUAL = "publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256'"
-ALGORITHMS = [line.replace("USUAL", USUAL).split(" | ") for line in """
-{name: 'ECDSA', namedCurve: 'P-256'} | ['sign', 'verify']
-{name: 'ECDSA', namedCurve: 'P-384'} | ['sign', 'verify']
-{name: 'ECDSA', namedCurve: 'P-521'} | ['sign', 'verify']
-{name: 'ECDH', namedCurve: 'P-256'} | ['deriveBits']
-{name: 'ECDH', namedCurve: 'P-384'} | ['deriveBits']
-{name: 'ECDH', namedCurve: 'P-521'} | ['deriveBits']
-{name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, USUAL} | ['sign', 'verify']
-{name: 'RSA-PSS', modulusLength: 1024, USUAL} | ['sign']
-{name: 'RSA-OAEP', modulusLength: 1024, USUAL} | ['encrypt', 'decrypt']
-{name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, USUAL} | ['sign', 'verify']
-{name: 'RSA-PSS', modulusLength: 2048, USUAL} | ['sign']
-{name: 'RSA-OAEP', modulusLength: 2048, USUAL} | ['encrypt', 'decrypt']
-{name: 'RSASSA-PKCS1-v1_5', modulusLength: 3072, USUAL} | ['sign', 'verify']
-{name: 'RSA-PSS', modulusLength: 3072, USUAL} | ['sign']
-{name: 'RSA-OAEP', modulusLength: 3072, USUAL} | ['encrypt', 'decrypt']
-{name: 'RSASSA-PKCS1-v1_5', modulusLength: 4096, USUAL} | ['sign', 'verify']
-{name: 'RSA-PSS', modulusLength: 4096, USUAL} | ['sign']
-{name: 'RSA-OAEP', modulusLength: 4096, USUAL} | ['encrypt', 'decrypt']
-{name: 'rsa-oaep', modulusLength: 2048, publicExponent: new Uint8Array([3]), hash: 'SHA-1'} | ['decrypt']
-'Ed25519' | ['sign', 'verify']
-{name: 'X25519'} | ['deriveKey']
-{name: 'AES-GCM', length: 128} | ['encrypt']
-{name: 'AES-CBC', length: 128} | ['decrypt']
-{name: 'AES-CTR', length: 128} | ['encrypt']
-{name: 'AES-KW', length: 128} | ['wrapKey']
-{name: 'AES-GCM', length: 256} | ['encrypt']
-{name: 'AES-CBC', length: 256} | ['decrypt']
-{name: 'AES-CTR', length: 256} | ['encrypt']
-{name: 'AES-KW', length: 256} | ['wrapKey']
-{name: 'HMAC', hash: 'SHA-384'} | ['sign']
-{name: 'HMAC', hash: 'SHA-1', length: 77} | ['verify']
-""".strip().splitlines()]
-"""What keys are for, and how they may be used."""
 KEYS = """async () => {
   const made = [];
   const subtle = crypto.subtle;
+  const usual = {publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256'};
   const text = new Uint8Array([1, 2, 3]);
-  for (const [algorithm, usages] of [ALGORITHMS]) {
+  const ALGORITHMS = [
+    [{name: 'ECDSA', namedCurve: 'P-256'}, ['sign', 'verify']],
+    [{name: 'ECDSA', namedCurve: 'P-384'}, ['sign', 'verify']],
+    [{name: 'ECDSA', namedCurve: 'P-521'}, ['sign', 'verify']],
+    [{name: 'ECDH', namedCurve: 'P-256'}, ['deriveBits']],
+    [{name: 'ECDH', namedCurve: 'P-384'}, ['deriveBits']],
+    [{name: 'ECDH', namedCurve: 'P-521'}, ['deriveBits']],
+    [{name: 'RSASSA-PKCS1-v1_5', modulusLength: 1024, ...usual}, ['sign', 'verify']],
+    [{name: 'RSA-PSS', modulusLength: 1024, ...usual}, ['sign']],
+    [{name: 'RSA-OAEP', modulusLength: 1024, ...usual}, ['encrypt', 'decrypt']],
+    [{name: 'RSASSA-PKCS1-v1_5', modulusLength: 2048, ...usual}, ['sign', 'verify']],
+    [{name: 'RSA-PSS', modulusLength: 2048, ...usual}, ['sign']],
+    [{name: 'RSA-OAEP', modulusLength: 2048, ...usual}, ['encrypt', 'decrypt']],
+    [{name: 'RSASSA-PKCS1-v1_5', modulusLength: 3072, ...usual}, ['sign', 'verify']],
+    [{name: 'RSA-PSS', modulusLength: 3072, ...usual}, ['sign']],
+    [{name: 'RSA-OAEP', modulusLength: 3072, ...usual}, ['encrypt', 'decrypt']],
+    [{name: 'RSASSA-PKCS1-v1_5', modulusLength: 4096, ...usual}, ['sign', 'verify']],
+    [{name: 'RSA-PSS', modulusLength: 4096, ...usual}, ['sign']],
+    [{name: 'RSA-OAEP', modulusLength: 4096, ...usual}, ['encrypt', 'decrypt']],
+    [{name: 'rsa-oaep', modulusLength: 2048, publicExponent: new Uint8Array([3]), hash: 'SHA-1'}, ['decrypt']],
+    ['Ed25519', ['sign', 'verify']],
+    [{name: 'X25519'}, ['deriveKey']],
+    [{name: 'AES-GCM', length: 128}, ['encrypt']],
+    [{name: 'AES-CBC', length: 128}, ['decrypt']],
+    [{name: 'AES-CTR', length: 128}, ['encrypt']],
+    [{name: 'AES-KW', length: 128}, ['wrapKey']],
+    [{name: 'AES-GCM', length: 256}, ['encrypt']],
+    [{name: 'AES-CBC', length: 256}, ['decrypt']],
+    [{name: 'AES-CTR', length: 256}, ['encrypt']],
+    [{name: 'AES-KW', length: 256}, ['wrapKey']],
+    [{name: 'HMAC', hash: 'SHA-384'}, ['sign']],
+    [{name: 'HMAC', hash: 'SHA-1', length: 77}, ['verify']]];
+  for (const [algorithm, usages] of ALGORITHMS) {
     const key = await subtle.generateKey(algorithm, true, usages);
     const parts = key.type ? [key] : [key.publicKey, key.privateKey];
     const used = parts.map(part => [part.type, part.extractable, ...part.usages]);
@@ -114,19 +115,16 @@ KEYS = """async () => {
         await subtle.encrypt(how, key.publicKey, text)))[2] === 3;
     }
     const hidden = await subtle.generateKey(algorithm, false, usages);
-    made.push({exported: await Promise.all(parts.map(part => subtle.exportKey('jwk', part))), used, works,
-               size: parts[0].algorithm.modulusLength || 0, hidden: (hidden.privateKey || hidden).extractable});
+    made.push({algorithm, usages, exported: await Promise.all(parts.map(part => subtle.exportKey('jwk', part))), used,
+               works, size: parts[0].algorithm.modulusLength, wanted: algorithm.modulusLength,
+               hidden: (hidden.privateKey || hidden).extractable});
   }
   return made;
 }"""
-REFUSED = {
-    "SyntaxError": "{name: 'ECDSA', namedCurve: 'P-256'}, true, []",
-    "NotSupportedError": "{name: 'ECDSA', namedCurve: 'P-999'}, true, ['sign']",
-    "OperationError": "{name: 'AES-GCM', length: 7}, true, ['encrypt']",
-    "TypeError": "{name: 'AES-GCM'}",
-}
-WHAT_IS_REFUSED = f"""async () => Promise.all([{", ".join(
-    f"crypto.subtle.generateKey({given}).then(() => '', problem => problem.name)" for given in REFUSED.values())}])"""
+REFUSED = """async () => Promise.all([
+  [{name: 'ECDSA', namedCurve: 'P-256'}, true, []], [{name: 'ECDSA', namedCurve: 'P-999'}, true, ['sign']],
+  [{name: 'AES-GCM', length: 7}, true, ['encrypt']], [{name: 'AES-GCM'}]
+].map(given => crypto.subtle.generateKey(...given).then(() => '', problem => problem.name)))"""
 IN_WORKER = """() => new Promise(resolve => {
   const code = `crypto.subtle.generateKey('Ed25519', true, ['sign']).then(({publicKey}) =>
     crypto.subtle.exportKey('jwk', publicKey)).then(key => postMessage(key.x), problem => postMessage('' + problem))`;
@@ -134,18 +132,13 @@ IN_WORKER = """() => new Promise(resolve => {
 })"""
 
 
-ORDERS = [(way, order) for way in range(len(WAYS)) for order in ("ab", "ab", "ba")]
-
-
 @pytest.fixture(scope="module")
 def answers() -> dict[str, list[Any]]:
     """Return what one Chrome said: what scripts drew, a page's keys in two loads, what else is asked below."""
-    keys = KEYS.replace("ALGORITHMS", ", ".join(f"[{algorithm}, {usages}]" for algorithm, usages in ALGORITHMS))
     with serving(answer) as web:
-        found = asked(*((f"{web}/?{way}&{order}", DRAWN) for way, order in ORDERS),
-                      *((f"{web}/{name}", keys) for name in ("one", "two")),
-                      *((f"{web}/empty", script) for script in (WHAT_IS_REFUSED, IN_WORKER, LOOKUPS)))
-    *drawn, one, two, refused, in_worker, lookups = found
+        *drawn, one, two, refused, in_worker, lookups = asked(
+            *((f"{web}/?{way}&{order}", DRAWN) for way in range(len(WAYS)) for order in ("ab", "ab", "ba")),
+            *((f"{web}/empty", script) for script in (KEYS, KEYS, REFUSED, IN_WORKER, LOOKUPS)))
     return {"drawn": drawn, "keys": [one, two], "refused": refused, "in worker": in_worker, "lookups": lookups}
 
 
@@ -164,26 +157,75 @@ def test_who_draws_is_not_looked_up_for_ever(answers: dict[str, list[Any]]) -> N
     assert 8 * in_one_turn < in_many <= 2 * 10_000
 
 
-def test_a_key_is_the_same_in_each_load_and_works(answers: dict[str, list[Any]]) -> None:
+def test_a_key_is_the_same_in_each_load_and_works_also_in_workers(answers: dict[str, list[Any]]) -> None:
     first, second = answers["keys"]
     assert first == second
     assert isinstance(first, list), first
-    assert len(first) == len(ALGORITHMS)
-    for key, (algorithm, usages) in zip(first, ALGORITHMS, strict=True):
-        assert key["works"], algorithm
-        assert key["hidden"] is False, algorithm
-        assert f"modulusLength: {key['size'] or ''}" in f"{algorithm} modulusLength: ", algorithm
-        wanted = {usage for usage in usages.split("'") if usage.isalpha()}
-        assert {usage for used in key["used"] for usage in used[2:]} == wanted, algorithm
-        assert all(used[1] for used in key["used"]), algorithm
+    assert len(first) == 31
+    for key in first:
+        assert (key["works"], key["hidden"]) == (True, False), key
+        assert key.get("size") == key.get("wanted"), key
+        assert {usage for used in key["used"] for usage in used[2:]} == {*key["usages"]}, key
+        assert all(used[1] for used in key["used"]), key
     secret = {exported.get("d") or exported.get("k") for key in first for exported in key["exported"]} - {None}
     assert len(secret) >= 13, "another one for each algorithm and size"
+    assert answers["in worker"] in [key["exported"][0]["x"] for key in first if key["algorithm"] == "Ed25519"]
 
 
 def test_what_the_browser_refuses_is_refused(answers: dict[str, list[Any]]) -> None:
-    assert answers["refused"] == list(REFUSED)
+    assert answers["refused"] == ["SyntaxError", "NotSupportedError", "OperationError", "TypeError"]
 
 
-def test_workers_make_the_same_keys_as_pages(answers: dict[str, list[Any]]) -> None:
-    place = [algorithm for algorithm, _ in ALGORITHMS].index("'Ed25519'")
-    assert answers["in worker"] == answers["keys"][0][place]["exported"][0]["x"]
+pytestmark = pytest.mark.chrome
+
+INSTANT_MS = 1_363_348_800_000
+KINDS = {"dedicated", "nested", "module", "blob", "shared", "service"}
+PROBE = """{now: Date.now(), origin: performance.timeOrigin, random: Math.random(), uuid: crypto.randomUUID(),
+  values: Array.from(crypto.getRandomValues(new Uint16Array(4))), year: new Date().getFullYear()}"""
+WORKERS = f"""<!doctype html><link rel=icon href=data:,><script>
+window.found = {{}};
+const take = (kind, worker) => {{ worker.onmessage = (event) => {{ found[kind] = event.data; }}; }};
+take('dedicated', new Worker('/dedicated.js'));
+take('nested', new Worker('/outer.js'));
+take('module', new Worker('/module.js', {{type: 'module'}}));
+take('blob', new Worker(URL.createObjectURL(new Blob([`postMessage({PROBE})`]))));
+take('shared', new SharedWorker('/shared.js').port);
+take('service', navigator.serviceWorker);
+navigator.serviceWorker.register('/service.js').then(() => navigator.serviceWorker.ready)
+    .then((registration) => registration.active.postMessage('tell'));
+</script>"""
+FILES = {
+    "/": WORKERS, "/dedicated.js": f"postMessage({PROBE})", "/module.js": f"postMessage({PROBE})",
+    "/outer.js": "new Worker('/dedicated.js').onmessage = (event) => postMessage(event.data)",
+    "/shared.js": f"const found = {PROBE}; onconnect = (event) => event.ports[0].postMessage(found)",
+    "/service.js": f"const found = {PROBE}; oninstall = skipWaiting; onmessage = (event) => "
+                   "event.source.postMessage(found)"}
+SEEN = f"""async () => {{
+  while (Object.keys(found).length < {len(KINDS)}) await new Promise(go => setTimeout(go, 20));
+  return found;
+}}"""
+
+
+@pytest.fixture(scope="module")
+def loads() -> list[dict[str, Any]]:
+    """Return what each kind of worker found in each of two Chromes."""
+    with serving(lambda path: ("text/html" if path == "/" else "text/javascript", FILES.get(path, ""))) as web:
+        return [asked((f"{web}/", SEEN))[0] for _ in range(2)]
+
+
+def test_every_kind_of_worker_runs(loads: list[dict[str, Any]]) -> None:
+    assert [set(load) for load in loads] == [KINDS, KINDS]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_each_load_sees_the_same_time_and_randomness(loads: list[dict[str, Any]], kind: str) -> None:
+    first, second = (load[kind] for load in loads)
+    assert (first["now"], first["origin"], first["year"]) == (INSTANT_MS, INSTANT_MS, 2013)
+    assert first == second
+
+
+def test_workers_have_numbers_of_their_own(loads: list[dict[str, Any]]) -> None:
+    own = [loads[0][kind] for kind in ("dedicated", "module", "shared", "service")]
+    for drawn in ("random", "uuid"):
+        assert len({found[drawn] for found in own}) == len(own)
+    assert loads[0]["nested"]["uuid"] == loads[0]["dedicated"]["uuid"], "the same script's"

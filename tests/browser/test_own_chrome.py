@@ -34,11 +34,15 @@ try:
               "told": driver.execute_async_script("setTimeout(arguments[0], 10, String(new Date()).slice(0, 15))")}
 finally:
     end(driver)
-asked_for = [transaction.url for transaction in read_netlog(settings.net_log).transactions]
+asked_for = [[each.url, each.synchronous] for each in read_netlog(settings.net_log).transactions]
 print(json.dumps(found | {"asked_for": asked_for}))
 """
 PAGE = """<!doctype html><link rel=icon href=data:,><form name=title></form>
-<img name=readyState><iframe name=documentURI></iframe><script>function performance() {}
+<img name=readyState><iframe name=documentURI></iframe><script>
+const asked = new XMLHttpRequest();
+asked.open('GET', '/stands/still', false);
+asked.send();
+function performance() {}
 var Reflect = function () {};           // as Haxe wrote its classes</script>"""
 
 
@@ -54,9 +58,9 @@ def test_nothing_is_open_but_the_page(started: Mapping[str, Any]) -> None:
         ("page", "tab"), "data:text/html")
 
 
-def test_it_asks_for_no_page_of_its_own(started: Mapping[str, Any]) -> None:
+def test_it_asks_for_no_page_of_its_own_and_says_for_what_the_page_stood_still(started: Mapping[str, Any]) -> None:
     """Debian's Chromium loaded its home page while it started: a page of strangers beside the one that is measured."""
-    assert started["asked_for"] == [started["web"]]
+    assert started["asked_for"] == [[started["web"], False], [f"{started['web']}stands/still", True]]
 
 
 def test_a_visitors_user_agent_is_its_own_but_for_one_word(started: Mapping[str, Any]) -> None:

@@ -18,20 +18,6 @@ from tests.support.started import started
 
 SOURCE = ROOT / "tfo-test" / "chrome_shim.c"
 DAY_S = 86_400
-CALL = """
-import ctypes, os, socket, sys
-libc = ctypes.CDLL(None, use_errno=True)
-def connect(fd, address, length=None):
-    "Call connect(2) with the bytes of a socket address; return its result, and errno, which was 77 before."
-    ctypes.set_errno(77)
-    result = libc.connect(fd, address, len(address) if length is None else length)
-    return result, ctypes.get_errno()
-def ipv4(address, port):
-    head = socket.AF_INET.to_bytes(2, sys.byteorder) + port.to_bytes(2, "big")
-    return head + socket.inet_aton(address) + bytes(8)
-"""
-
-
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Compile it as scripts/setup.sh does."""
@@ -76,13 +62,7 @@ def test_every_way_to_ask_for_the_wall_clock_is_shifted_and_no_other_clock(shim:
     assert int(error) == 22, "EINVAL"
 
 
-def has_ipv6() -> bool:
-    return Path("/proc/net/if_inet6").exists() and "lo" in Path("/proc/net/if_inet6").read_text()
-
-
-needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="no IPv6 on this machine's loopback")
-
-
+HAS_IPV6 = " lo\n" in (Path("/proc/net/if_inet6").read_text() if Path("/proc/net/if_inet6").exists() else "")
 SERVER = """
 import socket, sys
 family = socket.AF_INET6 if ":" in sys.argv[1] else socket.AF_INET
@@ -97,8 +77,8 @@ while True:
 """
 FETCH = """
 import select, socket, sys
-address, count, blocking = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "blocking"
-for _ in range(count):
+address, blocking = sys.argv[1], sys.argv[2] == "blocking"
+for _ in range(3):
     with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as client:
         client.setblocking(blocking)
         print(client.connect_ex((address, 8000)), end=" ")
@@ -114,54 +94,58 @@ class TwoHosts:
     """Two network namespaces joined by a cable; servers listen on the far host and on the near one's loopback."""
 
     near: int
-    far: int
+    shim: Path
 
-    def run(self, code: str, environment: dict[str, str], *arguments: str) -> str:
-        """Run a Python program on the near host."""
+    def run(self, code: str, *arguments: str, shim: bool = True) -> str:
+        """Run a Python program on the near host, with the shim or without."""
         return ran("nsenter", f"--net=/proc/{self.near}/ns/net", sys.executable, "-c", code, *arguments, status=0,
-                   env=environment).stdout
+                   env=preloaded(*[self.shim] * shim)).stdout
 
-    def tfo_connections(self, code: str, environment: dict[str, str], *arguments: str) -> tuple[str, int]:
-        """Run a program; return what it printed, and how many of its connections carried data in the SYN."""
+    def fetched(self, address: str, how: str = "blocking", *, shim: bool = True) -> tuple[str, int]:
+        """Fetch three times; return what connect() gave, and how many connections carried data in the SYN."""
         before = read_counters(self.near)
-        said = self.run(code, environment, *arguments)
+        said = self.run(FETCH, address, how, shim=shim)
         return said, difference(read_counters(self.near), before)["TCPFastOpenActive"]
 
 
 @pytest.fixture
-def hosts() -> Iterator[TwoHosts]:
+def hosts(shim: Path) -> Iterator[TwoHosts]:
     with ExitStack() as stack:
         near, far = stack.enter_context(joined_namespaces())
         set_fastopen([near, far], ON)
-        for pid, address in ((far, "10.9.0.2"), (near, "127.0.0.1"), *([(far, "fd09::2")] if has_ipv6() else [])):
+        for pid, address in ((far, "10.9.0.2"), (near, "127.0.0.1"), *([(far, "fd09::2")] if HAS_IPV6 else [])):
             stack.enter_context(started("nsenter", f"--net=/proc/{pid}/ns/net", sys.executable, "-c", SERVER, address))
-        yield TwoHosts(near, far)
+        yield TwoHosts(near, shim)
 
 
 @pytest.mark.root
 @pytest.mark.parametrize(("address", "how", "said", "with_data"), [
-    ("10.9.0.2", "blocking", "0 0 0 ", 2), pytest.param("fd09::2", "blocking", "0 0 0 ", 2, marks=needs_ipv6),
+    ("10.9.0.2", "blocking", "0 0 0 ", 2),
+    pytest.param("fd09::2", "blocking", "0 0 0 ", 2, marks=pytest.mark.skipif(not HAS_IPV6, reason="no IPv6 here")),
     # 115 EINPROGRESS: no cookie yet, an ordinary handshake; then 0: connected as far as one can tell, nothing sent yet.
     ("10.9.0.2", "non-blocking", "115 0 0 ", 2), ("127.0.0.1", "blocking", "0 0 0 ", 0)])
-def test_tfo_to_other_hosts_from_the_second_connection_on(hosts: TwoHosts, shim: Path, address: str, how: str, *,
-                                                          said: str, with_data: int) -> None:
-    assert hosts.tfo_connections(FETCH, preloaded(shim), address, "3", how) == (said, with_data)
-    assert hosts.tfo_connections(FETCH, preloaded(), address, "3", "blocking") == ("0 0 0 ", 0), "without the shim"
-    again = hosts.tfo_connections(FETCH, preloaded(shim), address, "3", "blocking")
-    assert again == ("0 0 0 ", with_data and 3), "the cookie is kept"
+def test_tfo_to_other_hosts_from_the_second_connection_on(hosts: TwoHosts, address: str, how: str, *, said: str,
+                                                          with_data: int) -> None:
+    assert hosts.fetched(address, how) == (said, with_data)
+    assert hosts.fetched(address, shim=False) == ("0 0 0 ", 0)
+    assert hosts.fetched(address) == ("0 0 0 ", with_data and 3), "the cookie is kept"
     set_fastopen([hosts.near], OFF)
-    assert hosts.tfo_connections(FETCH, preloaded(shim), address, "3", "blocking") == ("0 0 0 ", 0)
+    assert hosts.fetched(address) == ("0 0 0 ", 0)
 
 
-CONNECT_ONCE = f"""{CALL}
-client = socket.socket(socket.AF_INET, getattr(socket, sys.argv[1]))
-print(*connect(client.fileno(), ipv4("10.9.0.2", int(sys.argv[2]))))
+CONNECT_ONCE = """
+import ctypes, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+client = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+address = socket.AF_INET.to_bytes(2, sys.byteorder) + int(sys.argv[1]).to_bytes(2, "big") + socket.inet_aton("10.9.0.2")
+ctypes.set_errno(77)
+print(libc.connect(client.fileno(), address + bytes(8), 16), ctypes.get_errno())
 """
 
 
 @pytest.mark.root
 @pytest.mark.parametrize("tfo", [OFF, ON])
-def test_errno_is_the_connects_own(hosts: TwoHosts, shim: Path, tfo: int) -> None:
+def test_errno_is_the_connects_own(hosts: TwoHosts, tfo: int) -> None:
     set_fastopen([hosts.near], tfo)  # OFF: the shim's own setsockopt() fails with EOPNOTSUPP
-    assert hosts.run(CONNECT_ONCE, preloaded(shim), "SOCK_STREAM", "8001") == "-1 111\n", "ECONNREFUSED"
-    assert hosts.run(CONNECT_ONCE, preloaded(shim), "SOCK_STREAM", "8000") == "0 77\n", "as it was before"
+    assert hosts.run(CONNECT_ONCE, "8001") == "-1 111\n", "ECONNREFUSED"
+    assert hosts.run(CONNECT_ONCE, "8000") == "0 77\n", "as it was before"

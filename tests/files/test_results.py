@@ -1,16 +1,13 @@
 """Client folders: names, writing, reading, and which loads count: ``results.jsonl``, a folder a line.
 
 A folder has what `make_client` makes (`made`, its arguments), more `loads` of the news page ([one-way delay in ms, run,
-TFO, PLT in ms, what else their records say]), `experiments` by delay, `changes` of JSON files, other `files`, or
-folders, whose names end in a slash, and folders that are `copied` from logs of 2013. `is` says which loads count and
-which do not, what is missing, cells of cold loads, where there is a problem, and RTTs by name; or which file refuses
-the folder.
+TFO, PLT in ms, what else their records say]), `changes` of JSON files, other `files`, or folders, whose names end in a
+slash, and folders that are `copied` from logs of 2013. `is` says which loads count and which do not, what is missing,
+cells of cold loads, where there is a problem, and RTTs by name; or which file refuses the folder.
 """
 
-import errno
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +18,12 @@ from hypothesis import strategies as st
 
 from harness.analysis.selection import select
 from harness.errors import InputError
-from harness.files.experiment import write_experiment
 from harness.files.results import LoadResult, cell_directory, parse_cell_directory, read_results, write_load
 from harness.system.atomic import write_atomically, written_beside
 from tests.support.client_folder import NEWS, add_load, make_client
 from tests.support.made_record import made_record
 from tests.support.noted import each_case
+from tests.support.ordinary import ORDINARY, acting_as
 
 OLD = Path(__file__).parent.parent / "data" / "2013"
 
@@ -37,8 +34,6 @@ def written(client: Path, case: dict[str, Any]) -> None:
         make_client(client, **{"delays_ms": [10], "urls": [NEWS], **arguments})
     for delaynet_ms, run, tfo, plt_ms, more in case.get("loads", ()):
         add_load(client, NEWS, delaynet_ms, run, tfo, plt_ms, **more)
-    for delay_ms, settings in case.get("experiments", {}).items():
-        write_experiment(client, float(delay_ms), settings)
     for name, change in case.get("changes", {}).items():
         (client / name).write_text(json.dumps(json.loads((client / name).read_text()) | change))
     for name, text in case.get("files", {}).items():
@@ -85,17 +80,11 @@ def test_directory_names_read_back(delaynet_ms: float, run: int, tfo: int) -> No
     assert parse_cell_directory(cell_directory(delaynet_ms, run, tfo)) == (delaynet_ms, run, tfo)
 
 
-def test_a_run_that_somebody_else_keeps_closed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = make_client(tmp_path) / "10-1-tfo-0"
-    listed = Path.iterdir
-
-    def iterdir(path: Path) -> Iterator[Path]:      # root, as whom tests run, may read everything
-        if path == closed:
-            raise PermissionError(errno.EACCES, "Permission denied", str(path))
-        return listed(path)
-
-    monkeypatch.setattr(Path, "iterdir", iterdir)
-    assert summary(tmp_path) == {"refused": "/10-1-tfo-0"}
+@pytest.mark.root
+def test_a_run_that_somebody_else_keeps_closed_is_named(open_to_all: Path) -> None:
+    (make_client(open_to_all) / "10-1-tfo-0").chmod(0o700)
+    with acting_as(ORDINARY):
+        assert summary(open_to_all) == {"refused": "/10-1-tfo-0"}
 
 
 def write_half(path: Path) -> None:

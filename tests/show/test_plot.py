@@ -66,7 +66,8 @@ def test_a_signal_leaves_no_part_of_a_figure(tmp_path: Path, number: signal.Sign
 
 def test_details_come_after_the_table_and_go_into_the_notes(tmp_path: Path) -> None:
     make_client(tmp_path / "client", delays_ms=[10, 50, 100], urls=[NEWS])
-    (tmp_path / "notes.txt").write_text("I saw that ...")
+    (tmp_path / "own.txt").write_text("I saw that ...")
+    (tmp_path / "notes.txt").symlink_to("own.txt")
     done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--append", "notes.txt", "--format", "pdf",
                 "--detail")
     table, _, detail = done.stdout.partition("\nPage\tRTT(ms)\tn off\t")

@@ -40,58 +40,47 @@ def main():
 
 run_interruptible(main)
 """
-
-
-class Started:
-    """An experiment: the process as it was started, the keeper, itself, and its folder."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self.process = process
-        assert process.stdout is not None
-        self.numbers = [int(word) for word in process.stdout.readline().split()]
-        self.folder = Path(process.stdout.readline().strip())
-
-    def processes(self) -> dict[str, int]:
-        """Return its processes by what they are."""
-        [keeper] = children_by_parent()[self.process.pid]
-        [experiment] = children_by_parent()[keeper]
-        return {"as it was started": self.process.pid, "the keeper": keeper, "the experiment": experiment}
+Experiment = tuple["subprocess.Popen[str]", dict[str, int], list[str]]
 
 
 @pytest.fixture
-def experiment() -> Iterator[Started]:
+def experiment() -> Iterator[Experiment]:
+    """Give an experiment: the process as it was started, its processes by what they are, and what it says."""
     command = "env", "--default-signal=HUP", sys.executable, "-c", EXPERIMENT, "stay"      # nohup ignores it
     with started(*command, environment={**os.environ, **SUDO}) as process:
-        yield Started(process)
+        assert process.stdout is not None
+        said = [process.stdout.readline().strip() for _ in range(2)]
+        [keeper] = children_by_parent()[process.pid]
+        [program] = children_by_parent()[keeper]
+        yield process, {"as it was started": process.pid, "the keeper": keeper, "the experiment": program}, said
 
 
 @pytest.mark.parametrize("killed", [["as it was started"], ["the keeper"], ["the experiment"],
                                     ["as it was started", "the experiment"]], ids=" and ".join)
-def test_nothing_survives_whatever_is_killed(experiment: Started, killed: list[str]) -> None:
-    found = experiment.processes()
-    below = descendants(experiment.process.pid)
+def test_nothing_survives_whatever_is_killed(experiment: Experiment, killed: list[str]) -> None:
+    process, found, [_, folder] = experiment
+    below = descendants(process.pid)
     assert {found["the keeper"], found["the experiment"]} < below, "and what the experiment started"
-    assert experiment.process.pid not in below
     for which in killed:
         with suppress(ProcessLookupError):          # the first one's end has ended it
             os.kill(found[which], signal.SIGKILL)
-    assert experiment.process.wait() == -signal.SIGKILL
+    assert process.wait() == -signal.SIGKILL
     wait_until(lambda: not any(map(is_running, below)))
     if "the keeper" in killed:
         with acting_as(ORDINARY):
-            sweep(experiment.folder.parent)         # as the next experiment does
-    wait_until(lambda: not experiment.folder.exists())
+            sweep(Path(folder).parent)              # as the next experiment does
+    wait_until(lambda: not Path(folder).exists())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_it_knows_how_others_see_it_and_signals_are_passed_on(experiment: Started, number: signal.Signals) -> None:
-    found = experiment.processes()
-    assert experiment.numbers == [2, experiment.process.pid, os.getpid(), found["the experiment"]]
+def test_it_knows_how_others_see_it_and_signals_are_passed_on(experiment: Experiment, number: signal.Signals) -> None:
+    process, found, [numbers, _] = experiment
+    assert [*map(int, numbers.split())] == [2, process.pid, os.getpid(), found["the experiment"]]
     title = Path(f"/proc/{found['the keeper']}/cmdline").read_bytes()
     assert title.startswith(b"TFO Lab: "), "who kills all processes of the program's name leaves it"
-    experiment.process.send_signal(number)
-    _, said = experiment.process.communicate()
-    assert (experiment.process.returncode, said.count("cleaned up")) == (-number, 1)
+    process.send_signal(number)
+    _, said = process.communicate()
+    assert (process.returncode, said.count("cleaned up")) == (-number, 1)
 
 
 def test_where_it_may_not_be_contained_a_line_says_so() -> None:

@@ -1,6 +1,8 @@
 """The delay queue releases packets when they are due, in order, and counts in shared memory how late it was."""
 
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,32 +20,18 @@ from harness.system.delay_queue import (
 )
 
 
-class Packet:
-    """A packet that notes in `passed` that it was let go; `stamp_s` is when it arrived, 0.0 for one that leaves."""
-
-    def __init__(self, name: str, passed: list[str], stamp_s: float = 0.0) -> None:
-        self._name, self._passed, self._stamp_s = name, passed, stamp_s
-
-    def get_timestamp(self) -> float:
-        return self._stamp_s
-
-    def get_payload(self) -> bytes:
-        return self._name.encode()
-
-    def accept(self) -> None:
-        self._passed.append(self._name)
-
-    def drop(self) -> None:
-        raise AssertionError("nothing drops it")
+def packet(name: str, passed: list[str], stamp_s: float = 0.0) -> Any:
+    """Return one that notes in `passed` that it was let go; `stamp_s` is when it arrived, 0.0 for one that leaves."""
+    return SimpleNamespace(get_timestamp=lambda: stamp_s, accept=lambda: passed.append(name))
 
 
 def test_packets_go_when_they_are_due_and_equal_ones_in_order() -> None:
     passed: list[str] = []
     queue = DelayQueue()
     together_s = time.monotonic() + 0.2
-    queue.hold(Packet("late", passed), 3600)
+    queue.hold(packet("late", passed), 3600)
     for name, not_before_s in [("b", together_s), ("c", together_s), ("a", 0.0)]:
-        queue.hold(Packet(name, passed), 0.0, not_before_s)
+        queue.hold(packet(name, passed), 0.0, not_before_s)
     time.sleep(0.21)
     wait_s = queue.release_due()
     assert passed == ["a", "b", "c"]
@@ -55,7 +43,7 @@ def test_packets_go_when_they_are_due_and_equal_ones_in_order() -> None:
 def test_a_clock_that_was_set_meanwhile_moves_no_packet_out_of_its_time(clock_error_s: float) -> None:
     queue = DelayQueue()
     queue.looked_s -= 0.5
-    due_s = queue.hold(Packet("stamped", [], time.time() + clock_error_s), 1.0)
+    due_s = queue.hold(packet("stamped", [], time.time() + clock_error_s), 1.0)
     assert queue.looked_s + 1.0 <= due_s <= time.monotonic() + 1.0
 
 
@@ -64,8 +52,8 @@ def test_lateness_is_counted_with_the_time_before_a_packet_was_read() -> None:
         before_s, began_s = time.time(), time.monotonic()
         queue = DelayQueue(pairs)
         queue.looked_s -= 10
-        queue.hold(Packet("punctual", []), 0.0)
-        queue.hold(Packet("arriving", [], time.time() - 5), 1.0)
+        queue.hold(packet("punctual", []), 0.0)
+        queue.hold(packet("arriving", [], time.time() - 5), 1.0)
         queue.release_due()
         late_ms = latest_ms(pairs, before_s, time.time())
         took_ms = (time.monotonic() - began_s) * 1000

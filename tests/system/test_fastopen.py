@@ -1,28 +1,18 @@
-"""The kernel on TCP Fast Open: its counters, and the scripts that show and set it."""
+"""The scripts that show and set TCP Fast Open in the kernel; and a network namespace of one's own, without root."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.fastopen import COUNTERS, OF_ESTABLISHED, parse_netstat
+from tests.support.ordinary import AS_ORDINARY, ORDINARY
 from tests.support.ran import assert_refused, ran
-
-NETSTAT = (Path(__file__).parent.parent / "data" / "netstat-6.18.txt").read_text()
-"""Captured on Linux 6.18 in a fresh namespace after four TFO connections over loopback, the first without a cookie."""
 
 SCRIPTS = ROOT / "tfo-test"
 ENABLE, DISABLE, STATUS = (SCRIPTS / f"{name}_tfo.sh" for name in ("enable", "disable", "status"))
 NOBODY = 65534
-
-
-def test_of_a_real_file_what_we_do_not_know_shifts_nothing() -> None:
-    values, kept = parse_netstat(NETSTAT), (*COUNTERS, *OF_ESTABLISHED)
-    assert set(kept) <= values.keys()
-    assert "InNoRoutes" not in values, "of IpExt"
-    assert {name: values[name] for name in kept if values[name]} == {
-        "TCPFastOpenActive": 3, "TCPFastOpenPassive": 3, "TCPFastOpenCookieReqd": 1}
 
 
 @pytest.mark.root
@@ -35,9 +25,9 @@ def test_the_scripts_set_it_and_name_the_bits_that_are_on(set_it: object, value:
         "unshare", "--net", "bash", "-ec", f"{set_it}; {STATUS}", status=0).stdout.splitlines()
     assert changed == ([f"net.ipv4.tcp_fastopen: 1 -> {value}"] if set_it in (ENABLE, DISABLE) else [])
     assert now == f"net.ipv4.tcp_fastopen = {value} ({value:#x})"
-    bits = [line.split()[:2] for line in (one, two, three, four, five)]
-    assert [name for name, _ in bits] == ["0x001", "0x002", "0x004", "0x200", "0x400"]
-    assert [name for name, state in bits if state == "on"] == on
+    states = dict(line.split()[:2] for line in (one, two, three, four, five))
+    assert [*states] == ["0x001", "0x002", "0x004", "0x200", "0x400"]
+    assert [name for name, state in states.items() if state == "on"] == on
 
 
 @pytest.mark.parametrize("script", [ENABLE, DISABLE])
@@ -48,3 +38,44 @@ def test_the_others_refuse_without_root_in_one_line(script: Path) -> None:
                  extra_groups=[] if user else None)
     assert_refused(answer)
     assert answer.stderr.startswith("root is needed")
+
+
+PROGRAM = """
+import os, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from harness.system.fastopen import enter_own_network, set_fastopen
+why = enter_own_network()
+print("why", why)
+if not why:
+    set_fastopen([os.getpid()], 3)
+    set_fastopen([os.getpid()], 0)
+    print("uid", os.geteuid())
+    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout.split()
+    print(links[1], links[links.index("mtu") + 1])
+    status = subprocess.run(["grep", "CapEff", "/proc/self/status"], capture_output=True, text=True).stdout.split()
+    print("children", int(status[1], 16))
+"""
+
+
+@pytest.fixture
+def script(open_to_all: Path) -> Path:
+    path = open_to_all / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.mark.root
+def test_an_ordinary_user_switches_tfo_there_and_its_programs_have_no_rights(script: Path) -> None:
+    if ran(*AS_ORDINARY, "unshare", "--user", "--net", "true").returncode != 0:
+        pytest.skip("this system gives ordinary users no namespace of their own")
+    said = ran(*AS_ORDINARY, sys.executable, script, ROOT, status=0).stdout
+    assert said.splitlines() == ["why ", f"uid {ORDINARY.uid}", "lo: 1500", "children 0"]
+
+
+def test_where_none_can_be_had_it_says_why(script: Path, tmp_path: Path) -> None:
+    refusing = tmp_path / "unshare"
+    refusing.write_text("#!/bin/sh\necho 'unshare: unshare failed: Operation not permitted' >&2\nexit 1\n")
+    refusing.chmod(0o755)
+    path = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    said = ran(sys.executable, script, ROOT, status=0, env=path).stdout
+    assert said == "why unshare: unshare failed: Operation not permitted\n"

@@ -12,7 +12,6 @@ import pytest
 from harness.errors import InputError
 from harness.system.lock import Lock, holder, only_experiment
 from tests.support.started import started
-from tests.support.waiting import wait_until
 
 HOLD = """
 import sys
@@ -31,12 +30,8 @@ def lock(tmp_path: Path) -> Lock:
     return Lock(tmp_path / "folder", tmp_path / "notes", tmp_path / "sysctl", lent=-1)
 
 
-def places(lock: Lock) -> list[str]:
-    return [*map(str, (lock.folder, lock.notes, lock.sysctl))]
-
-
 def test_free_after_kill_9_of_the_holder(lock: Lock) -> None:
-    with started(sys.executable, "-c", HOLD, *places(lock), says="held") as first:
+    with started(sys.executable, "-c", HOLD, *map(str, (lock.folder, lock.notes, lock.sysctl)), says="held") as first:
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
         assert holder(lock) == "lslocks(8) says which", "what it wrote is still there, but is not true any more"
@@ -68,20 +63,6 @@ def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: 
     with only_experiment(lock):
         assert lock.sysctl.read_text() == "3\n"
     assert lock.notes.read_text() == "", "it ended: nothing is to be put back, and nobody is named"
-
-
-@pytest.mark.root
-def test_what_is_lent_outlives_a_killed_lender_and_tidies_up_after_it(lock: Lock) -> None:
-    """As tfo.py does after a `kill -9` of run.sh."""
-    script = """exec 9<"$3"; flock --nonblock 9 || exit 3; printf 'pid 1 (run.sh)\ntcp_fastopen 1\n' >"$4"
-                "$1" -c "$2" "${@:3}" <&0 & wait"""
-    with started("bash", "-c", script, "-", sys.executable, HOLD, *places(lock), says="held") as lender:
-        lender.kill()
-        lender.wait()
-        assert lock.sysctl.read_text() == "3\n"
-        assert lender.stdin is not None
-        lender.stdin.close()
-        wait_until(lambda: (lock.sysctl.read_text(), lock.notes.read_text()) == ("1\n", ""))
 
 
 @pytest.mark.root

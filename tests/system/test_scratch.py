@@ -75,7 +75,6 @@ def test_a_folder_goes_to_another_file_system(tmp_path: Path) -> None:
         (results / "link").symlink_to("cell/load.json")
         if results.stat().st_dev == tmp_path.stat().st_dev:
             pytest.skip("/dev/shm is no file system of its own here")
-        written_ns = (results / "cell" / "load.json").stat().st_mtime_ns
         with pytest.raises(OSError, match="Errno 39"):
             move(results, kept)
         assert (results / "cell" / "load.json").exists()
@@ -85,6 +84,5 @@ def test_a_folder_goes_to_another_file_system(tmp_path: Path) -> None:
         move(results, kept)
         assert not results.exists()
     assert (kept / "cell" / "load.json").read_text() == "{}"
-    assert (kept / "cell" / "load.json").stat().st_mtime_ns == written_ns
     assert (kept / "link").readlink() == Path("cell/load.json")
     assert [*tmp_path.iterdir()] == [kept]

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -12,25 +13,20 @@ from harness.bootstrap import ROOT
 from harness.system.environment import MS_PER_TICK, busiest, busy_with, parse_stat, wait_for_quiet
 from harness.system.ticker import Ticks, ticking, worked_ms
 from tests.support.ran import ran
+from tests.support.started import started
 
 
 def test_a_stopped_process_is_seen_and_a_sleeping_one_is_not() -> None:
-    with ticking() as ticks:
-        stopped = subprocess.Popen(["sleep", "3600"])
-        sleeping = subprocess.Popen(["sleep", "3601"])
+    with ticking() as ticks, started("sh", "-c", "echo ready; exec sleep 60") as stopped, \
+            started("sh", "-c", "echo ready; read line"):
         time.sleep(1)
         began_s = time.time()
         stopped.send_signal(signal.SIGSTOP)
         time.sleep(0.3)
         stopped.send_signal(signal.SIGCONT)
         ended_s = time.time()
-        really_ms = 1000 * (ended_s - began_s)
         time.sleep(0.3)
-        for process in (stopped, sleeping):
-            process.kill()
-            process.wait()
-    assert ticks.stopped_ms(0, ended_s + 10).keys() == {"sleep"}
-    assert ticks.stopped_ms(began_s - 1, ended_s + 1)["sleep"] == pytest.approx(really_ms, rel=0.5)
+    assert ticks.stopped_ms(0, ended_s + 10) == {"sleep": pytest.approx(1000 * (ended_s - began_s), rel=0.5)}
     assert ticks.stopped_ms(began_s - 10, began_s - 5) == {}
 
 
@@ -73,15 +69,13 @@ def test_what_lies_between_two_moments_counts_and_counts_grow_evenly_between_sam
 @pytest.mark.timing
 def test_how_long_a_process_waited_for_a_processor_is_counted() -> None:
     """Three times as many that compute as there are processors: each waits for two thirds of the time."""
-    with ticking() as ticks:
-        spinning = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3 * (os.cpu_count() or 1))]
+    with ticking() as ticks, ExitStack() as spinning:
+        for _ in range(3 * (os.cpu_count() or 1)):
+            spinning.enter_context(started("sh", "-c", "echo ready; while :; do :; done"))
         time.sleep(0.7)
         began_s = time.time()
         time.sleep(1)
         ended_s = time.time()
-        for process in spinning:
-            process.kill()
-            process.wait()
     waited_ms = ticks.grown_ms("waited", began_s, ended_s)
     assert {ticks.names[pid] for pid in waited_ms} == {"sh"}
     assert max(waited_ms.values()) > 300

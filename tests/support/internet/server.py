@@ -12,7 +12,6 @@ import shutil
 import socket
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -51,10 +50,6 @@ class Internet:
     def requests(self) -> list[str]:
         """Return "METHOD URL" of every request so far that is over, in order of their ends."""
         return (self.directory / "access.log").read_text().splitlines()
-
-    def requests_per_connection(self) -> list[int]:
-        """Return how many requests each TLS connection has carried that carried one, in ascending order."""
-        return sorted(Counter((self.directory / "connections.log").read_text().split()).values())
 
 
 @contextlib.contextmanager
@@ -106,8 +101,7 @@ AGE_S = 30 * 86_400
 9110, section 8.8.2.2), and Chrome asks for the parts of a film otherwise."""
 CONFIGURATION = """
     log_format asked '$request_method $scheme://$host$request_uri $status $server_protocol';
-    log_format connection '$connection'; map $https $is_tls { on 1; default 0; }
-    access_log access.log asked; access_log connections.log connection if=$is_tls; server_tokens off; etag off;
+    access_log access.log asked; server_tokens off; etag off;
     absolute_redirect off; gzip_min_length 100; lingering_close off; default_type text/html; ssl_protocols TLSv1.3;
 """
 
