@@ -12,14 +12,18 @@ Answer = tuple[int, Mapping[str, object], bytes]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers what `answer` says, and says nothing itself."""
+    """Sends what it is told to, and says nothing itself."""
+
+    def head(self, status: int, headers: Mapping[str, object]) -> None:
+        """Send the head of an answer."""
+        self.send_response_only(status)
+        for name, value in headers.items():
+            self.send_header(name, str(value))
+        self.end_headers()
 
     def send(self, status: int, headers: Mapping[str, object], body: bytes) -> None:
         """Send a whole answer."""
-        self.send_response_only(status)
-        for name, value in {"Content-Length": len(body), **headers}.items():
-            self.send_header(name, str(value))
-        self.end_headers()
+        self.head(status, {"Content-Length": len(body), **headers})
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:

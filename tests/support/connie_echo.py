@@ -20,8 +20,7 @@ class _Echo(Handler):
 
     def do_CONNECT(self) -> None:
         """Say yes, and go on answering as if one were the server behind the proxy."""
-        self.send_response(200)
-        self.end_headers()
+        self.head(200, {})
         self.close_connection = False
 
 

@@ -11,56 +11,47 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterable, Mapping
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import trustme
 
+from tests.support.answering import Handler
+
 Answer = Callable[["Asked"], None]
 
 
-class Asked(BaseHTTPRequestHandler):
+class Asked(Handler):
     """One request, and the ways in which a case can answer it."""
 
     protocol_version = "HTTP/1.1"
     hosts: dict[str, Answer]
-    sent = b""
-    """The request's body."""
 
     def do_GET(self) -> None:
         """Have the case answer it."""
-        self.sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.hosts[self.headers["Host"]](self)
 
     do_POST = do_GET
 
     def answer(self, body: str = "", kind: str = "text/html", status: int = 200, **headers: str) -> None:
         """Send it at once. `headers`: with `_` for `-`."""
-        found = body.encode()
-        self._head(status, kind, headers)
-        self.send_header("Content-Length", str(len(found)))
-        self.end_headers()
-        self.wfile.write(found)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        self.send(status, {"Content-Type": kind, **named}, body.encode())
 
-    def pieces(self, pieces: Iterable[tuple[float, str]], kind: str = "text/html", **headers: str) -> None:
+    def pieces(self, pieces: Iterable[tuple[float, str]], kind: str = "text/html") -> None:
         """Send each of `pieces` so many seconds after the one before (Transfer-Encoding: chunked)."""
-        self._head(200, kind, {**headers, "Transfer-Encoding": "chunked"})
-        self.end_headers()
+        self.head(200, {"Content-Type": kind, "Transfer-Encoding": "chunked"})
         for pause_s, piece in [*pieces, (0.0, "")]:
             time.sleep(pause_s)
             found = piece.encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(found), found))
 
-    def _head(self, status: int, kind: str, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        for name, value in {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*", **headers}.items():
-            self.send_header(name.replace("_", "-"), value)
-
-    def log_message(self, format: str, *args: object) -> None:     # noqa: A002 - the name it has in http.server
-        """Say nothing."""
+    def head(self, status: int, headers: Mapping[str, object]) -> None:
+        """Send a head that keeps the answer out of caches and lets every origin read it."""
+        super().head(status, {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*", **headers})
 
 
 def picture(size: int = 0) -> str:

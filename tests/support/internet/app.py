@@ -88,9 +88,7 @@ class _Handler(Handler):
             self._talk()
 
     def _tell_news(self) -> None:
-        self.send_response_only(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
+        self.head(200, {"Content-Type": "text/event-stream"})
         for event in (b"data: nothing yet\n\n", b"event: picture\ndata: /picture-news.png\n\n"):
             self.wfile.write(event)
             time.sleep(NEWS_EVERY_S)
@@ -115,9 +113,6 @@ class _Handler(Handler):
         result = graphql_sync(SCHEMA, asked["query"], {"picture": _picture, "names": NAMES})
         body = json.dumps({"data": result.data}).encode()
         self.send(200, {"Content-Type": "application/json"}, body)
-
-    def address_string(self) -> str:
-        return "nginx"
 
 
 def _picture(_info: Any, name: str) -> str:

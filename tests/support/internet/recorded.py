@@ -18,18 +18,16 @@ import pytest
 
 from harness.bootstrap import ROOT
 from harness.mirror.recording import read_recording
-from harness.system.background import running
 from tests.support.internet import site
 from tests.support.internet.server import Internet, serve
 from tests.support.ran import ran
+from tests.support.replay_process import free_port, running
 from tests.support.session import SHARED
 
-NAME = "demo"
+NAME = "Web"
 LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "60")
 """Of a visit, in seconds: shorter than the program's own, for pages that would keep a browser for ever. A command may
 take as long as the program's own limit: Chrome in an idle group (scripts/test.sh) may get no processor for 4 s."""
-PORTS = {"http": 28400, "https": 28401}
-"""Of a replay."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +72,16 @@ def copy_of_the_recording(target: Path, factory: pytest.TempPathFactory) -> Shar
 
 @contextmanager
 def replayed(directory: Path) -> Iterator[Internet]:
-    """Replay the recording in `directory` on loopback addresses, for fetch.py to record again, or for other clients.
-
-    Their logs are in `directory`/logs.
-    """
-    recording = read_recording(directory / NAME, directory / f"{NAME}.fetchlog")
+    """Replay the recording in `directory`, for fetch.py to record again."""
+    recording, replay = read_recording(directory / NAME, directory / f"{NAME}.fetchlog"), Internet(directory, {})
     assert recording.problems == []
+    hosts, ports = directory / "hosts", {"http": free_port(), "https": free_port()}
     places = {host: f"127.84.0.{number}" for number, host in enumerate(recording.hosts(), start=1)}
-    replay = Internet(directory, {})
-    (directory / "hosts").write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
-    replay.remap.write_text("".join(f"{host} {address} {PORTS[scheme]} {scheme}\n" for host, address in places.items()
+    hosts.write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
+    replay.remap.write_text("".join(f"{host} {address} {ports[scheme]} {scheme}\n" for host, address in places.items()
                                     for scheme in recording.schemes(host)))
-    servers = [sys.executable, str(ROOT / "tfo-test" / "http_tfo.py"), "--mirror", str(directory / NAME), "--fetchlog",
-               str(directory / f"{NAME}.fetchlog"), "--hosts", str(directory / "hosts"), "--port", str(PORTS["http"]),
-               "--tls-port", str(PORTS["https"]), "--http", "recorded", "--authority", str(directory / "authority"),
-               "--logdir", str(directory / "logs")]
-    with running(servers, f"ready {len(places)}", "the servers"):
+    with running(directory, "--hosts", hosts, "--tls-port", str(ports["https"]), "--authority",
+                 directory / "authority", "--http", "recorded", port=ports["http"]):
         shutil.copy(directory / "authority" / "ca.pem", replay.ca)
         yield replay
 
@@ -98,8 +90,3 @@ def tree(directory: Path) -> dict[str, bytes]:
     """Return all files below a directory, by path, but icons: Chrome asks for these late, or is closed before."""
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*")
             if path.is_file() and path.name != "favicon.ico"}
-
-
-def names(directory: Path) -> set[str]:
-    """Return what stands in a directory."""
-    return {path.name for path in directory.iterdir()}
