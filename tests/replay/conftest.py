@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.recording import HOST, MadeRecording
-from tests.support.secure_replay import Client, Secure, record, serving
+from tests.support.recording import MadeRecording
+from tests.support.replay_process import Running, running
+from tests.support.secure_replay import AT_ONE_ADDRESS, Client, record, speaking_h2
 
 
 @pytest.fixture(scope="session")
@@ -17,35 +18,34 @@ def tls_recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def secure(tls_recording: Path) -> Iterator[Secure]:
+def secure(tls_recording: Path) -> Iterator[Running]:
     """Give several hosts at one address."""
-    with serving(tls_recording, hosts=("a.test", "b.test", "under_score.test", "old.test")) as secure:
-        assert len(secure.server.children()) == 1, "one process for one address"
-        yield secure
-        server = secure.server.process
-        server.terminate()
-        assert server.communicate()[1] == "", "whatever clients do, a server has nothing to complain about"
+    with running(tls_recording, "--http", "recorded", hosts=AT_ONE_ADDRESS) as server:
+        assert len(server.children()) == 1, "one process for one address"
+        yield server
+        server.process.terminate()
+        assert server.process.communicate()[1] == "", "whatever clients do, a server has nothing to complain about"
 
 
 @pytest.fixture(scope="session")
-def early(tls_recording: Path) -> Iterator[Secure]:
-    """Give one that takes early data, of two hosts."""
-    with serving(tls_recording, "--http", "recorded", "--early", "off", hosts=(HOST, "old.test")) as early:
-        yield early
+def early(tls_recording: Path) -> Iterator[Running]:
+    """Give the same that take early data."""
+    with running(tls_recording, "--http", "recorded", "--early", "off", hosts=AT_ONE_ADDRESS) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
-def quic(tls_recording: Path) -> Iterator[Secure]:
+def quic(tls_recording: Path) -> Iterator[Running]:
     """Give one that speaks HTTP/3, too."""
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
-    with serving(tls_recording, "--http", "h3") as secure:
-        yield secure
+    with running(tls_recording, "--http", "h3") as server:
+        yield server
 
 
 @pytest.fixture
-def client(secure: Secure) -> Iterator[Client]:
-    with secure.connect("h2") as connection:
-        yield Client(connection)
+def client(secure: Running) -> Iterator[Client]:
+    with speaking_h2(secure) as client:
+        yield client
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from typing import cast
 import pytest
 
 from harness.replay.connection import Accepted
-from tests.support.secure_replay import Client, Secure, last, serving
+from tests.support.replay_process import Running, running
+from tests.support.secure_replay import speaking_h2
 
 RTT_MS = 250.0
 """Long beside what another program may delay a server by: an answer that takes two is told from one that takes one. But
@@ -29,8 +30,8 @@ def test_for_how_long(syn_data: bool, asked_s: float, due_s: float) -> None:
 
 
 @pytest.fixture(scope="module")
-def held(tls_recording: Path) -> Iterator[Secure]:
-    with serving(tls_recording, "--http", "recorded", "--held-rtt", f"{RTT_MS:g}") as server:
+def held(tls_recording: Path) -> Iterator[Running]:
+    with running(tls_recording, "--http", "recorded", "--held-rtt", f"{RTT_MS:g}") as server:
         yield server
 
 
@@ -40,26 +41,14 @@ def rtts(began_s: float) -> int:
 
 
 @pytest.mark.timing
-def test_over_tls_the_hello_takes_two_and_the_request_one(held: Secure) -> None:
+def test_over_tls_the_hello_takes_two_and_requests_beside_each_other_one(held: Running) -> None:
     """The log counts the server's own time from when an answer is due."""
     began_s = time.monotonic()
-    with held.connect("http/1.1") as connection:
+    with speaking_h2(held) as client:
         assert rtts(began_s) == 2
         asked_s = time.monotonic()
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
-        assert connection.recv(65536)
-        assert rtts(asked_s) == 1
-    [line] = last(held.server)
-    assert line.own_ms is not None
-    assert 0 <= line.own_ms < RTT_MS
-
-
-@pytest.mark.timing
-def test_requests_that_share_a_connection_are_held_beside_each_other(held: Secure) -> None:
-    with held.connect("h2") as connection:
-        client = Client(connection)
-        began_s = time.monotonic()
-        streams = [client.ask(path) for path in ("/", "/go", "/none")]
+        for path in ("/", "/go", "/none"):
+            client.ask(path)
         client.finish()
-        assert rtts(began_s) == 1
-        assert all(client.answers[stream].headers for stream in streams)
+        assert rtts(asked_s) == 1
+    assert all(0 <= (line.own_ms or 0) < RTT_MS for line in held.log()[-3:])

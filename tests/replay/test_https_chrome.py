@@ -8,7 +8,7 @@ from harness.files.hosts import Remap, resolver_rules
 from harness.replay.authority import open_authority
 from tests.support.own_chrome import answer_of
 from tests.support.recording import HOST, MadeRecording
-from tests.support.replay_process import free_port, running
+from tests.support.replay_process import running
 
 INSTANT_MS = 1_363_348_800_000
 """2013-03-15 12:00 UTC, the time that the injected script shows."""
@@ -44,10 +44,10 @@ def test_csp_cookies_cache_and_preload(tmp_path: Path) -> None:
     recorded.add(f"http://{HOST}/plain", document, "text/html")
     recorded.add(f"http://{HOST}/s.css", "body { color: rgb(0, 0, 255) }", "text/css")
     recorded.finish(f"https://{HOST}/")
-    tls_port = free_port()
-    with running(tmp_path, "--authority", tmp_path / "authority", "--tls-port", str(tls_port)) as server:
+    with running(tmp_path) as server:
         urls = [f"https://{HOST}/", f"https://{HOST}/strict", f"http://{HOST}/plain"]
-        rules = resolver_rules([Remap(HOST, "127.0.0.1", server.port), Remap(HOST, "127.0.0.1", tls_port, "https")])
+        rules = resolver_rules([Remap(HOST, "127.0.0.1", server.port),
+                                Remap(HOST, "127.0.0.1", server.tls_port, "https")])
         seen = answer_of(CHROME, rules, open_authority(tmp_path / "authority").fingerprint, *urls)
         asked = [(line.scheme, line.path) for line in server.log() if line.found != "silent"]
     assert [url for url, *_ in seen] == urls, "Strict-Transport-Security is not replayed: http stays http"

@@ -45,8 +45,7 @@ def test_root_follows_no_link_of_the_folders_owner(folder: Path, links: tuple[st
         if (folder / link).exists():
             shutil.rmtree(folder / link)
         (folder / link).symlink_to(folder.parent / "of_root" / to)
-    said = refusal(folder, "--host", "a.test", "--user", f"{NOBODY}:{NOBODY}", "--authority", folder / "own",
-                   *option[:1], *(folder / path for path in option[1:]))
+    said = refusal(folder, "--user", f"{NOBODY}:{NOBODY}", *option[:1], *(folder / path for path in option[1:]))
     of_root = folder.parent / "of_root"
     assert "secret" not in said
     assert [path.name for path in of_root.iterdir()] == ["file"]

@@ -8,7 +8,8 @@ import ssl
 from h2.settings import SettingCodes
 
 from tests.support.recording import HOST
-from tests.support.secure_replay import Client, Secure
+from tests.support.replay_process import Running
+from tests.support.secure_replay import Client
 
 FULL = 2**14
 """Bytes of the longest record (RFC 8446, section 5.1)."""
@@ -45,7 +46,7 @@ def test_over_http_2_the_first_head_has_a_record_of_its_own(client: Client) -> N
     assert (second[:2], second[2] < SMALL) == ([FULL, FULL], True), "a record ends with the body's first 32 kB"
 
 
-def test_over_http_1_the_body_begins_in_the_heads_record(secure: Secure) -> None:
-    with secure.connect("http/1.1") as connection:
+def test_over_http_1_the_body_begins_in_the_heads_record(secure: Running) -> None:
+    with secure.secure("http/1.1") as connection:
         connection.sendall(f"GET /big HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
         assert [len(connection.recv(2 * FULL)) for _ in range(2)] == [FULL, FULL]

@@ -14,7 +14,8 @@ from aioquic.quic.events import HandshakeCompleted, QuicEvent, StreamReset
 from aioquic.tls import SessionTicket
 
 from tests.support.recording import HOST
-from tests.support.secure_replay import Answer, Secure
+from tests.support.replay_process import Running
+from tests.support.secure_replay import Answer
 
 PATIENCE_S = 60.0
 """What 5 MB may take between two programs in Python, on a machine that has others to run."""
@@ -27,8 +28,8 @@ class Visit(QuicConnectionProtocol):
         super().__init__(quic, stream_handler)
         self.http = H3Connection(quic)
         self.answers: list[Answer] = []
-        self.heads: list[list[tuple[bytes, bytes]]] = []
-        """In the order in which they came, interim ones (103) among them."""
+        self.hints = 0
+        """How many interim heads (103) came."""
         self.came: list[int] = []
         """How many bytes of all bodies had come when the first answer ended, the second, and so on."""
         self.tickets: list[SessionTicket] = []
@@ -49,7 +50,7 @@ class Visit(QuicConnectionProtocol):
             self._ended(event.stream_id)
         for got in self.http.handle_event(event):
             if isinstance(got, HeadersReceived):
-                self.heads.append(got.headers)
+                self.hints += (b":status", b"103") in got.headers
                 self.open[got.stream_id].headers = got.headers
             elif isinstance(got, DataReceived):
                 self.open[got.stream_id].body += got.data
@@ -67,36 +68,37 @@ class Visit(QuicConnectionProtocol):
         if not self.open:
             self.done.set()
 
-    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int) -> None:
-        stream = self._quic.get_next_available_stream_id()
+    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str]) -> None:
+        stream, body = self._quic.get_next_available_stream_id(), bytes(int(dict(headers).get("content-length", 0)))
         fields = [(":method", method), (":scheme", "https"), (":authority", HOST), (":path", path), *headers]
-        self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in fields], not body)
+        self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in fields],
+                               end_stream=not body)
         if body:
-            self.http.send_data(stream, bytes(body), end_stream=True)
+            self.http.send_data(stream, body, end_stream=True)
         self.open[stream] = Answer()
         self.answers.append(self.open[stream])
 
 
-def ask_over_http3(secure: Secure, *asked: tuple[Any, ...], body: int = 0, session: SessionTicket | None = None,
-                   leaves_after: int = 0, limit_s: float = PATIENCE_S) -> Visit:
-    """Ask for all of it at once over one connection: path, method ("GET" if none), headers; each with a `body`.
+def ask_over_http3(server: Running, *asked: tuple[Any, ...], session: SessionTicket | None = None,
+                   leaves_after: int = 0) -> Visit:
+    """Ask for all of it at once over one connection: path, method ("GET" if none), headers.
 
     With a `session` in early data where that allows it. Where `leaves_after` is not 0 the client takes so many bytes of
     each answer, and no more. Raises TimeoutError.
     """
     configuration = QuicConfiguration(
-        alpn_protocols=H3_ALPN, server_name=HOST, cafile=str(secure.directory / "authority" / "ca.pem"),
+        alpn_protocols=H3_ALPN, server_name=HOST, cafile=str(server.directory / "authority" / "ca.pem"),
         session_ticket=session, verify_mode=ssl.CERT_REQUIRED, max_datagram_size=1472,
         max_stream_data=6 * 2**20, max_data=15 * 2**20)       # Chrome's: no answer here waits for a window
     tickets: list[SessionTicket] = []
 
     async def visited() -> Visit:
-        async with connect("127.0.0.1", secure.port, configuration=configuration, create_protocol=Visit,
+        async with connect("127.0.0.1", server.tls_port, configuration=configuration, create_protocol=Visit,
                            session_ticket_handler=tickets.append, wait_connected=session is None) as visit:
             assert isinstance(visit, Visit)
             visit.tickets, visit.leaves_after = tickets, leaves_after
             for each in asked:
-                visit.ask(*each, body=body)
+                visit.ask(*each)
             visit.transmit()
             if asked:
                 await visit.done.wait()
@@ -104,4 +106,4 @@ def ask_over_http3(secure: Secure, *asked: tuple[Any, ...], body: int = 0, sessi
                 await asyncio.sleep(0.01)
             return visit
 
-    return asyncio.run(asyncio.wait_for(visited(), limit_s))
+    return asyncio.run(asyncio.wait_for(visited(), PATIENCE_S))

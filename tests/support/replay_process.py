@@ -2,8 +2,8 @@
 
 import http.client
 import os
-import signal
 import socket
+import ssl
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -12,76 +12,82 @@ from pathlib import Path
 
 from harness.bootstrap import ROOT
 from harness.files.server_log import ServerRequest, read_server_log
-from harness.files.text_log import Response
-from harness.mirror.paths import write_file
 from harness.system.processes import children_by_parent
 from tests.support.forked import typed
 from tests.support.ran import assert_refused
-from tests.support.recording import HOST, write_text_log
+from tests.support.recording import HOST, MadeRecording
 from tests.support.waiting import wait_until
 
 HTTP_TFO = ROOT / "tfo-test" / "http_tfo.py"
 PORTS = iter(range(11_000 + os.getpid() % 100 * 100, 28_000))
 """Of this process: another one begins elsewhere."""
-LONG = "/long?" + "q" * 70
-BODIES = {
-    "/": b"<html>front", "/x.css": b"p{}", "/data": b"\x89PNG\r\n\x1a\n" + b"d" * 9492, LONG: b"long",
-    "/p?a=1&r=1": b"p1", "/p?a=2&r=1": b"p2", "/big": bytes(1_000_000), "/sp%20ace": b"space", "/error": b"so sorry"}
-RESPONSES = [
-    Response("OK", "text/html", "iso-8859-1", "http://a.test/", None),
-    Response("Moved Temporarily", "text/html", "", "http://a.test/go", "http://b.test/there?x=é y"),
-    Response("OK", "text/plain", "", f"http://a.test{LONG}", None),
-    Response("No Content", "", "", "http://a.test/none", None),
-    Response("Not Found", "text/html", "", "http://a.test/error", None)]
+ONE_HOST = f"{HOST} 127.0.0.1 -\n"
+BODIES = {"/": "<html>front", "/x.css": "p{}", "/long?" + "q" * 70: "long", "/p?a=1&r=1": "p1", "/p?a=2&r=1": "p2",
+          "/big": "big" * 300_000, "/sp%20ace": "space", "/error": "so sorry"}
 
 
 @dataclass
 class Running:
-    """A running http_tfo.py: its process and where its first server listens."""
+    """A running http_tfo.py: its process, and where its first server listens for http and for https."""
 
     process: subprocess.Popen[str]
+    directory: Path
     port: int
-    logdir: Path
-    address: str = "127.0.0.1"
+    tls_port: int
 
     def children(self) -> list[int]:
         """Return the pids of the servers."""
         return children_by_parent().get(self.process.pid, [])
 
-    def log(self, *settings: int) -> list[ServerRequest]:
-        """Return what the logs of these TFO settings have (default: both, as the machine may have either)."""
-        requests = [request for path in self.log_files(*settings) for request in read_server_log(path)]
-        return sorted(requests, key=lambda request: (request.connection, request.request))
+    @property
+    def logdir(self) -> Path:
+        """Where the logs are."""
+        return self.directory / f"serverlogs-{self.port}"
 
     def log_files(self, *settings: int) -> list[Path]:
         """Return the logs of a.test with TFO off (0) and on (1); of both without `settings`."""
         return [self.logdir / f"10-tfo-{setting}" / HOST for setting in settings or (0, 1)]
 
-    def connect(self) -> socket.socket:
-        """Return a new connection to the first server."""
-        return socket.create_connection((self.address, self.port))
+    def log(self, *settings: int) -> list[ServerRequest]:
+        """Return what the logs of these TFO settings have (default: both, as the machine may have either)."""
+        requests = [request for path in self.log_files(*settings) for request in read_server_log(path)]
+        return sorted(requests, key=lambda request: (request.time_s, request.connection, request.request))
 
-    def get(self, path: str, method: str = "GET", body: bytes | None = None,
-            headers: dict[str, str] | None = None) -> tuple[http.client.HTTPResponse, bytes]:
+    def connect(self, port: int | None = None) -> socket.socket:
+        """Return a new connection to the first server, at its port for http unless another one is given."""
+        return socket.create_connection(("127.0.0.1", port or self.port))
+
+    def context(self, *protocols: str) -> ssl.SSLContext:
+        """Return one that trusts the authority and offers these protocols (ALPN)."""
+        context = ssl.create_default_context(cafile=str(self.directory / "authority" / "ca.pem"))
+        context.set_alpn_protocols(list(protocols))
+        return context
+
+    def secure(self, *protocols: str, name: str = HOST) -> ssl.SSLSocket:
+        """Return a new connection to the first server, for https."""
+        return self.context(*protocols).wrap_socket(self.connect(self.tls_port), server_hostname=name)
+
+    def get(self, path: str, method: str = "GET", *headers: tuple[str, str]
+            ) -> tuple[http.client.HTTPResponse, bytes]:
         """Send one request over a new connection; return the response and its body once the server has noted them."""
-        size = self._log_size()
-        with closing(http.client.HTTPConnection(self.address, self.port)) as connection:
-            connection.request(method, path, body, headers or {})
+        before = len(self.log())
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port)) as connection:
+            connection.request(method, path, headers=dict(headers))
             response = connection.getresponse()
             answer = response.read()
-            wait_until(lambda: self._log_size() > size)
+            wait_until(lambda: len(self.log()) > before)
             return response, answer
-
-    def _log_size(self) -> int:
-        return sum(path.stat().st_size for path in self.log_files())
 
 
 def make_recording(directory: Path) -> None:
-    """Write the recording of a.test and b.test into `directory`."""
+    """Write a recording of a.test and b.test in 2013's format into `directory`."""
+    recorded = MadeRecording(directory, har=False)
     for path, body in BODIES.items():
-        write_file(directory / "Web", f"http://{HOST}{path}", body)
-    write_file(directory / "Web", "http://b.test/", b"b")
-    write_text_log(directory / "Web.fetchlog" / "page", RESPONSES)
+        recorded.add(f"http://{HOST}{path}", body, status=404 if path == "/error" else 200)
+    recorded.add(f"http://{HOST}/go", to="http://b.test/there?x=é y")
+    recorded.add(f"http://{HOST}/none", status=204)
+    recorded.add("http://b.test/", "b")
+    recorded.finish(f"http://{HOST}/")
 
 
 def free_port() -> int:
@@ -95,38 +101,41 @@ def free_port() -> int:
     raise RuntimeError("no port is free")
 
 
-def command(directory: Path, port: int, *options: str | Path) -> list[str]:
-    """Return the command that serves the recording in `directory` on `port`; `options` say which hosts."""
+def command(directory: Path, port: int, *options: str | Path, hosts: str | None) -> list[str]:
+    """Return the command that serves the recording in `directory`: the lines of `hosts`, or what `options` say."""
+    if hosts is not None:
+        (directory / f"hosts-{port}").write_text(hosts)
+        options = ("--hosts", directory / f"hosts-{port}", *options)
     return [*map(str, (HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--port",
-                       port, "--logdir", directory / f"serverlogs-{port}", "--delaynet", "10", *options))]
+                       port, "--authority", directory / "authority", "--logdir", directory / f"serverlogs-{port}",
+                       "--delaynet", "10", *options))]
 
 
-def start(directory: Path, *options: str | Path, port: int | None = None) -> Running:
+def start(directory: Path, *options: str | Path, hosts: str = ONE_HOST, port: int | None = None) -> Running:
     """Start http_tfo.py on the recording in `directory`, without waiting for it."""
-    port = port or free_port()
-    process = subprocess.Popen(command(directory, port, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True)
-    return Running(process, port, directory / f"serverlogs-{port}")
+    port, tls_port = port or free_port(), free_port()
+    words = command(directory, port, "--tls-port", str(tls_port), *options, hosts=hosts)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Running(process, directory, port, tls_port)
 
 
 @contextmanager
-def running(directory: Path, *options: str | Path, port: int | None = None) -> Iterator[Running]:
-    """Run http_tfo.py until the block ends; by default it serves a.test on 127.0.0.1."""
-    server = start(directory, *(options if "--hosts" in options else ("--host", HOST, *options)), port=port)
+def running(directory: Path, *options: str | Path, hosts: str = ONE_HOST, port: int | None = None) -> Iterator[Running]:
+    """Run http_tfo.py until the block ends."""
+    server = start(directory, *options, hosts=hosts, port=port)
     assert server.process.stdout is not None
     try:
         line = server.process.stdout.readline()
         assert line.startswith("ready "), server.process.communicate()
         yield server
     finally:
-        if server.process.poll() is None:
-            server.process.send_signal(signal.SIGTERM)
+        server.process.terminate()
         server.process.communicate()
 
 
-def refusal(directory: Path, *options: str | Path, port: int | None = None) -> str:
+def refusal(directory: Path, *options: str | Path, hosts: str | None = ONE_HOST, port: int | None = None) -> str:
     """Run http_tfo.py with input it must refuse, and return its one line."""
-    done = typed(*command(directory, port or free_port(), *options))
+    done = typed(*command(directory, port or free_port(), *options, hosts=hosts))
     assert_refused(done)
     assert done.stdout == ""
     return done.stderr

@@ -1,10 +1,9 @@
-"""A replay over TLS for tests: what is recorded, the server and its port, and a client that speaks HTTP/2."""
+"""A replay over TLS for tests: what is recorded, and a client that speaks HTTP/2."""
 
 import contextlib
 import gzip
-import socket
 import ssl
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,22 @@ from h2.events import (
     StreamReset,
 )
 
-from harness.files.server_log import ServerRequest
 from tests.support.recording import HOST, MadeRecording
-from tests.support.replay_process import Running, free_port, running
+from tests.support.replay_process import Running
 
 BIG = bytes(range(256)) * 20_000
 """5 MB."""
 MANY = 100
 LONG = "abc " * 12_000 + "end"
 """Of a header that fills three frames of HTTP/2, also by the Huffman code."""
+AT_ONE_ADDRESS = "".join(f"{host} 127.0.0.1 -\n" for host in (HOST, "b.test", "under_score.test", "old.test"))
+"""All of its hosts."""
+DATA = b"d" * 9500
 TEXT = (("Content-Type", "text/plain"),)
 
 
 def record(directory: Path) -> None:
-    """Write the recording of two hosts, over HTTP/2 and HTTP/1.1: ``secure_replay.jsonl``, and large bodies."""
+    """Write the recording of two hosts, over HTTP/2 and HTTP/1: ``secure_replay.jsonl``, and large bodies."""
     recorded = MadeRecording(directory)
     recorded.add("/", gzip.compress(b"<html>front"), (
         ("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding"),
@@ -43,39 +44,11 @@ def record(directory: Path) -> None:
     recorded.add("/big", BIG, TEXT)
     recorded.add("/long-head", "it", (*TEXT, ("X-Long", LONG)))
     recorded.add("/middle", BIG[:100_000], TEXT)
+    recorded.add(f"http://{HOST}/data", DATA)
     for number in range(MANY):
         recorded.add(f"/many/{number}", f"{number} " * 1000, TEXT)
     recorded.add_lines(Path(__file__).with_name("secure_replay.jsonl"))
     recorded.finish(f"https://{HOST}/")
-
-
-@dataclass
-class Secure:
-    """A running server and its port for https."""
-
-    server: Running
-    port: int
-    directory: Path
-
-    def context(self, *protocols: str) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=str(self.directory / "authority" / "ca.pem"))
-        context.set_alpn_protocols(list(protocols))
-        return context
-
-    def connect(self, *protocols: str, name: str = HOST) -> ssl.SSLSocket:
-        connection = socket.create_connection(("127.0.0.1", self.port))
-        return self.context(*protocols).wrap_socket(connection, server_hostname=name)
-
-
-@contextlib.contextmanager
-def serving(recording: Path, *options: str, hosts: Sequence[str] = ()) -> Iterator[Secure]:
-    """Serve a recording, over https, too: one host, or several `hosts` at one address."""
-    port, file = free_port(), recording / f"hosts-{len(hosts)}"
-    if hosts:
-        file.write_text("".join(f"{host} 127.0.0.1 -\n" for host in hosts))
-        options = (*options, "--hosts", str(file))
-    with running(recording, "--authority", recording / "authority", "--tls-port", str(port), *options) as server:
-        yield Secure(server, port, recording)
 
 
 @dataclass
@@ -84,6 +57,10 @@ class Answer:
     body: bytearray = field(default_factory=bytearray)
     ended: int = -1
     """In which order it ended, from 0; -1: it was reset."""
+
+    @property
+    def status(self) -> int:
+        return int(dict(self.headers)[b":status"])
 
 
 class Client:
@@ -98,19 +75,19 @@ class Client:
         self.hints: list[Any] = []
         """Headers of all interim heads (103)."""
 
-    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], body: int = 0, host: str = HOST) -> int:
-        stream = self.h2.get_next_available_stream_id()
+    def ask(self, path: str, method: str = "GET", *headers: tuple[str, str], host: str = HOST) -> int:
+        stream, left = self.h2.get_next_available_stream_id(), int(dict(headers).get("content-length", 0))
         asked = [(":method", method), (":scheme", "https"), (":authority", host), (":path", path), *headers]
-        self.h2.send_headers(stream, asked, end_stream=not body)
+        self.h2.send_headers(stream, asked, end_stream=not left)
         self.answers[stream] = Answer()
         self.open.add(stream)
-        while body:
-            size = min(body, self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
-            if not size:
+        while left:
+            size = min(left, self.h2.local_flow_control_window(stream), self.h2.max_outbound_frame_size)
+            if size:
+                left -= size
+                self.h2.send_data(stream, bytes(size), end_stream=not left)
+            else:
                 self.turn()
-                continue
-            body -= size
-            self.h2.send_data(stream, bytes(size), end_stream=not body)
         return stream
 
     def finish(self) -> None:
@@ -142,6 +119,8 @@ class Client:
         return dict(answer.headers), bytes(answer.body)
 
 
-def last(server: Running, count: int = 1) -> list[ServerRequest]:
-    """Return the last lines of its log."""
-    return sorted(server.log(), key=lambda line: (line.time_s, line.connection, line.request))[-count:]
+@contextlib.contextmanager
+def speaking_h2(server: Running, name: str = HOST) -> Iterator[Client]:
+    """Give a client that has a connection to the server."""
+    with server.secure("h2", name=name) as connection:
+        yield Client(connection)
