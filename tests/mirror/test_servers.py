@@ -1,7 +1,7 @@
 """How far away the recorded servers were: by the recording's HARs, and by NAME.rtts, which goes before them.
 
 `rtts.jsonl` has a recording a line: URLs with what is told of their connections, what is `written` in NAME.rtts, the
-RTT to each server, and which of these are `assumed`.
+RTT to each server, and which of these are `assumed`. A text log knows none: it has `hosts` alone.
 
 And the layouts that a recording offers: `layouts.jsonl`, one a line. `pages` are what each page got from which address;
 `servers` None: the layout cannot be made. Lines of NAME.rtts that are none: tests/corpus/texts.jsonl.
@@ -32,20 +32,11 @@ def test_how_far_away_servers_were(case: dict[str, Any], tmp_path: Path) -> None
     files = PageFiles(tmp_path, "Web")
     if "written" in case:
         files.rtts.write_text(case["written"])
-    found = recorded_rtts(files, Recording([PageExchanges("page", exchanges)]))
-    assert found == RecordedRtts(case["rtts_ms"], tuple(case.get("assumed", ())))
-    assert found.median_ms == case["median_ms"]
-
-
-def test_a_text_log_knows_none(tmp_path: Path) -> None:
-    files, recording = PageFiles(tmp_path, "small"), Recording(files={"a.test": frozenset(), "b.test": frozenset()})
-    with pytest.raises(InputError, match=r"small\.rtts:1: --rtt recorded: "):
-        recorded_rtts(files, recording)
-    files.rtts.write_text("a.test 35\nb.test 80\n")
-    assert recorded_rtts(files, recording).rtts_ms == {"a.test": 35, "b.test": 80}
-    files.rtts.write_text("a.test 35\nb0.test 80\n")
-    with pytest.raises(InputError, match=r"small\.rtts:2: b0\.test "):
-        recorded_rtts(files, recording)
+    recording = Recording([PageExchanges("page", exchanges)], dict.fromkeys(case.get("hosts", ()), frozenset()))
+    with pytest.raises(InputError, match=case["refused"]) if "refused" in case else nullcontext():
+        found = recorded_rtts(files, recording)
+        assert found == RecordedRtts(case["rtts_ms"], tuple(case.get("assumed", ())))
+        assert found.median_ms == case["median_ms"]
 
 
 @each_case("mirror/layouts.jsonl")

@@ -4,9 +4,10 @@ A recorder that is killed leaves a recording of one time in its place, and a hid
 """
 
 import errno
-import json
 import os
 import signal
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -40,11 +41,10 @@ def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
     for content in ("1", "2", "3"):
         with new_store(PageFiles(tmp_path, "demo")) as store:
             store.put("http://a.test/x", "GET", content.encode())
-            store.write_manifest(note=content)
+            store.write_manifest()
             store.publish(keep=True)
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
-    assert json.loads((tmp_path / "demo.fetchlog" / "manifest.json").read_text())["note"] == "3"
     assert len([*tmp_path.iterdir()]) == 6
 
 
@@ -59,26 +59,6 @@ def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: 
     assert there == [bool(reasons)] * 2
     assert bool(outcome.kept) == bool(reasons)
     assert tmp_path.exists(), "of a link only the link goes"
-
-
-@pytest.mark.parametrize("fails", [("fetchlog", "demo.fetchlog"), ("old-mirror", "demo.previous-2")])
-def test_what_cannot_be_replaced_stays_in_its_place(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: tuple[str, str]) -> None:
-    """The disk is full when the new logs follow the new mirror, or when the older one is to be kept."""
-    rename, names = Path.rename, ("demo", "demo.fetchlog", "demo.previous")
-    for name in names:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "old").write_text("old")
-
-    def full(self: Path, target: Path) -> Path:
-        if (self.name, target.name) == fails:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", full)
-    with pytest.raises(OSError, match=f"Errno {errno.ENOSPC}"), new_store(PageFiles(tmp_path, "demo")) as store:
-        store.publish(keep=True)
-    assert {path.name: tree(path) for path in tmp_path.iterdir()} == {name: {"old": "old"} for name in names}
 
 
 OTHERS = ("", "[]", '{"format": 1, "source": "synthetic", "pages": []}',
@@ -103,46 +83,52 @@ def test_nothing_is_added_to_what_is_of_others_or_not_all_there(
         added.continue_from_existing()
 
 
-def killed(directory: Path, renames: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Record in a child that is killed instead of its rename of this number, from 0, or at its end."""
-    rename, done = Path.rename, [*range(renames)]
-
-    def counted(path: Path, target: Path) -> Path:
-        if not done:
-            os.kill(os.getpid(), signal.SIGKILL)
-        done.pop()
-        return rename(path, target)
-
-    child = os.fork()
-    if child == 0:
-        try:
-            with new_store(PageFiles(directory, "demo")) as store:
-                monkeypatch.setattr(Path, "rename", counted)
-                store.put("http://a.test/x", "GET", b"new")
-                store.write_manifest()
-                store.publish()
-                done.clear()
-                counted(directory, directory)
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+def kill() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
+def fill() -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("stop", [kill, fill])
 @pytest.mark.parametrize("replaces", [False, True])
-@pytest.mark.parametrize("renames", range(5))
-def test_killed_at_any_moment_of_the_exchange(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renames: int, replaces: bool) -> None:
+@pytest.mark.parametrize("renames", range(7))
+def test_broken_off_at_any_moment_of_the_exchange(
+        tmp_path: Path, renames: int, replaces: bool, stop: Callable[[], None]) -> None:
+    """It is killed, or the disk is full, instead of its rename of this number, from 0, or it is killed at its end."""
     old, new = {"demo": ["old"], "demo.fetchlog": ["old"]}, {"demo": ["a.test/x"], "demo.fetchlog": ["manifest.json"]}
     for name in old if replaces else ():
         (tmp_path / name).mkdir()
         (tmp_path / name / "old").touch()
-    killed(tmp_path, renames, monkeypatch)
-    assert len(list(tmp_path.glob(".demo.recording-*"))) == 1
+    child = os.fork()
+    if child == 0:
+        rename, numbers = Path.rename, count()
+
+        def counted(path: Path, target: Path) -> Path:
+            if next(numbers) == renames:
+                stop()
+            return rename(path, target)
+
+        try:
+            with new_store(PageFiles(tmp_path, "demo")) as store:
+                store.put("http://a.test/x", "GET", b"new")
+                store.write_manifest()
+                Path.rename = counted       # type: ignore[assignment, method-assign]
+                store.publish(keep=True)
+                if stop is kill:
+                    kill()
+        finally:
+            kill()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    assert len(list(tmp_path.glob(".demo.recording-*"))) == (stop is kill)
     with new_store(PageFiles(tmp_path, "other")):
         pass
-    found = {path.name: sorted(tree(path)) for path in tmp_path.iterdir()}
-    # The first rename that puts something new in its place decides: of it the rest follows.
-    assert found == (new if renames > (2 if replaces else 0) else old if replaces else {})
+    found = {path.name: sorted(tree(path)) for path in tmp_path.iterdir() if ".previous" not in path.name}
+    # Of a killed one the rest follows the first rename that puts something new in its place.
+    is_new = renames > 2 * replaces if stop is kill else renames >= (6 if replaces else 2)
+    assert found == (new if is_new else old if replaces else {})
+    assert stop is kill or len(list(tmp_path.glob("demo.previous*"))) == 2 * (replaces and is_new)
 
 
 def test_a_recorder_that_runs_and_folders_of_others_are_left_alone(tmp_path: Path, store: Store) -> None:
