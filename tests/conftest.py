@@ -22,6 +22,7 @@ from tests.support.leaks import Snapshot, find_leaks, take_own_snapshot, take_sn
 from tests.support.session import SHARED, enter_own_machine, give_what_stays
 
 ROOT = Path(__file__).resolve().parent.parent
+pytest.register_assert_rewrite("tests.support.noted")       # a failed test shows what differs
 SCRATCH = pytest.StashKey[Path]()
 CALLER = pytest.StashKey[tuple[int, int] | None]()
 """Who called sudo: user and group."""

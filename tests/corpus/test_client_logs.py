@@ -16,7 +16,7 @@ from harness.files.har_entry import from_har
 from harness.files.text_log import read_log
 from harness.measure.client_log import write_client_log
 from harness.netlog.load import read_netlog
-from tests.support.noted import each_case
+from tests.support.noted import of_lines
 
 NETLOGS = Path(__file__).parent / "netlogs"
 PAGE = "httpa.test"
@@ -47,10 +47,9 @@ def written(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 3) if isinstance(value := figures[key], float) else value for key in KEPT}
 
 
-@each_case("corpus/netlogs/loads.jsonl")
-def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> None:
+@of_lines("corpus/netlogs/loads.jsonl")
+def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     figures = written(tmp_path, case)
-    assert figures == case["figures"]
     log, har = read_log(tmp_path / PAGE), json.loads((tmp_path / f"{PAGE}.har").read_text())["log"]
     assert log.problems == []
     assert len(har["entries"]) == figures["requests"]
@@ -62,3 +61,4 @@ def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> 
     assert not ends or ends[-1] <= figures["last_ms"] + 0.001
     assert len(names) == len(set(names)), "the first look-up of each name"
     assert {page["pageTimings"].get("onLoad") for page in har["pages"]} <= {figures["plt_ms"] or 0, None, -1}
+    return {"figures": figures}

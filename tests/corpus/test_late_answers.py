@@ -11,23 +11,19 @@ from harness.analysis.explanation import Step
 from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.timekeeping import Answered, late_answers, nothing_came
 from harness.netlog.silences import Silence
-from tests.support.noted import each_case
+from tests.support.noted import of_lines
 
 PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http://b.test/x.js"),
         Step("receive", 1000, 2000, "http://b.test/y.js")]
 ALLOWED_MS = {"a.test": 106.0, "b.test": 106.0}
 
 
-def found(case: dict[str, Any]) -> list[list[Any]]:
+@of_lines("corpus/late_answers.jsonl")
+def test_what_is_late_is_noted_beside_it(case: dict[str, Any]) -> dict[str, Any]:
     quiet = [Silence(*silence) for silence in case["quiet"]]
     if "came" in case:
         quiet = [part for silence in quiet for part in nothing_came(silence, case["came"], case.get("plt_ms", 2000))]
     layout = Layout("one", case["layout"]) if "layout" in case else EACH_ITS_OWN
     late = late_answers(quiet, [Answered(*own) for own in case.get("own", ())], case.get("allowed", ALLOWED_MS),
                         PATH, layout)
-    return [[answer.host, round(answer.start_ms, 3), round(answer.late_ms, 3), answer.critical] for answer in late]
-
-
-@each_case("corpus/late_answers.jsonl")
-def test_what_is_late_is_noted_beside_it(case: dict[str, Any]) -> None:
-    assert found(case) == case["late"]
+    return {"late": [[each.host, round(each.start_ms, 3), round(each.late_ms, 3), each.critical] for each in late]}

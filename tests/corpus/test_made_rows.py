@@ -20,9 +20,7 @@ from harness.show.improvement import threshold_lines
 from harness.show.row_notes import notes_on
 from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.made_record import made_answers
-from tests.support.noted import assert_noted, each_case
-
-FILE = "corpus/made_rows.jsonl"
+from tests.support.noted import of_lines
 
 
 def answers_of(awaited: int, late: int, polls: int, cached: int) -> dict[str, Any]:
@@ -48,9 +46,9 @@ def of_row(row: Row) -> dict[str, Any]:
             "awaited": row.race and [*row.race]}
 
 
-@each_case(FILE)
-def test_its_rows_are_those_beside_it(case: dict[str, Any], tmp_path: Path) -> None:
+@of_lines("corpus/made_rows.jsonl")
+def test_its_rows_are_those_beside_it(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     make(tmp_path, case["loads"])
     selection = selected(tmp_path)
-    assert_noted({"rows": [*map(of_row, selection.rows)],
-                  "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}, FILE, case)
+    return {"is": {"rows": [*map(of_row, selection.rows)],
+                   "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}}

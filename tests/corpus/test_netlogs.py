@@ -34,6 +34,8 @@ read the difference before it is committed.
 
 import gzip
 import hashlib
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,59 +45,64 @@ from msgspec.structs import astuple
 from harness.files.exchange import Exchange
 from harness.files.moments import moment_at
 from harness.netlog.load import NetLog, read_netlog
-from harness.netlog.sent import read_sent_bodies
+from harness.netlog.sent import Sent, read_sent_bodies
 from harness.netlog.silences import server_pieces, silences
 from harness.netlog.socket_bytes import Sockets
 from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import write_made
-from tests.support.noted import assert_beside, assert_noted, each_case
+from tests.support.noted import assert_beside, of_lines
 
 NETLOGS = Path(__file__).parent / "netlogs"
-CASES = sorted(path.name.partition(".")[0] for path in NETLOGS.glob("*.json.gz"))
-LINES = "corpus/netlogs/made.jsonl"
 LONG_MS = 100.0
+SentBodies = dict[tuple[str, str], list[Sent]]
 
 
-def summary(log: Path) -> dict[str, Any]:
-    """Return what is read of a net-log."""
+def read(log: Path) -> tuple[NetLog, list[Exchange], SentBodies]:
+    """Return what is read of a net-log, its WebSockets and what was sent."""
     sockets = Sockets()
     netlog = read_netlog(log, sockets, keep_bodies=True)
-    requests = read_sent_bodies(sockets.found.values())
-    sent = {(*request, body.connection): body.body for request, several in requests.items() for body in several}
+    return netlog, [*read_websockets(sockets.found.values(), moment_at)], read_sent_bodies(sockets.found.values())
+
+
+def summary(netlog: NetLog, websockets: list[Exchange], sent: SentBodies) -> dict[str, Any]:
+    """Return what a net-log is noted to have."""
     pieces = server_pieces(netlog)
     start = netlog.transactions[0].start if netlog.transactions else 0
-    return {"exchanges": lines(netlog, sent),
-            "websockets": [said(websocket) for websocket in read_websockets(sockets.found.values(), moment_at)],
+    return {"exchanges": lines(netlog, sent), "websockets": [*map(said, websockets)],
             "pieces": {transaction.url: len(pieces[transaction.source, transaction.hop])
                        for transaction in netlog.transactions if (transaction.source, transaction.hop) in pieces},
             "silences": sum(silence.end_ms - silence.start_ms >= LONG_MS
                             for silence in silences(netlog, start, netlog.end_tick)),
-            **({"quic": quic} if (quic := [[each.early, each.sent_again] for each in netlog.connections
-                                           if each.quic and each.requests]) else {}),
-            "connections": [sum(bool(connection.requests) for connection in netlog.connections),
-                            sum(not connection.requests for connection in netlog.connections)],
-            "look_ups": [sum(not look_up.error for look_up in netlog.look_ups),
-                         sum(bool(look_up.error) for look_up in netlog.look_ups)],
+            "quic": [[each.early, each.sent_again] for each in netlog.connections if each.quic and each.requests]
+            or None,
+            "connections": two_kinds(connection.requests for connection in netlog.connections),
+            "look_ups": two_kinds(not look_up.error for look_up in netlog.look_ups),
             "left_out": dict(sorted(netlog.left_out.items())), "problems": len(netlog.problems)}
 
 
-def lines(netlog: NetLog, sent: dict[tuple[str, str, int], bytes]) -> list[dict[str, Any]]:
+def two_kinds(found: Iterable[object]) -> list[int]:
+    """Return how many are so, and how many are not."""
+    counts = Counter(map(bool, found))
+    return [counts[True], counts[False]]
+
+
+def lines(netlog: NetLog, sent: SentBodies) -> list[dict[str, Any]]:
     """Return the exchanges; JSON has no bytes, so bodies are told apart by the beginning of a hash."""
+    bodies = {(*request, body.connection): body.body for request, several in sent.items() for body in several}
     order: dict[int, int] = {}
     found = []
     for transaction in netlog.transactions:
         used = transaction.connection.id if transaction.connection else 0
         reused = used in order
         number = order.setdefault(used, len(order) + 1) if used else None
-        body = transaction.body.wire
-        posted = sent.get((transaction.method, transaction.url, used), b"")
+        hashes = {"body": transaction.body.wire, "sent": bodies.get((transaction.method, transaction.url, used))}
         found.append({
             "method": transaction.method, "url": transaction.url, "status": transaction.status,
             "type": transaction.mime_type, "network_bytes": transaction.body_bytes,
             "decoded_bytes": transaction.content_bytes, "connection": number, "reused": reused,
-            "fate": fate(transaction)} | ({"body": digest(body)} if body else {})
-            | ({"sent": digest(posted)} if posted else {}))
+            "fate": fate(transaction)}
+            | {name: hashlib.sha256(body).hexdigest()[:12] for name, body in hashes.items() if body})
     return found
 
 
@@ -108,11 +115,6 @@ def fate(transaction: HttpTransaction) -> str:
     return "cache" if transaction.from_cache else "redirect" if transaction.redirect_url is not None else ""
 
 
-def digest(body: bytes) -> str:
-    """Return what bodies are told apart by."""
-    return hashlib.sha256(body).hexdigest()[:12]
-
-
 def said(websocket: Exchange) -> dict[str, Any]:
     """Return a WebSocket with how many messages of how many bytes the site and the page said."""
     of = {received: [len(message.data) for message in websocket.answer.messages or () if message.received is received]
@@ -120,27 +122,21 @@ def said(websocket: Exchange) -> dict[str, Any]:
     return {"url": websocket.request.url, "status": websocket.answer.status, "received": of[True], "sent": of[False]}
 
 
-def details(netlog: NetLog) -> list[dict[str, Any]]:
-    """Return what the exchanges of a made log have beside their lines."""
-    return [{"words": each.status_text, "charset": each.charset, "headers": dict(each.response_headers),
-             "redirect": each.redirect_url, "ms": [*astuple(each.phases)], "sends": each.sends}
-            for each in netlog.transactions]
-
-
-def made_summary(log: Path) -> dict[str, Any]:
-    """Return what is read of a made log, without what is empty."""
-    found, sockets = summary(log), Sockets()
-    netlog = read_netlog(log, sockets)
-    found["exchanges"] = [without_empty(line | more)
-                          for line, more in zip(found["exchanges"], details(netlog), strict=True)]
-    for line, websocket in zip(found["websockets"], read_websockets(sockets.found.values(), moment_at), strict=True):
+def made_summary(netlog: NetLog, websockets: list[Exchange], sent: SentBodies) -> dict[str, Any]:
+    """Return what a made log is noted to have: more of each request and message, and not what is empty."""
+    found = summary(netlog, websockets, sent)
+    found["exchanges"] = [without_empty(line | {
+        "words": each.status_text, "charset": each.charset, "headers": dict(each.response_headers),
+        "redirect": each.redirect_url, "ms": [*astuple(each.phases)], "sends": each.sends})
+        for line, each in zip(found["exchanges"], netlog.transactions, strict=True)]
+    for line, websocket in zip(found["websockets"], websockets, strict=True):
         assert websocket.started
         asked = tick_of(websocket.started.timestamp())
         line |= {"ticks": [asked, asked + websocket.phases.wait], "messages": [
             [tick_of(message.time_s), "site" if message.received else "page", message.opcode,
              message.data.decode("latin-1")[:20]] for message in websocket.answer.messages or ()]}
-    found["sent"] = {" ".join(asked): [[sent.connection, sent.body.decode("latin-1")] for sent in several]
-                     for asked, several in read_sent_bodies(sockets.found.values()).items()}
+    found["sent"] = {" ".join(asked): [[body.connection, body.body.decode("latin-1")] for body in several]
+                     for asked, several in sent.items()}
     return without_empty(found)
 
 
@@ -154,13 +150,13 @@ def without_empty(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value not in (None, "", 0, [], {}, [0, 0], False)}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_net_log_is_read_as_its_summary_says(case: str, tmp_path: Path) -> None:
-    log = tmp_path / "netlog.json"
-    log.write_bytes(gzip.decompress((NETLOGS / f"{case}.json.gz").read_bytes()))
-    assert_beside(summary(log), NETLOGS / f"{case}.exchanges.json")
+@pytest.mark.parametrize("log", sorted(NETLOGS.glob("*.json.gz")), ids=lambda path: path.name.partition(".")[0])
+def test_a_net_log_is_read_as_its_summary_says(log: Path, tmp_path: Path) -> None:
+    unpacked = tmp_path / "netlog.json"
+    unpacked.write_bytes(gzip.decompress(log.read_bytes()))
+    assert_beside(summary(*read(unpacked)), log.with_name(log.name.replace("json.gz", "exchanges.json")))
 
 
-@each_case(LINES)
-def test_a_made_log_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
-    assert_noted(made_summary(write_made(case["events"], tmp_path / "netlog.json")), LINES, case)
+@of_lines("corpus/netlogs/made.jsonl")
+def test_a_made_log_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+    return {"is": made_summary(*read(write_made(case["events"], tmp_path / "netlog.json")))}

@@ -20,7 +20,6 @@ read the difference before it is committed.
 
 import hashlib
 import json
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -30,36 +29,27 @@ from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.exchange import Exchange
 from harness.files.pages import read_pages
-from harness.record.sources.reader import HAR, WARCS
 from tests.support.noted import assert_beside
 from tests.support.read_source import ReadSource, read_source
 
 SOURCES = Path(__file__).parent / "sources"
-CASES = sorted(path for path in SOURCES.rglob("*") if path.name.endswith((*WARCS, *HAR)))
 
 
-def beside(source: Path, ending: str) -> Path:
-    """Return the file of this ending that belongs to a source, whose own ending may have two parts."""
-    return source.with_name(source.name.partition(".")[0] + ending)
-
-
-def summary(source: Path, into: Path, asked: Collection[str] = ()) -> dict[str, Any]:
-    """Return what is read of a foreign file; of what only some cases are about what is `asked`."""
-    listed = beside(source, ".pages")
+def summary(source: Path, listed: Path, into: Path) -> dict[str, Any]:
+    """Return what is read of a foreign file, with the list of pages that is `listed` beside it, if any."""
     try:
         wanted = [page.url for page in read_pages(listed)] if listed.exists() else None
         found = read_source(source, into, wanted)
     except InputError as error:
         return {"refused": type(error).__name__}
     brought = found.brought
-    return ({"pages": {url: found.status_of_page(url) for url in wanted or brought.pages}}
-            | {"entries": [line(exchange, found) for exchange in found.exchanges],
-               "missing": {each.request.url: each.answer.body_bytes for each in brought.exchanges if each.error},
-               "remarks": len(brought.remarks)}
-            | {name: value for name, value in (
-                ("asked_for", {log: sorted(brought.asked_for(log)) for log in {each.page for each in found.exchanges}}),
-                ("of_pages", {each.request.url: each.page for each in found.exchanges})) if name in asked}
-            | ({"live": {live.place.url: len(live.messages) for live in found.live()}} if found.live() else {}))
+    return {"pages": {url: found.status_of_page(url) for url in wanted or brought.pages},
+            "entries": [line(exchange, found) for exchange in found.exchanges],
+            "missing": {each.request.url: each.answer.body_bytes for each in brought.exchanges if each.error},
+            "remarks": len(brought.remarks),
+            "asked_for": {log: sorted(brought.asked_for(log)) for log in {each.page for each in found.exchanges}},
+            "of_pages": {each.request.url: each.page for each in found.exchanges},
+            "live": {live.place.url: len(live.messages) for live in found.live()} or None}
 
 
 def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:
@@ -74,13 +64,9 @@ def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:
             | ({"sent": sent} if exchange.request.body else {}))
 
 
-@pytest.mark.parametrize("source", CASES, ids=lambda path: str(path.relative_to(SOURCES)))
-def test_a_foreign_file_is_read_as_its_summary_says(source: Path, tmp_path: Path) -> None:
-    noted = beside(source, ".json")
-    before = json.loads(noted.read_text(encoding="utf-8")) if noted.exists() else {}
-    assert_beside({"about": before.get("about", "")} | summary(source, tmp_path, before.keys()), noted)
-    assert before["about"], f"{noted.name}: say in `about` what is so of the file"
-
-
-def test_no_two_cases_share_a_summary() -> None:
-    assert len({beside(source, ".json") for source in CASES}) == len(CASES) > 0
+@pytest.mark.parametrize("noted", sorted(SOURCES.rglob("*.json")), ids=lambda path: str(path.relative_to(SOURCES)))
+def test_a_foreign_file_is_read_as_its_summary_says(noted: Path, tmp_path: Path) -> None:
+    [source] = noted.parent.glob(f"{noted.stem}.[hw]*")
+    of_some, asked = ("asked_for", "of_pages"), json.loads(noted.read_text("utf-8"))
+    assert_beside({name: value for name, value in summary(source, noted.with_suffix(".pages"), tmp_path).items()
+                   if name in asked or name not in of_some}, noted)

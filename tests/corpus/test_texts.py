@@ -31,10 +31,9 @@ from harness.record.recorder import require_recordable
 from harness.record.sources.served import list_pages
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
-from tests.support.noted import assert_noted, each_case
+from tests.support.noted import of_lines
 from tests.support.read_source import read_source
 
-LINES = "corpus/texts.jsonl"
 TEN = datetime(2024, 3, 5, 10, tzinfo=timezone.utc)
 EVENT = LoadEvent(3688.0, 3696.2)
 """Of google.com's page as GitHub ahume128/gt-cs6250 recorded it: its handler asks for a picture and a beacon."""
@@ -119,15 +118,13 @@ OF_FILES: dict[str, Callable[[Path], Any]] = {
     **dict.fromkeys(("har", "warc", "warc.gz", "wacz", "zip"), lambda file: read_source(file).brought.pages)}
 
 
-@each_case(LINES)
-def test_each_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
+@of_lines("corpus/texts.jsonl")
+def test_each_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     if case["of"] in READ:
-        found = READ[case["of"]](case["in"])
-    else:
-        file = tmp_path / f"file.{case['of']}"
-        file.write_bytes(case["in"].encode("latin-1"))
-        try:
-            found = OF_FILES[case["of"]](file)
-        except InputError as error:
-            found = where(str(error), file)
-    assert_noted(found, LINES, case)
+        return {"is": READ[case["of"]](case["in"])}
+    file = tmp_path / f"file.{case['of']}"
+    file.write_bytes(case["in"].encode("latin-1"))
+    try:
+        return {"is": OF_FILES[case["of"]](file)}
+    except InputError as error:
+        return {"is": where(str(error), file)}

@@ -21,11 +21,10 @@ from harness.show.report.evidence import answers_table
 from harness.show.waterfall import draw_requests
 from tests.support.client_folder import selected
 from tests.support.made_har import PAGE, chain
-from tests.support.noted import assert_noted, each_case
+from tests.support.noted import of_lines
 
 SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
-FILE = "show/answers.jsonl"
 
 
 def add(client: Path, stand_ins: tuple[str, ...] = (), critical: bool | None = None, **case: Any) -> None:
@@ -52,8 +51,9 @@ def add(client: Path, stand_ins: tuple[str, ...] = (), critical: bool | None = N
                 transactions_seen=True, transactions_whole=True)))
 
 
-@each_case(FILE)
-def test_its_row_is_the_one_beside_it_and_marked_on_the_critical_path(case: dict[str, Any], tmp_path: Path) -> None:
+@of_lines("show/answers.jsonl")
+def test_its_row_is_the_one_beside_it_and_marked_on_the_critical_path(case: dict[str, Any], tmp_path: Path
+                                                                      ) -> dict[str, Any]:
     add(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "is")})
     selection = selected(tmp_path)
     marked = text_of(selection.rows[0], "improvement, marked").endswith(MARK)
@@ -63,4 +63,4 @@ def test_its_row_is_the_one_beside_it_and_marked_on_the_critical_path(case: dict
         figures = [draw_requests(selection.rows[0]), draw_breakdown(selection.rows)]
         assert all(figure and SCRIPT in figure.get_supxlabel() for figure in figures)
     row = [cell for _, rows in answers_table(selection).groups for row in rows for cell in row[1:]]
-    assert_noted({"row": row, "marked": marked}, FILE, case)
+    return {"is": {"row": row, "marked": marked}}

@@ -5,6 +5,8 @@ With TFO_LAB_WRITE_CORPUS=1 that is written instead of compared: read the differ
 
 import json
 import os
+from collections.abc import Callable
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 
 TESTS = Path(__file__).resolve().parent.parent
 WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
+Reader = Callable[..., Any]
+in_a_line = partial(json.dumps, ensure_ascii=False)
 
 
 def cases(name: str | Path) -> list[Any]:
@@ -21,36 +25,48 @@ def cases(name: str | Path) -> list[Any]:
 
 def each_case(name: str) -> pytest.MarkDecorator:
     """Run a test with each `case` of such a file, which is called what stands there by "what"."""
-    return pytest.mark.parametrize("case", cases(name), ids=lambda case: case.get("what") or json.dumps(case))
+    return _each(cases(name))
 
 
-def assert_noted(found: Any, name: str, case: dict[str, Any]) -> None:
-    """Fail unless `found` is what a case of such a file has by "is"."""
-    found = json.loads(json.dumps(found))
-    if WRITES:
-        all_cases = cases(name)
-        all_cases[all_cases.index(case)]["is"] = found
-        (TESTS / name).write_text("".join(f"{_json(each)}\n" for each in all_cases), encoding="utf-8")
-        pytest.skip("written, not compared")
-    assert found == case["is"]
+def _each(all_cases: list[Any]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("case", all_cases, ids=lambda case: case.get("what") or json.dumps(case))
+
+
+def of_lines(name: str) -> Callable[[Reader], Reader]:
+    """Make a test of a function that reads a `case` of such a file: the case has what the function returns."""
+    all_cases = cases(name)
+
+    def as_test(read: Reader) -> Reader:
+        @wraps(read)
+        def test(case: dict[str, Any], **fixtures: Any) -> None:
+            assert_noted(read(case, **fixtures), case, TESTS / name, lambda: "\n".join(map(in_a_line, all_cases)))
+
+        marked: Reader = _each(all_cases)(test)
+        return marked
+
+    return as_test
 
 
 def assert_beside(found: dict[str, Any], noted: Path) -> None:
-    """Fail unless `found` is what stands in the file `noted`."""
-    found = json.loads(json.dumps(found))
+    """Fail unless the file `noted` has what was found, and beside that only what it is `about`, written by hand."""
+    before = json.loads(noted.read_text(encoding="utf-8"))
+    others = dict.fromkeys(before.keys() - {"about"})
+    assert_noted(others | found, before, noted, lambda: in_rows(before))
+
+
+def assert_noted(found: dict[str, Any], case: dict[str, Any], file: Path, text: Callable[[], str]) -> None:
+    """Fail unless a case has what was found, by the same names (None: it has not), or write the `text` of its file."""
+    found = json.loads(in_a_line(found))
     if WRITES:
-        noted.write_text("{\n" + ",\n".join(f" {_json(name)}: {_rows(value)}" for name, value in found.items())
-                         + "\n}\n", encoding="utf-8")
+        case.update({name: value for name, value in found.items() if value is not None or name in case})
+        file.write_text(f"{text()}\n", encoding="utf-8")
         pytest.skip("written, not compared")
-    assert found == json.loads(noted.read_text(encoding="utf-8"))
+    assert found == {name: case.get(name) for name in found}
 
 
-def _rows(value: Any) -> str:
-    """Return a value as JSON, of a list of objects each on a line of its own, so that differences are read by lines."""
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n" + ",\n".join(f"  {_json(row)}" for row in value) + "]"
-    return _json(value)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def in_rows(found: dict[str, Any]) -> str:
+    """Return an object as JSON, of a list of objects each on a line of its own: differences are read by lines."""
+    rows = {name: ",\n".join(f"  {in_a_line(row)}" for row in value if isinstance(row, dict))
+            for name, value in found.items() if isinstance(value, list)}
+    return "{\n" + ",\n".join(f' "{name}": ' + (f"[\n{rows[name]}]" if rows.get(name) else in_a_line(value))
+                              for name, value in found.items()) + "\n}"
