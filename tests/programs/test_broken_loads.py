@@ -1,11 +1,9 @@
 """Each rule that makes a load valid, broken on purpose: real network, real kernel, real Chrome.
 
 One experiment, in which every measured load is spoiled in a way of its own (tests/support/spoiled_experiment.py), and
-one each for what ends an experiment. Stalls and other faults at random moments: tests/faults.
+one that a full disk ends. A wrong RTT: tests/measure/test_rtts.py. Stalls and others at random moments: tests/faults.
 """
 
-import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +11,12 @@ import pytest
 from harness.bootstrap import ROOT
 from harness.files.reason_kinds import ReasonKind
 from harness.files.results import read_results
-from harness.network.rtt import rtt_tolerance_ms
-from harness.replay.authority import open_authority
 from harness.replay.body import KEPT_BYTES
 from tests.support.finished import Finished
 from tests.support.har_schema import assert_har
 from tests.support.plotted import plot
 from tests.support.project_copy import LATE_PYTHON, TFO
-from tests.support.ran import assert_refused, ran
+from tests.support.ran import ran
 from tests.support.recording import ICON, MadeRecording, one_document
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
@@ -30,17 +26,19 @@ SPOIL = ROOT / "tests" / "support" / "spoiled_experiment.py"
 PIXEL = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")
 LARGE = "x" * KEPT_BYTES
 """The servers do not keep so large a document in memory, so that a change of its file shows."""
-PAGES = {name: f"http://{name}.test" for name in ("network", "document", "requests", "switch")}
+PAGES = {name: f"http://{name}.test" for name in ("network", "document", "requests", "switch")} | {
+    "authority": "https://authority.test"}
 WHY = {
     ("network", 0): {ReasonKind.SYN_AGAIN}, ("network", 1): {ReasonKind.NO_LOAD_EVENT},
     ("document", 0): {ReasonKind.DOCUMENT_STATUS, ReasonKind.FAILED_REQUESTS},
     ("document", 1): {ReasonKind.DOCUMENT_BYTES},
     ("requests", 0): {ReasonKind.OTHER_ANSWERS}, ("requests", 1): {ReasonKind.NOT_LOGGED},
+    ("authority", 0): {ReasonKind.BROWSER}, ("authority", 1): {ReasonKind.BROWSER},     # it shows an error page
     ("switch", 0): {ReasonKind.DATA_WITHOUT_TFO}, ("switch", 1): {ReasonKind.NO_DATA_WITH_TFO},
 }
 """By page and TFO: why the measured load does not count, at least."""
-LOADS = 4 * len(PAGES)
-"""Run 0 and run 1, without and with TFO."""
+LOADS = 2 * len(WHY)
+"""Run 0 and run 1."""
 CLIENT_IN_MEMORY = ('mount -t tmpfs -o size="$2" tmpfs "$1/client" && base=$1 && shift 2 && '
                     '{ "$@"; status=$?; cp -r "$base/client" "$base/kept"; exit $status; }')
 """A mount namespace of its own, in which client/ is a disk of `$2` bytes; what is on it in the end is in kept/."""
@@ -77,6 +75,10 @@ def test_the_rule_that_is_broken_is_named(page: str, tfo: int, spoiled: Finished
     assert set(load.why_not_kinds) >= WHY[page, tfo]
     if page == "network":
         assert load.plt_ms is None if tfo else (load.plt_ms or 0.0) > 250, "a spare connection starts after 250 ms"
+    if page == "authority":
+        assert load.failed_requests == {"net::ERR_CERT_AUTHORITY_INVALID": 1}
+        assert not [request for request in spoiled.requests(tfo)
+                    if request.host == "authority.test" and request.time_s >= (load.began_s or 0)]
 
 
 def test_the_table_has_no_number_for_them(spoiled: Finished) -> None:
@@ -91,31 +93,6 @@ def test_whatever_a_load_leaves_is_whole(spoiled: Finished) -> None:
     assert len(hars) == LOADS
     assert all(assert_har(path)["entries"] for path in hars)
     assert not list(spoiled.client.glob("*/.*"))
-
-
-def test_a_certificate_of_another_authority_is_refused(tmp_path: Path) -> None:
-    """The servers' certificates are made by one authority, Chrome is told another one's fingerprint."""
-    made = MadeRecording(tmp_path, "small")
-    made.add("https://one.test/", f"<!doctype html>{ICON}<p>one", "text/html")
-    found = Finished(made.finish("https://one.test/"), "")
-    open_authority(tmp_path / "other")
-    ran(*LATE_PYTHON, SPOIL, f"authority={tmp_path / 'other'}", "--dir", found.base, "--name", "small",
-        "--testruns", "2", "--tfo", "1", "--delaynet", "5", "--retries", "0", "--patience", "0", status=1)
-    for load in found.loads:
-        assert load.failed_requests == {"net::ERR_CERT_AUTHORITY_INVALID": 1}
-        assert ReasonKind.BROWSER in load.why_not_kinds, "Chrome shows an error page"
-    assert found.requests(tfo=1) == []
-
-
-def test_wrong_rtt(tmp_path: Path) -> None:
-    """No load is measured over a network that is not as it was asked for."""
-    base = one_document(tmp_path)
-    done = ran(sys.executable, SPOIL, "rtt", "--dir", base, "--name", "small", "--delaynet", "20", "--patience", "0")
-    assert_refused(done, 1)
-    said = re.match(r"40 ms: RTT to one\.test is ([\d.]+) ms", done.stderr)
-    assert said is not None, done.stderr
-    assert float(said[1]) > 40 + rtt_tolerance_ms(40)
-    assert [path.name for path in (base / "client").glob("*")] in ([], ["run.log"])
 
 
 def test_full_disk(tmp_path: Path) -> None:

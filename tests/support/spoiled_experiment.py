@@ -1,13 +1,11 @@
 """tfo.py with something broken on purpose; run by tests/programs/test_broken_loads.py and tests/faults.
 
-    spoiled_experiment.py rules|rtt|suspend|authority=DIR [options of tfo.py]
+    spoiled_experiment.py rules|suspend [options of tfo.py]
 
 rules      one load after the other is spoiled as SPOILT says, each in another way; the loads between them are not
-rtt        the network delays more than it is told to
 suspend    at SIGUSR1 the machine seems to have been suspended; it is not waited for other programs before measuring
-authority  the browser is told to trust the certificate authority in DIR, not the servers'
 
-But with rtt, tests start it with LATE_PYTHON (tests/support/project_copy.py), so that nothing is refused for its times.
+Tests start it with LATE_PYTHON (tests/support/project_copy.py), so that nothing is refused for its times.
 """
 
 import dataclasses
@@ -26,14 +24,11 @@ sys.path.insert(0, str(ROOT))
 
 import tfo
 from harness.files.load_record import LoadRecord
-from harness.measure import experiment, laboratory
+from harness.measure import experiment
 from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import record_of
 from harness.measure.rules import alone
-from harness.network.links import Delay
-from harness.network.nodes import running_star
-from harness.network.star import LinkSpeeds
 from harness.replay.authority import open_authority
 from harness.system import environment, fastopen
 from harness.system.background import beside
@@ -52,7 +47,7 @@ connection: the 1.5 s of silence at the end of a load is what sees it."""
 TRIES = 4
 """So often a load is done that is not spoiled, where the machine fails it. The experiment cannot do it again, as
 --retries would do the spoiled ones again, too."""
-EXTRA_MS, SUSPEND_MS = 5.0, 5000.0
+SUSPEND_MS = 5000.0
 Spoiling = Callable[[Laboratory, Load, ExitStack], object]
 """Spoils a load that is about to begin; how that is undone goes on the stack."""
 
@@ -123,10 +118,17 @@ def no_cookie(lab: Laboratory, load: Load, _undo: ExitStack) -> None:
         ran("ip", "tcp_metrics", "delete", lab.star.servers[host_of(load)].address, status=0)
 
 
+def other_authority(lab: Laboratory, _load: Load, undo: ExitStack) -> None:
+    """The servers' certificates are made by one authority, Chrome is told another one's fingerprint."""
+    other = open_authority(lab.work_dir / "other")
+    undo.enter_context(patch.dict(vars(lab.chrome), trusted_key=other.fingerprint))
+
+
 SPOILT: dict[tuple[str, int], Spoiling] = {
     ("network.test", 0): dropped_syn, ("network.test", 1): hung_server,
     ("document.test", 0): replaced(None), ("document.test", 1): replaced(lambda text: text + "<p>more"),
     ("requests.test", 0): replaced(lambda text: text.replace("a.png", "b.png")), ("requests.test", 1): full_server_log,
+    ("authority.test", 0): other_authority, ("authority.test", 1): other_authority,
     ("switch.test", 0): really_on, ("switch.test", 1): no_cookie,
 }
 """By the document's host and TFO off or on: what happens to the measured load. Warm-ups are left alone."""
@@ -155,25 +157,15 @@ def spoiled_load(lab: Laboratory, load: Load) -> LoadRecord:
     return record
 
 
-def slower(speeds: LinkSpeeds) -> LinkSpeeds:
-    return dataclasses.replace(speeds, delay_net_ms=speeds.delay_net_ms + EXTRA_MS)
-
-
 if __name__ == "__main__":
-    what, _, authority = sys.argv.pop(1).partition("=")
+    what = sys.argv.pop(1)
     sys.argv[0] = str(ROOT / "tfo.py")
-    if what == "rtt":
-        vars(laboratory)["running_star"] = lambda hosts, speeds, netem: running_star(hosts, slower(speeds), netem)
-        change = Delay.change
-        setattr(Delay, "change", lambda delay, speeds: change(delay, slower(speeds)))  # noqa: B010
-    elif what == "authority":
-        vars(laboratory)["open_authority"] = lambda _: open_authority(Path(authority))
-    elif what == "suspend":
+    if what == "rules":
+        vars(experiment)["record_of"] = spoiled_load
+    else:
         suspends, suspended_ms = list[int](), environment.suspended_ms
         signal.signal(signal.SIGUSR1, lambda number, _: suspends.append(number))
         # CLOCK_BOOTTIME has run ahead of CLOCK_MONOTONIC.
         vars(environment)["suspended_ms"] = lambda: suspended_ms() + SUSPEND_MS * len(suspends)
         vars(tfo)["wait_for_quiet"] = lambda _patience_s: []
-    elif what == "rules":
-        vars(experiment)["record_of"] = spoiled_load
     run_interruptible(tfo.main)
