@@ -69,10 +69,7 @@ read_arguments() {
                 usage
                 exit 0
                 ;;
-            *)
-                usage >&2
-                refuse "unknown argument: $1; see the usage above"
-                ;;
+            *) refuse "unknown argument: $1; --help shows those that there are" ;;
         esac
         shift
     done

@@ -1,8 +1,8 @@
 """What programs refuse, and what they say of themselves.
 
 A line of ``refusals.tsv`` has the program, what its one line names, and the words that are typed in a folder with a
-recording (small), a list of pages and a sweep's grids: the status is 2, and nothing is made. What a program refuses by
-its input is in the tests of that program.
+recording (small), a list of pages, a sweep's grids and an older sweep: the status is 2, and nothing is made. What a
+program refuses by its input is in the tests of that program.
 """
 
 import json
@@ -10,7 +10,6 @@ import os
 import platform
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,8 +30,12 @@ REFUSALS = [line.split("\t") for line in
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = chain_of_hosts(tmp_path_factory.mktemp("refusals"), hosts=2)
+    older = {"pages": f"{folder}/List.pages", "combinations": [[]],
+             "versions": {"tfo_lab": "older", "browser": "Chrome 1"}}
     for name, text in {"List.pages": "http://a.test/\n", "grid.toml": 'http = ["1.0", "1.1"]\n',
-                       "bad.toml": "http = [\n", "empty": ""}.items():
+                       "bad.toml": "http = [\n", "empty": "", "small.rtts": "a.test 5\n",
+                       "sweep-Old/sweep.json": json.dumps(older)}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     return folder
 
@@ -69,34 +72,17 @@ def test_run_sh_hands_its_options_on(says: str, words: str, project: Path) -> No
     assert names(project) == before
 
 
-def test_a_sweep_of_another_version_is_not_gone_on_with(tmp_path: Path) -> None:
-    (tmp_path / "sweep-List").mkdir()
-    begun = {"pages": str(tmp_path / "List.pages"), "combinations": [[]],
-             "versions": {"tfo_lab": "older", "browser": "Chrome 1"}}
-    (tmp_path / "sweep-List" / "sweep.json").write_text(json.dumps(begun))
-    (tmp_path / "List.pages").write_text("http://a.test/\n")
-    done = forked.typed(ROOT / "sweep.py", "--resume", "List", "--dir", tmp_path)
-    assert_refused(done)
-    assert "tfo_lab='older'" in done.stderr
-
-
 PROGRAMS = (
     ("fetch.py", "--dir", ".", "--name", "small", "--ca", "file"),
     ("fetch.py", "--dir", ".", "--name", "small", "--remap", "file"),
     ("tfo-test/http_tfo.py", "--mirror", "small", "--fetchlog", "small.fetchlog", "--hosts", "file"),
     ("scripts/make_pages.py", "--directory", ".", "--name", "new", "--shape", "file"),
     ("plot.py", "--clientdir", str(MEASURED), "--outputdir", "out", "--append", "file"))
-"""Of a file. All read in the same way: each is given what would hang, one reader and the writer the rest, too."""
-NO_FILES: tuple[Callable[[Path], object], ...] = (
-    lambda path: path.mkdir(), lambda path: path.symlink_to("/dev/full"), lambda path: path.symlink_to(path))
-
-
-@pytest.mark.parametrize(("command", "spoil"), [
-    *((command, os.mkfifo) for command in PROGRAMS),
-    *((command, spoil) for command in (PROGRAMS[0], PROGRAMS[-1]) for spoil in NO_FILES)])
-def test_what_is_no_file_is_one_line(command: tuple[str, ...], spoil: Callable[[Path], object], tmp_path: Path) -> None:
+"""Of a file, and one that writes to it. What else is no file: tests/system/test_untrusted.py."""
+@pytest.mark.parametrize("command", PROGRAMS)
+def test_what_would_hang_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
     one_document(tmp_path)
-    spoil(tmp_path / "file")
+    os.mkfifo(tmp_path / "file")
     program, *words = command
     done = forked.typed(ROOT / program, *words, cwd=tmp_path)
     assert_refused(done)
