@@ -1,7 +1,7 @@
 """The programs of scripts/ that make pages or measure them, and root's way through a user's folders."""
 
 import os
-from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,9 @@ from harness.bootstrap import ROOT
 from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.mirror.recording import read_recording
 from harness.mirror.servers import read_rtts
-from harness.synthetic.build import make_page_set
 from harness.synthetic.shape import read_shapes
 from tests.support.forked import typed
+from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import assert_refused, ran
 from tests.support.recording import CHAIN, ICON, MadeRecording, chain_of_hosts
@@ -37,8 +37,6 @@ def test_a_chain_keeps_its_causes_and_sizes_whatever_becomes_of_another_page(tmp
     assert [resource.parent for resource in shape.resources] == [None, *range(len(shape.resources) - 1)], "a chain"
     assert len({resource.host for resource in shape.resources}) == len(shape.resources)
     assert all(resource.size_bytes for resource in shape.resources)
-    page, = make_page_set([shape], seed=1)
-    assert Counter(url.split("/")[2] for url in page.urls) == Counter(resource.host for resource in shape.resources)
 
 
 FIRST, SECOND = "http://www.nytimes.com/", "http://host1.test/"
@@ -53,16 +51,12 @@ def test_the_shortest_answer_of_each_server(tmp_path: Path) -> None:
                  and "elsewhere" not in url]
     log.write_text(format_log(PageLog(transactions=[Transaction(start, end, url) for url, start, end in TIMES],
                                       responses=responses, transactions_seen=True)))
-    command, path = (ROOT / "scripts" / "make_rtts.py", "--dir", tmp_path, "--name", "small"), tmp_path / "small.rtts"
-    assert typed(*command, status=0).stdout == f"{path}: 2 of 3 servers, 35.5 to 200 ms at most\n"
+    done = typed(ROOT / "scripts" / "make_rtts.py", "--dir", tmp_path, "--name", "small", status=0)
+    path = tmp_path / "small.rtts"
+    assert done.stdout == f"{path}: 2 of 3 servers, 35.5 to 200 ms at most\n"
     assert {host: rtt_ms for host, (_, rtt_ms) in read_rtts(path).items()} == {"www.nytimes.com": 35.5,
                                                                               "host1.test": 200}
     assert "\n# host2.test 301.0\n" in path.read_text(), "no server is that far away"
-    path.write_text("www.nytimes.com 5\n")
-    refused = typed(*command)
-    assert_refused(refused)
-    assert refused.stderr == f"{path}: is there already; remove it to have it made anew\n"
-    assert path.read_text() == "www.nytimes.com 5\n"
 
 
 SCRIPT = ROOT / "scripts" / "get-2013.sh"
@@ -101,25 +95,15 @@ def test_the_pages_of_2013_are_installed_once_and_whole_or_not_at_all(tmp_path: 
     assert f"{here}/Paper2013: is there already" in again.stderr
 
 
-USER, GROUP = 1234, 4321
-
-
-@pytest.fixture
-def of_user(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a user who called sudo, beside one of root."""
-    for name, owner in (("of_root", 0), ("of_user", USER)):
-        (open_to_all / name).mkdir(mode=0o700)
-        os.chown(open_to_all / name, owner, owner and GROUP)
-    monkeypatch.setenv("SUDO_UID", str(USER))
-    monkeypatch.setenv("SUDO_GID", str(GROUP))
-    return open_to_all / "of_user"
-
-
 @pytest.mark.root
-def test_the_tiny_page_is_the_users_and_goes_through_no_link(of_user: Path) -> None:
-    tiny = (ROOT / "scripts" / "make_pages.py", "--name", "tiny", "--directory")
-    ran(*tiny, of_user, status=0)
-    assert {path.stat().st_uid for path in of_user.rglob("*")} == {USER}
-    (of_user / "in_root").symlink_to(of_user.parent / "of_root")
-    assert_refused(ran(*tiny, of_user / "in_root"))
-    assert list((of_user.parent / "of_root").iterdir()) == []
+def test_the_tiny_page_is_the_users_and_goes_through_no_link(open_to_all: Path) -> None:
+    of_root, of_user = open_to_all / "of_root", open_to_all / "of_user"
+    for folder in (of_root, of_user):
+        folder.mkdir(mode=0o700)
+    os.chown(of_user, ORDINARY.uid, ORDINARY.gid)
+    tiny = partial(ran, ROOT / "scripts" / "make_pages.py", "--name", "tiny", env={**os.environ, **SUDO})
+    assert tiny("--directory", of_user).returncode == 0
+    assert {path.stat().st_uid for path in of_user.rglob("*")} == {ORDINARY.uid}
+    (of_user / "in_root").symlink_to(of_root)
+    assert_refused(tiny("--directory", of_user / "in_root"))
+    assert list(of_root.iterdir()) == []
