@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from tests.support.nested import nested
 from tests.support.report_folder import MEASURED
 
 PAGE = "httpen.wikipedia.orgwikiTransmission_Control_Protocol"
-FILES = [f"50-1-tfo-{tfo}/{PAGE}{ending}" for tfo in (0, 1) for ending in ("", ".json", ".har")]
 
 scalars = st.none() | st.booleans() | st.integers(-10**20, 10**20) | st.floats() | st.text(max_size=5) | \
     st.sampled_from([-1, 1e308, "\x1b[2J", "\ud800", "</script>", 2**63])
@@ -43,10 +43,17 @@ def shown(client: Path) -> str:
     return text
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths to all values inside of one."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path, *(found for key, item in inner for found in places(item, (*path, key)))]
+def put_anywhere(data: st.DataObject, text: str) -> str:
+    """Return a file of JSON with any value anywhere in it."""
+    content: Any = json.loads(text)
+    inside, goes_on = content, True
+    while goes_on:
+        key = data.draw(st.sampled_from([*inside] if isinstance(inside, dict) else range(len(inside))))
+        goes_on = isinstance(inside[key], dict | list) and len(inside[key]) > 0 and data.draw(st.integers(0, 3)) > 0
+        if goes_on:
+            inside = inside[key]
+    inside[key] = data.draw(anything)
+    return json.dumps(content)
 
 
 @pytest.fixture(scope="module")
@@ -54,23 +61,21 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(MEASURED, tmp_path_factory.mktemp("measured") / "client"))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
-@given(data=st.data(), name=st.sampled_from([*FILES[1:3], *FILES[4:], "experiment-50.json"]), new=anything)
-def test_any_value_anywhere_in_a_file(measured: Path, data: st.DataObject, name: str, new: Any) -> None:
-    path = measured / name
-    whole = path.read_text()
-    content = inside = [json.loads(whole)]
-    *folders, last = data.draw(st.sampled_from(places(content)[1:401]))
-    for key in folders:
-        inside = inside[key]
-    inside[last] = new
+@settings(max_examples=13, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(data=st.data(), tfo=st.integers(0, 1), other=st.sampled_from(["50-1-tfo-{}/{}.har", "experiment-50.json"]))
+def test_any_value_anywhere_in_two_files(measured: Path, data: st.DataObject, tfo: int, other: str) -> None:
+    """In a load's record, and the HAR of the one beside it or the experiment's file."""
+    paths = [measured / f"50-1-tfo-{tfo}/{PAGE}.json", measured / other.format(1 - tfo, PAGE)]
+    whole = {path: path.read_text() for path in paths}
     try:
-        path.write_text(json.dumps(content[0]))
+        for path, text in whole.items():
+            path.write_text(put_anywhere(data, text))
         shown(measured)
     except InputError as error:
         assert "\n" not in printable(str(error))  # noqa: PT017
     finally:
-        path.write_text(whole)
+        for path, text in whole.items():
+            path.write_text(text)
 
 
 def sparse(path: Path) -> None:
@@ -83,30 +88,32 @@ KINDS: list[Callable[[Path], object]] = [
     lambda path: path.write_bytes(bytes(range(256)) * 50), lambda path: path.write_text("[" * 200_000),
     lambda path: path.write_text("9" * 4000), lambda path: path.write_text('{"format": 2, "run": 1e999}'),
     sparse, lambda path: path.write_text("")]
+NAMES = (b"http\x1b[2Ja", b"http\ta\nb", b"http\xff\xfe", "http\u202eevil".encode(), b"http<b>$x_{}$\\")
 
 
-@pytest.mark.parametrize("kind", range(len(KINDS)))
-def test_files_of_any_kind(tmp_path: Path, kind: int) -> None:
-    for names in ((FILES[0], FILES[5]), (FILES[1], "experiment-50.json")):     # of each load one file at most
-        client = Path(shutil.copytree(MEASURED, tmp_path / names[1].replace("/", "-")))
-        for name in names:
-            (client / name).unlink()
-            KINDS[kind](client / name)
-        assert "Page\tRTT(ms)" in shown(client)
+def test_files_and_names_of_any_kind(tmp_path: Path) -> None:
+    """Each kind in the place of a log, a record, a HAR and an experiment's file, beside a load that is whole.
 
-
-def test_names_of_any_kind(tmp_path: Path) -> None:
-    """Escapes, line breaks, other encodings, 3000 nested folders and absurd delays in a folder of logs."""
+    Then escapes, line breaks, other encodings, 3000 nested folders and absurd delays.
+    """
     client = Path(shutil.copytree(MEASURED, tmp_path / "client"))
-    cell = client / "50-1-tfo-0"
-    for name in (b"http\x1b[2Ja", b"http\ta\nb", b"http\xff\xfe", "http\u202eevil".encode(), b"http<b>$x_{}$\\"):
-        (cell / os.fsdecode(name)).write_text("no log")
+    whole = client / "50-1-tfo-0"
+    for run, (ending, make) in enumerate(product(("", ".json", ".har"), KINDS), start=2):
+        cell = shutil.copytree(whole, client / f"50-{run}-tfo-0")
+        record = cell / f"{PAGE}.json"
+        record.write_text(record.read_text().replace('"run": 1,', f'"run": {run},'))
+        path = cell / f"{PAGE}{ending}"
+        path.unlink()
+        make(path)
+    for number, make in enumerate(KINDS):
+        make(client / f"experiment-{60 + number}.json")
+    for name in NAMES:
+        (whole / os.fsdecode(name)).write_text("no log")
     digits = "9" * 200
     for folder in (f"{digits}-1-tfo-0", "1e+308-1-tfo-0", f"50-{digits}-tfo-0", f"50-1-tfo-0/attempt-{digits}"):
         (client / folder).mkdir()
         (client / folder / PAGE).write_text("no log")
-    with nested(cell, 3000):
+    with nested(whole, 3000):
         text = shown(client)
-    assert "http\\x1b[2Ja" in text
-    assert "http\\ta\\nb" in text
-    assert "\\u202eevil" in text
+    for words in ("\t100\t2.436\t1.835\t24.66%", "n = 1 to 21 loads", "http\\x1b[2Ja", "http\\ta\\nb", "\\u202eevil"):
+        assert words in text
