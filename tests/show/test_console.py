@@ -9,7 +9,7 @@ import pytest
 from harness.analysis.row import METRICS
 from harness.analysis.stats import improvement_percent
 from harness.files.experiment import write_experiment
-from harness.files.results import attempt_directory, read_results
+from harness.files.results import attempt_directory
 from harness.show.columns import export, export_rows
 from harness.show.console import MOST_LINES, RUN_LOG, TABLE_1, main_table, paper_lines, summary_lines
 from harness.show.improvement import improvement_section
@@ -29,30 +29,21 @@ def rows(client: Path, metric: str = "load") -> list[str]:
     return list(main_table(selected(client, metric)))[1:]
 
 
-def test_rows_are_in_pages_order_then_by_rtt_by_the_metric_asked_for(tmp_path: Path) -> None:
-    client = make_client(tmp_path / "known", delays_ms=[100, 10, 50], urls=[POST, NEWS], runs=2)
-    assert "\n".join(rows(client)).expandtabs(7) == """httpblog.example2013post
-       20     1.061  1.041  1.89%
-       100    1.301  1.201  7.69%
-       200    1.601  1.401  12.49%
-httpwww.news.example
-       20     1.561  1.541  1.28%
-       100    1.801  1.701  5.55%
-       200    2.101  1.901  9.52%"""
-    assert rows(client, "last")[1] == "\t20\t1.161\t1.141\t1.72%"
-    for url in ("http://b.org", "http://a.org", "http://c.org"):
-        add_load(tmp_path / "unknown", url, 10, 1, 0, 1000)
-    assert list(read_results(tmp_path / "unknown").urls) == ["httpa.org", "httpb.org", "httpc.org"]
+def test_rows_are_in_the_order_of_the_list_of_pages_then_by_rtt(tmp_path: Path) -> None:
+    client = make_client(tmp_path, delays_ms=[100, 10, 50], urls=[POST, NEWS], runs=2)
+    assert [row.split("\t")[:2][-1] for row in rows(client)] == [
+        "httpblog.example2013post", "20", "100", "200", "httpwww.news.example", "20", "100", "200"]
 
 
-def test_paints_are_metrics_of_their_own(tmp_path: Path) -> None:
+def test_each_metric_is_a_time_of_its_own(tmp_path: Path) -> None:
     """A load that Chrome gave no paint of does not count by that metric, and no other time stands for it."""
     for tfo in (0, 1):
         for run in (1, 2):
             add_load(tmp_path, NEWS, 10, run, tfo, 1000, fcp_ms=400 - 20 * tfo,
                      lcp_ms=None if (run, tfo) == (2, 1) else 800 - 40 * tfo)
-    assert [rows(tmp_path, metric)[1] for metric in ("fcp", "lcp")] == [
-        "\t20\t0.400\t0.380\t5.00%", "\t20\t0.800\t0.760\t5.00%"]
+    assert [rows(tmp_path, metric)[1] for metric in METRICS] == [
+        f"\t20\t{cells}" for cells in ("1.000\t1.000\t0.00%", "1.100\t1.100\t0.00%", "0.400\t0.380\t5.00%",
+                                      "0.800\t0.760\t5.00%")]
     assert [load.run for load, _ in selected(tmp_path, "lcp").left_out] == [2]
 
 
@@ -66,19 +57,17 @@ def worst(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for delay_ms in (10, 50, 100):
                 add_load(client, NEWS, delay_ms, run, tfo, 1000 + 300 * run - tfo, experiment="newer")
         add_load(client, POST, 10, run, 1, None, valid=False, why_not=["timed out"], experiment="newer")
-    made = add_load(client.parent / "first", NEWS, 10, 1, 0, 9000, valid=False, why_not=["SYN retransmitted: 2"],
-                    experiment="newer")
+    made = add_load(client.parent / "first", NEWS, 10, 1, 0, 9000, why_not=["SYN retransmitted: 2"], experiment="newer")
     made.parent.rename(attempt_directory(client / made.parent.name, 1))
     (client / "10-1-tfo-0" / "httpwww.news.example").write_text("nonsense")
     return client
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_the_worst_folder_has_ten_lines_too_one_of_them_for_what_was_made_again(worst: Path, metric: str) -> None:
-    lines = lines_of(worst, metric)
-    assert len(lines) <= MOST_LINES
-    assert max(map(len, lines)) < 500
-    assert [line[:13] for line in lines if line.endswith(f": {RUN_LOG}")] == ["1 of 14 loads"]
+def test_the_worst_folder_has_ten_lines_too_one_of_them_for_what_was_made_again(worst: Path) -> None:
+    for lines in (lines_of(worst, metric) for metric in METRICS):
+        assert len(lines) <= MOST_LINES
+        assert max(map(len, lines)) < 500
+        assert [line[:13] for line in lines if line.endswith(f": {RUN_LOG}")] == ["1 of 14 loads"]
 
 
 def test_only_rows_that_are_not_what_they_look_like_are_named(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from tests.support.client_folder import NEWS, POST, add_load, make_client
+from tests.support.client_folder import NEWS, add_load, make_client
 from tests.support.plotted import plot
 
 TRIES = 10
@@ -45,7 +45,7 @@ def test_a_table_that_cannot_be_printed_is_said(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "standard output: the disk is full; make room and try again\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_a_signal_leaves_no_part_of_a_figure(tmp_path: Path, number: signal.Signals) -> None:
     """On Ctrl-C run.sh ends it by SIGTERM: a hidden file stayed among the figures. SIGINT ended it in a traceback."""
     make_client(tmp_path / "client")
@@ -64,29 +64,23 @@ def test_a_signal_leaves_no_part_of_a_figure(tmp_path: Path, number: signal.Sign
     assert not list(tmp_path.glob("figures/.*"))
 
 
-def test_details_come_after_the_table_and_go_into_the_notes(tmp_path: Path) -> None:
-    make_client(tmp_path / "client", delays_ms=[10, 50, 100], urls=[NEWS])
+def test_details_go_into_the_notes_and_a_missing_cell_is_exit_status_1(tmp_path: Path) -> None:
+    client = make_client(tmp_path / "client", delays_ms=[10, 50, 100], urls=[NEWS])
+    for run in (1, 2, 3):
+        add_load(client, NEWS, 100, run, 1, None, valid=False, why_not=["timed out after 60 s"])
     (tmp_path / "own.txt").write_text("I saw that ...")
     (tmp_path / "notes.txt").symlink_to("own.txt")
     done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", "--append", "notes.txt", "--format", "pdf",
-                "--detail")
+                "--detail", status=1)
     table, _, detail = done.stdout.partition("\nPage\tRTT(ms)\tn off\t")
-    assert table.startswith("Page\tRTT(ms)\tPLT: no TFO (s)\t")
+    assert "\t200\t1.602\t-\t-\n" in table
+    assert "Not measured: httpwww.news.example at 200 ms with TFO.\n" in table
+    assert "timed out after 60 s" not in done.stdout
+    assert (tmp_path / "figures" / "report.html").read_text().count("timed out after 60 s") >= 3
     assert "\t20\t3\t3\t1.062\t1.042\t1.0\t1.0\t1.88%\t" in detail
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
         "improvement-vs-rtt.pdf", "report.html", *(f"timing-www.news.example-{rtt}.pdf" for rtt in (100, 20, 200))]
     assert (tmp_path / "notes.txt").read_text() == f"I saw that ...\n{done.stdout}"
-
-
-def test_a_missing_cell_is_exit_status_1(tmp_path: Path) -> None:
-    make_client(tmp_path / "client", delays_ms=[10])
-    for run in (1, 2, 3):
-        add_load(tmp_path / "client", POST, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
-    done = plot(tmp_path, "--clientdir", "client", "--outputdir", "figures", status=1)
-    assert "\t20\t1.562\t-\t-\n" in done.stdout
-    assert "Not measured: httpblog.example2013post at 20 ms with TFO.\n" in done.stdout
-    assert "timed out after 60 s" not in done.stdout
-    assert (tmp_path / "figures" / "report.html").read_text().count("timed out after 60 s") >= 3
 
 
 @pytest.mark.parametrize(("arguments", "problem"), [
