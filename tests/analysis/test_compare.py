@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.analysis.compare import IMPROVEMENT, NO_TFO, TFO, compare, differing_settings, read_sides, welch
-from harness.analysis.selection import Selection
+from harness.analysis.compare import IMPROVEMENT, NO_TFO, TFO, compare, read_sides, welch
 from harness.show.comparison import format_comparison
 from tests.support.client_folder import NEWS, POST, add_load, make_client
 from tests.support.plotted import plot
@@ -31,21 +30,18 @@ def noisy_client(clientdir: Path, off_ms: float, on_ms: float, seed: int, *, del
     return clientdir
 
 
-def sides(a: Path, b: Path) -> tuple[Selection, Selection]:
-    return read_sides([a, b], "load")
-
-
 @pytest.mark.parametrize(("b_ms", "seeds", "differs"), [
     ((800, 720), (1, 2), (NO_TFO, TFO)),            # all a fifth faster, TFO saves 10% as before
     ((1000, 700), (3, 4), (TFO, IMPROVEMENT)),      # the improvement alone
     ((1000, 900), (7, 8), ())])                     # nothing; but one of six tests has p = 0.02 by chance
 def test_what_differs_is_found_and_what_does_not_is_not(tmp_path: Path, b_ms: tuple[float, float],
                                                         seeds: tuple[int, int], differs: tuple[str, ...]) -> None:
-    both = sides(noisy_client(tmp_path / "a", 1000, 900, seeds[0]), noisy_client(tmp_path / "b", *b_ms, seeds[1]))
+    both = read_sides([noisy_client(tmp_path / "a", 1000, 900, seeds[0]),
+                       noisy_client(tmp_path / "b", *b_ms, seeds[1])], "load")
     found = compare(*both)
     assert {(each.row.page, each.what): each.is_sure for each in found} == {
         (page, what): what in differs for page in (NEWS_PAGE, POST_PAGE) for what in WHATS}
-    raw = [welch(*(cell.plts_ms for cell in cells)) for cells in zip(*(side.cells for side in both), strict=True)]
+    raw = [welch(a.plts_ms, b.plts_ms) for a, b in zip(both[0].cells, both[1].cells, strict=True)]
     assert min(result[0] for result in raw if result) < 0.05
     off = found[0]
     assert [off.a, off.b] == pytest.approx([1000, b_ms[0]], rel=0.02)
@@ -58,33 +54,24 @@ def test_what_cannot_be_tested() -> None:
     assert [*(welch([5, 5], [5, 7]) or ())] == pytest.approx([0.5, 12.706], abs=0.001)    # t of 1 degree of freedom
 
 
-def test_settings_that_differ_are_named(tmp_path: Path) -> None:
-    a = noisy_client(tmp_path / "a", 1000, 900, 1, kernel="6.18", sysctls={"net.ipv4.tcp_sack": "1"})
-    b = noisy_client(tmp_path / "b", 1000, 900, 1, kernel="6.18", sysctls={"net.ipv4.tcp_sack": "0"}, http="1.1",
-                     bw_net_mbit=20, chrome="157.0", order=[1], measured_rtt_ms={"a": 20.3}, layout="one: 9 hosts")
-    noisy_client(b, 1000, 900, 1, delaynet_ms=50, http="1.0", chrome="157.0", layout="one: 9 hosts")
-    assert list(differing_settings(*(side.results for side in sides(a, b)))) == [
-        "http: 1.0 | 1.0 and 1.1", "net.ipv4.tcp_sack: 1 | 0", "chrome: 156.0 | 157.0",
-        "bw_net_mbit: not recorded | 20", "layout: not recorded | one: 9 hosts"]
-
-
 def test_2013_logs_are_compared_by_their_last_transaction(tmp_path: Path) -> None:
-    for delaynet_ms in (10, 50):
-        for run in (1, 2):
-            for tfo in (0, 1):
-                add_load(tmp_path, NEWS, delaynet_ms, run, tfo, 500 + run)
-    text, _ = format_comparison(*sides(OLD, tmp_path))
+    for run in (1, 2):
+        add_load(tmp_path, NEWS, 10, run, 0, 500 + run)
+    text, _ = format_comparison(*read_sides([OLD, tmp_path], "load"))
     assert "\t20\tno TFO\t1\t2\t0.339\t0.60" in text
     assert text.count("2013, which recorded no settings") == 1
 
 
 def test_as_it_is_typed(tmp_path: Path) -> None:
-    """Rows and cells of one folder only are named, and make its exit status 1."""
-    noisy_client(tmp_path / "a", 1000, 900, 1)
+    """Settings that differ are named; rows and cells of one folder only, too, and make its exit status 1."""
+    noisy_client(tmp_path / "a", 1000, 900, 1, kernel="6.18", sysctls={"net.ipv4.tcp_sack": "1"})
     noisy_client(tmp_path / "c", 1000, 900, 1, delaynet_ms=50)
-    assert plot(tmp_path, "--compare", "a", "a").returncode == 0
-    b = noisy_client(tmp_path / "b" / "client", 1000, 900, 2)
-    noisy_client(b, 1000, 900, 2, delaynet_ms=50)
+    same = plot(tmp_path, "--compare", "a", "a", status=0)
+    assert "\nThe set-ups do not differ in anything that was recorded.\n" in same.stdout
+    newer = {"chrome": "157.0", "layout": "one: 9 hosts"}
+    b = noisy_client(tmp_path / "b" / "client", 1000, 900, 2, kernel="6.18", sysctls={"net.ipv4.tcp_sack": "0"},
+                     http="1.1", bw_net_mbit=20, order=[1], measured_rtt_ms={"a": 20.3}, **newer)
+    noisy_client(b, 1000, 900, 2, delaynet_ms=50, http="1.0", **newer)
     for run in range(1, 6):
         add_load(b, NEWS, 10, run, 1, None, valid=False, why_not=["timed out after 60 s"])
     done = plot(tmp_path, "--compare", "a", "b", "--append", "notes.txt")
@@ -94,7 +81,12 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
     assert head.expandtabs() == """\
 A: a
 B: b/client
-The set-ups do not differ in anything that was recorded.
+The set-ups differ in:
+  http: 1.0 | 1.0 and 1.1
+  net.ipv4.tcp_sack: 1 | 0
+  chrome: 156.0 | 157.0
+  bw_net_mbit: not recorded | 20
+  layout: not recorded | one: 9 hosts
 
 Page    RTT(ms) what    n A     n B     A       B       B - A   +-      p       differs
 httpwww.news.example

@@ -27,14 +27,13 @@ SCRIPT, ASIDE = "http://host1.test/s.js", "http://aside.test/i.gif"
 URLS = (PAGE, SCRIPT, ASIDE)
 
 
-def add(client: Path, stand_ins: tuple[str, ...] = (), critical: bool | None = None, **case: Any) -> None:
+def add(client: Path, stand_ins: tuple[str, ...] = (), **case: Any) -> None:
     """Write loads without and with TFO: a document, a script that the load event waits for, an image beside them.
 
     The URLs in `stand_ins` were answered by stand-ins. `script` is what else is known of the answer to the script,
     `more` are other answers, `counts` all counts that differ; `covers` are what each run got of what was recorded.
     """
-    answers = [{"url": url, "kind": "stand-in" if url in stand_ins else "exact",
-                "critical": url != ASIDE if critical is None else critical,
+    answers = [{"url": url, "kind": "stand-in" if url in stand_ins else "exact", "critical": url != ASIDE,
                 **(case.get("script", {}) if url == SCRIPT else {})} for url in URLS]
     each = msgspec.convert([*answers, *case.get("more", [])], tuple[ReceivedAnswer, ...])
     counted = replace(ReceivedAnswers(len(URLS) - len(stand_ins), len(stand_ins), 0, 0, each), **case.get("counts", {}))
