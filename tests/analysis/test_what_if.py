@@ -1,17 +1,16 @@
-"""What TFO saves of any load: its path is whole, and shared links are shared out.
+"""What TFO saves of any load: its path is whole.
 
-What the path of a load is: tests/corpus/paths.jsonl and, of real loads, test_clients.py.
+What the path of a load is, and how links are shared: tests/corpus/paths.jsonl and, of real loads, test_clients.py.
 """
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.analysis.causes import CLOCK_MS, dependencies
 from harness.analysis.explanation import KINDS, critical_path
-from harness.analysis.what_if import Circumstances, SharedLink, ends_ms, saved_ms
+from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
 from tests.support.made_har import PAGE, MadeLoad
 
 RTT_MS = 100
@@ -55,27 +54,3 @@ def test_any_load_has_a_whole_path_and_tfo_never_costs_nor_saves_all(load: MadeL
     on_path = sum(min(RTT_MS, step.length_ms) for step in steps if step.kind == "connect")
     late_ms = CLOCK_MS * (1 + len(load.entries))        # each cause may seem 2 ms late
     assert 0 <= saved_ms(found, graph, Circumstances(RTT_MS)) <= on_path + late_ms
-
-
-TIMES = st.floats(0, 1000)
-
-
-@pytest.mark.parametrize(("transfers", "ends"), [
-    ([], []),
-    ([(5, 10)], [15]),
-    ([(0, 10), (0, 10)], [20, 20]),
-    ([(0, 10), (5, 10)], [15, 20]),         # 5 alone, 10 shared; then 5 alone
-    ([(0, 10), (20, 10)], [10, 30]),
-    ([(3, 10), (0, 2), (3, 0)], [13, 2, 3])])
-def test_known_ones(transfers: list[tuple[float, float]], ends: list[float]) -> None:
-    assert ends_ms(transfers) == pytest.approx(ends)
-
-
-@given(st.lists(st.tuples(TIMES, TIMES), max_size=20))
-def test_the_link_rests_only_when_there_is_nothing_to_send(transfers: list[tuple[float, float]]) -> None:
-    ends = ends_ms(transfers)
-    free = 0.0
-    for begin, length in sorted(transfers):
-        free = max(free, begin) + length
-    assert max(ends, default=0.0) == pytest.approx(free, abs=1e-6)
-    assert all(end >= begin + length - 1e-6 for (begin, length), end in zip(transfers, ends, strict=True))

@@ -5,21 +5,17 @@ list of URLs; none where all was as recorded. `marked`: so is its improvement, a
 `TFO_LAB_WRITE_CORPUS=1` writes what is said anew.
 """
 
-from dataclasses import replace
+import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 
-from harness.files.load_parts import Coverage, ReceivedAnswer, ReceivedAnswers
-from harness.files.results import write_load
-from harness.files.text_log import PageLog, Transaction, format_log
 from harness.show.breakdown import draw_breakdown
 from harness.show.columns import MARK, text_of
 from harness.show.improvement import prediction_section
 from harness.show.report.evidence import answers_table
 from harness.show.waterfall import draw_requests
-from tests.support.client_folder import selected
+from tests.support.client_folder import add_load, selected
 from tests.support.made_har import PAGE, chain
 from tests.support.noted import of_lines
 
@@ -33,21 +29,15 @@ def add(client: Path, stand_ins: tuple[str, ...] = (), **case: Any) -> None:
     The URLs in `stand_ins` were answered by stand-ins. `script` is what else is known of the answer to the script,
     `more` are other answers, `counts` all counts that differ; `covers` are what each run got of what was recorded.
     """
-    answers = [{"url": url, "kind": "stand-in" if url in stand_ins else "exact", "critical": url != ASIDE,
-                **(case.get("script", {}) if url == SCRIPT else {})} for url in URLS]
-    each = msgspec.convert([*answers, *case.get("more", [])], tuple[ReceivedAnswer, ...])
-    counted = replace(ReceivedAnswers(len(URLS) - len(stand_ins), len(stand_ins), 0, 0, each), **case.get("counts", {}))
+    each = [{"url": url, "kind": "stand-in" if url in stand_ins else "exact", "critical": url != ASIDE,
+             **(case.get("script", {}) if url == SCRIPT else {})} for url in URLS]
+    answers = {"exact": len(URLS) - len(stand_ins), "stand_in": len(stand_ins), "missing": 0, "failed": 0,
+               **case.get("counts", {}), "each": [*each, *case.get("more", [])]}
     for run, cover in enumerate(case.get("covers", [None, None]), start=1):
         for tfo in (0, 1):
-            made = chain(2)
-            made.add(ASIDE, 5, "image", wait=1)
-            load = made.write(client, run=run, tfo=tfo)
-            assert load.record is not None
-            write_load(load.log.parent, replace(load.record, answers=replace(
-                counted, coverage=Coverage(*cover) if cover else None)))
-            load.log.write_text(format_log(PageLog(
-                transactions=[Transaction(5 + place, 300, url) for place, url in enumerate(URLS)],
-                transactions_seen=True, transactions_whole=True)))
+            made = add_load(client, PAGE, 50, run, tfo, 1000, answers={**answers, "coverage": cover and dict(
+                zip(("recorded", "recorded_bytes", "got", "got_bytes"), cover, strict=True))})
+            made.with_suffix(".har").write_text(json.dumps({"log": chain(2).written()}))
 
 
 @of_lines("show/answers.jsonl")

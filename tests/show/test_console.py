@@ -8,7 +8,6 @@ import pytest
 
 from harness.analysis.row import METRICS
 from harness.analysis.stats import improvement_percent
-from harness.files.experiment import write_experiment
 from harness.files.results import attempt_directory
 from harness.show.columns import export, export_rows
 from harness.show.console import MOST_LINES, RUN_LOG, TABLE_1, main_table, paper_lines, summary_lines
@@ -16,23 +15,11 @@ from harness.show.improvement import improvement_section
 from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
-from tests.support.made_har import PAGE, chain
 from tests.support.noted import each_case
-from tests.support.plotted import plot
 
 
 def lines_of(client: Path, metric: str = "load") -> list[str]:
     return list(summary_lines(selected(client, metric)))
-
-
-def rows(client: Path, metric: str = "load") -> list[str]:
-    return list(main_table(selected(client, metric)))[1:]
-
-
-def test_rows_are_in_the_order_of_the_list_of_pages_then_by_rtt(tmp_path: Path) -> None:
-    client = make_client(tmp_path, delays_ms=[100, 10, 50], urls=[POST, NEWS], runs=2)
-    assert [row.split("\t")[:2][-1] for row in rows(client)] == [
-        "httpblog.example2013post", "20", "100", "200", "httpwww.news.example", "20", "100", "200"]
 
 
 def test_each_metric_is_a_time_of_its_own(tmp_path: Path) -> None:
@@ -41,7 +28,7 @@ def test_each_metric_is_a_time_of_its_own(tmp_path: Path) -> None:
         for run in (1, 2):
             add_load(tmp_path, NEWS, 10, run, tfo, 1000, fcp_ms=400 - 20 * tfo,
                      lcp_ms=None if (run, tfo) == (2, 1) else 800 - 40 * tfo)
-    assert [rows(tmp_path, metric)[1] for metric in METRICS] == [
+    assert [[*main_table(selected(tmp_path, metric))][2] for metric in METRICS] == [
         f"\t20\t{cells}" for cells in ("1.000\t1.000\t0.00%", "1.100\t1.100\t0.00%", "0.400\t0.380\t5.00%",
                                       "0.800\t0.760\t5.00%")]
     assert [load.run for load, _ in selected(tmp_path, "lcp").left_out] == [2]
@@ -82,20 +69,19 @@ def test_only_rows_that_are_not_what_they_look_like_are_named(tmp_path: Path) ->
 
 def test_export_has_the_tables_numbers_in_all_formats_and_not_0_for_what_is_not_known(tmp_path: Path, worst: Path,
                                                                                       ) -> None:
-    make_client(tmp_path / "client", delays_ms=[10, 50])
-    for ending in ("csv", "json", "md"):
-        export(selected(tmp_path / "client"), tmp_path / f"table.{ending}")
-    cells = json.loads((tmp_path / "table.json").read_text())["cells"]
-    assert len(cells) == 4
+    selection = selected(make_client(tmp_path / "client", delays_ms=[10, 50]))
+    in_csv, in_json, in_markdown = (tmp_path / f"table.{ending}" for ending in ("csv", "json", "md"))
+    for path in (in_csv, in_json, in_markdown):
+        export(selection, path)
+    cells = json.loads(in_json.read_text())["cells"]
     assert cells[0] == {
         "page": "httpwww.news.example", "url": NEWS, "rtt_ms": 20, "rtt": "20", "metric": "load", "n_off": 3, "n_on": 3,
         "left_out_off": 0, "left_out_on": 0, "median_off_ms": 1062, "median_on_ms": 1042, "improvement_percent": 1.883,
         "low_percent": 1.881, "high_percent": 1.885, "pairs": 3, "significant": True, "predicted_on_ms": None,
         "notes": []}
-    assert (tmp_path / "table.csv").read_text().count("\n") == 1 + len(cells)
-    assert (tmp_path / "table.md").read_text().count("\n") == 2 + len(cells)
-    [missing] = [cell for cell in export_rows(selected(worst))
-                 if cell["n_on"] == 0 and cell["left_out_on"]]
+    lines = [len(path.read_text().splitlines()) for path in (in_csv, in_markdown)]
+    assert (len(cells), *lines) == (4, 1 + 4, 2 + 4)
+    [missing] = [cell for cell in export_rows(selected(worst)) if cell["n_on"] == 0 and cell["left_out_on"]]
     assert [missing[key] for key in ("median_on_ms", "improvement_percent", "low_percent", "significant")] == [None] * 4
 
 
@@ -106,31 +92,18 @@ def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) 
     name = "recorded 12-180"
     for path in client.glob("20-*-tfo-1/httpblog*"):
         path.unlink()
-    for lines in (rows(client), section_lines(improvement_section(selected(client)))):
+    selection = selected(client)
+    for lines in (main_table(selection), section_lines(improvement_section(selection))):
         assert [line.split("\t")[1] for line in lines if line.startswith("\t")] == ["20", name, "100"] * 2
-    assert sum(f"httpblog.example2013post at {name} ms" in line for line in lines_of(client)) == 1
-
-
-def test_what_is_simulated_stands_in_a_table_of_its_own(tmp_path: Path) -> None:
-    client = tmp_path / "client"
-    for run in (0, 1, 2):
-        chain(3).write(client, run=run)
-    write_experiment(client, 50, {"name": "small", "pages": [PAGE], "rtt_ms": 100, "http": "1.0", "tfo": "0",
-                                  "network": "loopback"})
-    said = plot(tmp_path, "--detail", "--clientdir", client, "--outputdir", tmp_path / "out").stdout
-    places = [said.index(row) for row in ("\t100\t0.624\t-\t-\n", "\t100\t0.624\t3\t0.324\t-\t-\n")]
-    assert places == sorted(places)
-    assert "\t0.324" not in said[:places[1] - 1]
+    assert sum(f"httpblog.example2013post at {name} ms" in line for line in summary_lines(selection)) == 1
 
 
 @each_case("show/paper.jsonl")
 def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> None:
-    """paper.jsonl: how a folder is made, and the lines that are given; null for any."""
-    wanted = case["lines"]
-    made = make_client(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "lines")})
-    found = [*paper_lines(selected(made))]
-    assert len(found) == len(wanted) + 2 * bool(wanted)
-    assert [line for line, known in zip(found[2:], wanted, strict=True) if known] == [*filter(None, wanted)]
+    """paper.jsonl: how a folder is made, and the lines."""
+    wanted = case.pop("lines")
+    del case["what"]
+    assert [*paper_lines(selected(make_client(tmp_path, **case)))][2:] == wanted
 
 
 def test_the_papers_improvements_are_those_that_it_prints() -> None:

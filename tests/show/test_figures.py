@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -17,7 +15,7 @@ from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.files.results import LoadResult, write_load
 from harness.files.text_log import PageLog, Transaction, format_log
-from harness.show.figures import save_figure
+from harness.show.figures import FORMATS, save_figure
 from harness.show.improvement import draw_improvement
 from harness.show.labels import figure_names
 from harness.show.waterfall import draw_requests, pair_requests
@@ -54,25 +52,23 @@ def test_what_is_drawn_where(tmp_path: Path) -> None:
     assert [float(line.get_xdata()[0]) for line in axes.lines] == [1062, 1042]      # type: ignore[index,arg-type]
 
 
-@given(st.lists(st.sampled_from([f"{scheme}://{begin}a.org" for scheme in ("http", "https") for begin in (
-    "", "http", "https", "httphttp", "httphttps", "httpshttp", "httpshttps")]), unique=True))
-def test_no_two_pages_share_the_name_of_a_figure(urls: list[str]) -> None:
+def test_no_two_pages_share_the_name_of_a_figure() -> None:
     """The short name of http://httpa.org is the full one of http://a.org."""
+    urls = ("http://a.org", "https://a.org", "http://httpa.org", "http://httpsa.org", "http://b.org/x")
+    assert [*figure_names({sanitise(url): url for url in urls}).values()] == [
+        "httpa.org", "httpsa.org", "httphttpa.org", "httphttpsa.org", "b.orgx"]
     assert figure_names({"httpwww.x.org": "httpwww.x.org"}) == {"httpwww.x.org": "www.x.org"}, "no load tells its URL"
-    pages = {sanitise(url): url for url in urls}
-    assert len(set(figure_names(pages).values())) == len(pages)
 
 
-def test_each_format_is_what_its_name_says_and_the_same_each_time(tmp_path: Path) -> None:
+def test_the_same_results_give_the_same_bytes_in_each_format(tmp_path: Path) -> None:
     client = make_client(tmp_path / "client", delays_ms=[10], urls=[NEWS])
-    paths = [tmp_path / folder / f"x.{ending}" for ending in ("png", "svg", "pdf") for folder in ("a", "b")]
-    for path in paths:
-        save_figure(draw(client), path)
-    written = [path.read_bytes() for path in paths]
-    assert written[::2] == written[1::2]
-    for body, begins in zip(written[::2], (b"\x89PNG", b"<?xml", b"%PDF"), strict=True):
-        assert body.startswith(begins)
-        assert not any(word in body for word in (b"CreationDate", b"<dc:date>"))
+    for ending in FORMATS:
+        paths = [tmp_path / folder / f"x.{ending}" for folder in ("first", "again")]
+        for path in paths:
+            save_figure(draw(client), path)
+        first, again = (path.read_bytes() for path in paths)
+        assert first == again
+        assert not any(word in first for word in (b"CreationDate", b"<dc:date>"))
 
 
 def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
