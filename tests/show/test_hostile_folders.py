@@ -115,5 +115,6 @@ def test_files_and_names_of_any_kind(tmp_path: Path) -> None:
         (client / folder / PAGE).write_text("no log")
     with nested(whole, 3000):
         text = shown(client)
-    for words in ("\t100\t2.436\t1.835\t24.66%", "n = 1 to 21 loads", "http\\x1b[2Ja", "http\\ta\\nb", "\\u202eevil"):
+    for words in ("\t100\t2.436\t1.835\t24.66%", "n = 1 to 21 loads", "25 problems in files", "http\\x1b[2Ja",
+                  "http\\ta\\nb", "\\u202eevil"):
         assert words in text
