@@ -68,7 +68,7 @@ def test_as_it_is_typed(tmp_path: Path) -> None:
     noisy_client(tmp_path / "c", 1000, 900, 1, delaynet_ms=50)
     same = plot(tmp_path, "--compare", "a", "a", status=0)
     assert "\nThe set-ups do not differ in anything that was recorded.\n" in same.stdout
-    newer = {"chrome": "157.0", "layout": "one: 9 hosts"}
+    newer: dict[str, Any] = {"chrome": "157.0", "layout": "one: 9 hosts"}
     b = noisy_client(tmp_path / "b" / "client", 1000, 900, 2, kernel="6.18", sysctls={"net.ipv4.tcp_sack": "0"},
                      http="1.1", bw_net_mbit=20, order=[1], measured_rtt_ms={"a": 20.3}, **newer)
     noisy_client(b, 1000, 900, 2, delaynet_ms=50, http="1.0", **newer)

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-
 from harness.show.breakdown import draw_breakdown
 from harness.show.columns import MARK, text_of
 from harness.show.improvement import prediction_section

@@ -15,7 +15,7 @@ from harness.show.improvement import improvement_section
 from harness.show.row_notes import NoteKind, notes_on
 from harness.show.section import section_lines
 from tests.support.client_folder import NEWS, POST, add_load, make_client, selected
-from tests.support.noted import each_case
+from tests.support.noted import of_lines
 
 
 def lines_of(client: Path, metric: str = "load") -> list[str]:
@@ -98,12 +98,11 @@ def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) 
     assert sum(f"httpblog.example2013post at {name} ms" in line for line in summary_lines(selection)) == 1
 
 
-@each_case("show/paper.jsonl")
-def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> None:
+@of_lines("show/paper.jsonl")
+def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     """paper.jsonl: how a folder is made, and the lines."""
-    wanted = case.pop("lines")
-    del case["what"]
-    assert [*paper_lines(selected(make_client(tmp_path, **case)))][2:] == wanted
+    made = make_client(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "lines")})
+    return {"lines": [*paper_lines(selected(made))][2:]}
 
 
 def test_the_papers_improvements_are_those_that_it_prints() -> None:
