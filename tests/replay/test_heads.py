@@ -56,9 +56,8 @@ def test_noise_is_refused_as_hpack_refuses_it(blocks: list[bytes]) -> None:
         assert wired(ours.decode(block)) == wanted
 
 
-def test_nginx_writes_every_head_in_full() -> None:
-    encoder, fields = HeadEncoder(), [(":status", "200"), ("x-long", "abc " * 20), ("server", "x")]
-    for server, larger in (("nginx", True), ("openresty", True), ("Tengine", True), ("x", False)):
-        fields[-1] = "server", server
-        first, again = encoder.encode(fields), encoder.encode(fields)
-        assert (len(again) > 60, len(again) == len(first)) == (larger, larger)
+@pytest.mark.parametrize(("server", "in_full"), [("nginx", True), ("openresty", True), ("Tengine", True), ("x", False)])
+def test_nginx_writes_every_head_in_full(server: str, in_full: bool) -> None:
+    encoder, fields = HeadEncoder(), [(":status", "200"), ("x-long", "abc " * 20), ("server", server)]
+    encoder.encode(fields)
+    assert (len(encoder.encode(fields)) > 60) == in_full
