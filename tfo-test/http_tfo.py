@@ -6,9 +6,9 @@ with one address and namespace share a server, which tells them apart by the nam
 
     http_tfo.py --mirror Paper --fetchlog Paper.fetchlog --hosts FILE --logdir serverlogs --delaynet 10 --user 1000:1000
 
-and one host by hand, to look at with curl:
+and by hand, to look at with curl, where FILE has the line ``www.amazon.com 127.0.0.1 -``:
 
-    http_tfo.py --mirror Paper --fetchlog Paper.fetchlog --host www.amazon.com --address 127.0.0.1 --port 8000
+    http_tfo.py --mirror Paper --fetchlog Paper.fetchlog --hosts FILE --port 8000
 
 A host that was recorded over https is served over TLS 1.3, on --tls-port, with a certificate of a local authority:
 
@@ -68,20 +68,19 @@ def main() -> int:
         print(printable(problem), file=sys.stderr)
     if len(recording.problems) > PROBLEMS_SHOWN:    # our caller may read them only later: do not fill its pipe
         print(f"{options.fetchlog}: {len(recording.problems) - PROBLEMS_SHOWN} more problems", file=sys.stderr)
-    places = _read_hosts(options.hosts) if options.hosts else {(options.address, "-"): [options.host]}
     mark = options.load_mark or LoadMark()
     return run_servers(
-        [*_hosts(places, recording, settings, options, mark)],
+        [*_hosts(recording, settings, options, mark)],
         ServingOptions(options.mirror, settings.server == "2013", options.logdir, options.delaynet,
                        options.user, mark, settings.balancer))
 
 
-def _hosts(places: Places, recording: Recording, settings: Settings, options: argparse.Namespace,
-           mark: LoadMark) -> Iterator[ServerHost]:
+def _hosts(recording: Recording, settings: Settings, options: argparse.Namespace, mark: LoadMark
+           ) -> Iterator[ServerHost]:
     """Give what each address serves: the schemes its hosts were recorded with, each on its port."""
     known, authority = sorted(recording.hosts()), cache(partial(open_authority, options.authority))
     rtts_ms = {host: rtt_ms for host, (_, rtt_ms) in read_rtts(options.think).items()} if options.think else {}
-    for (address, namespace), names in places.items():
+    for (address, namespace), names in _read_hosts(options.hosts).items():
         if strange := [name for name in names if name not in known]:
             raise InputError(f"{options.mirror}: no host {strange[0]} in this mirror; it has, for example, "
                              f"{', '.join(known[:3])}")
@@ -125,10 +124,8 @@ def _parser() -> OptionParser:
     parser = OptionParser(description="Replay recorded hosts with TCP Fast Open.")
     parser.add_argument("--mirror", type=Path, required=True, metavar="DIR", help="recorded bodies: DIR/<host>/<file>")
     parser.add_argument("--fetchlog", type=Path, metavar="DIR", help="recorded types, statuses and redirects")
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--hosts", type=Path, metavar="FILE", help="hosts to serve, lines of: hostname ip netns_path|-")
-    which.add_argument("--host", help="the one host to serve")
-    parser.add_argument("--address", default="127.0.0.1", help="address of the one host (default: %(default)s)")
+    parser.add_argument("--hosts", type=Path, required=True, metavar="FILE",
+                        help="hosts to serve, lines of: hostname ip netns_path|-")
     add_options(parser, ("port", "tls_port", "http", "server", "balancer", "early"), port=PORT, tls_port=PORT)
     parser.add_argument("--settings", metavar="JSON", help="these, as tfo.py says them")
     parser.add_argument("--authority", type=Path, default=AUTHORITY, metavar="DIR",

@@ -11,9 +11,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from harness.bootstrap import ROOT
 from harness.replay.http2 import PREFACE
-from tests.support.recording import HOST
-from tests.support.replay_process import HTTP_TFO, Running, free_port, read_all
+from tests.support.replay_process import ONE_HOST, Running, command, free_port, read_all
 from tests.support.secure_replay import BIG, DATA
 from tests.support.waiting import wait_until
 
@@ -84,11 +84,10 @@ def test_a_client_that_leaves_in_the_middle_is_noted(secure: Running) -> None:
 
 
 def test_an_idle_connection_is_closed_after_the_limit(tls_recording: Path) -> None:
-    port = free_port()
-    argv = [str(HTTP_TFO), "--mirror", str(tls_recording / "Web"), "--host", HOST, "--port", str(port), "--http", "1.1"]
+    argv = command(tls_recording, port := free_port(), "--http", "1.1", hosts=ONE_HOST)
     code = ("import runpy, sys; from harness.replay.server import ReplayServer; ReplayServer.idle_limit_s = 0.3; "
             f"sys.argv = {argv!r}; runpy.run_path(sys.argv[0], run_name='__main__')")
-    with subprocess.Popen([sys.executable, "-c", code], cwd=HTTP_TFO.parent.parent, stdout=subprocess.PIPE,
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE,
                           text=True) as process:
         try:
             assert process.stdout is not None

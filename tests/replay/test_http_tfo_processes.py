@@ -18,7 +18,16 @@ from tests.support.namespaces import own_namespace
 from tests.support.noted import each_case
 from tests.support.ran import ran
 from tests.support.recording import HOST
-from tests.support.replay_process import Running, free_port, make_recording, read_all, refusal, running, start
+from tests.support.replay_process import (
+    ONE_HOST,
+    Running,
+    free_port,
+    make_recording,
+    read_all,
+    refusal,
+    running,
+    start,
+)
 from tests.support.waiting import wait_until
 
 NOBODY = 65534
@@ -149,5 +158,5 @@ def test_a_restart_is_not_kept_off_by_connections_just_closed(recording: Path) -
 
 @each_case("replay/refusals.jsonl")
 def test_bad_input_is_one_line(recording: Path, case: dict[str, Any]) -> None:
-    """Options, or a file of hosts, and what is said."""
-    assert case["says"] in refusal(recording, *case.get("options", ()), hosts=case.get("hosts"))
+    """Options, or the lines of hosts, and what is said."""
+    assert case["says"] in refusal(recording, *case.get("options", ()), hosts=case.get("hosts", ONE_HOST))

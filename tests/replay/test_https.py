@@ -44,7 +44,7 @@ def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Running
             for _ in range(20):
                 stack.enter_context(secure.secure(protocol))
             with speaking_h2(secure) as other:
-                assert other.get("/gone")[1] == b"sorry"
+                assert other.get("/gone").body == b"sorry"
             assert time.monotonic() - begin < ReplayServer.idle_limit_s / 2, "who waits for the first waits so long"
         wait_until(lambda noted=noted, before=before: silent(secure, noted) == before + 20)  # type: ignore[misc]
 

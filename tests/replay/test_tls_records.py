@@ -3,8 +3,6 @@
 Sizes are those of nginx 1.22 on the test internet, over HTTP/2 and HTTP/1.1.
 """
 
-import ssl
-
 from h2.settings import SettingCodes
 
 from tests.support.recording import HOST
@@ -17,30 +15,17 @@ SMALL = 1000
 """More than the head has here, and less than a packet."""
 
 
-def noted(connection: ssl.SSLSocket) -> list[int]:
-    """Return a list to which the size of each record is added that is read: recv() gives what one holds."""
-    sizes, read = list[int](), connection.recv
-
-    def recv(most: int) -> bytes:
-        record = read(most)
-        sizes.append(len(record))
-        return record
-
-    connection.recv = recv      # type: ignore[method-assign, assignment]
-    return sizes
-
-
 def test_over_http_2_the_first_head_has_a_record_of_its_own(client: Client) -> None:
     client.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**20})
     client.h2.increment_flow_control_window(2**22)
-    sizes, records = noted(client.socket), []
+    records = []
     for _ in range(2):
         stream = client.ask("/middle")
         while not client.answers[stream].headers:
             client.turn()
-        before = len(sizes) - 1
+        before = len(client.records) - 1
         client.finish()
-        records.append(sizes[before:])
+        records.append(client.records[before:])
     first, second = records
     assert (first[0] < SMALL, first[1]) == (True, FULL)
     assert (second[:2], second[2] < SMALL) == ([FULL, FULL], True), "a record ends with the body's first 32 kB"

@@ -101,14 +101,14 @@ def free_port() -> int:
     raise RuntimeError("no port is free")
 
 
-def command(directory: Path, port: int, *options: str | Path, hosts: str | None) -> list[str]:
-    """Return the command that serves the recording in `directory`: the lines of `hosts`, or what `options` say."""
-    if hosts is not None:
-        (directory / f"hosts-{port}").write_text(hosts)
-        options = ("--hosts", directory / f"hosts-{port}", *options)
-    return [*map(str, (HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--port",
-                       port, "--authority", directory / "authority", "--logdir", directory / f"serverlogs-{port}",
-                       "--delaynet", "10", *options))]
+def command(directory: Path, port: int, *options: str | Path, hosts: str) -> list[str]:
+    """Return the command that serves the recording in `directory`, those of the lines `hosts`."""
+    file = directory / f"hosts-{port}"
+    file.write_text(hosts)
+    return [*map(str, (
+        HTTP_TFO, "--mirror", directory / "Web", "--fetchlog", directory / "Web.fetchlog", "--hosts", file,
+        "--port", port, "--authority", directory / "authority", "--logdir", directory / f"serverlogs-{port}",
+        "--delaynet", "10", *options))]
 
 
 def start(directory: Path, *options: str | Path, hosts: str = ONE_HOST, port: int | None = None) -> Running:
@@ -133,7 +133,7 @@ def running(directory: Path, *options: str | Path, hosts: str = ONE_HOST, port: 
         server.process.communicate()
 
 
-def refusal(directory: Path, *options: str | Path, hosts: str | None = ONE_HOST, port: int | None = None) -> str:
+def refusal(directory: Path, *options: str | Path, hosts: str = ONE_HOST, port: int | None = None) -> str:
     """Run http_tfo.py with input it must refuse, and return its one line."""
     done = typed(*command(directory, port or free_port(), *options, hosts=hosts))
     assert_refused(done)

@@ -72,6 +72,8 @@ class Client:
         self.h2.initiate_connection()
         self.answers: dict[int, Answer] = {}
         self.open: set[int] = set()
+        self.records: list[int] = []
+        """Bytes of the records of TLS that came: recv() gives what one holds."""
         self.hints: list[Any] = []
         """Headers of all interim heads (103)."""
 
@@ -98,6 +100,7 @@ class Client:
         self.socket.sendall(self.h2.data_to_send())
         data = self.socket.recv(65536)
         assert data, "the server closed the connection"
+        self.records.append(len(data))
         for event in self.h2.receive_data(data):
             assert not isinstance(event, ConnectionTerminated), event
             if isinstance(event, InformationalResponseReceived):
@@ -113,10 +116,10 @@ class Client:
             elif isinstance(event, StreamReset):
                 self.open.discard(event.stream_id)
 
-    def get(self, path: str, method: str = "GET", *headers: tuple[str, str]) -> tuple[dict[bytes, bytes], bytes]:
+    def get(self, path: str, method: str = "GET", *headers: tuple[str, str]) -> Answer:
         answer = self.answers[self.ask(path, method, *headers)]
         self.finish()
-        return dict(answer.headers), bytes(answer.body)
+        return answer
 
 
 @contextlib.contextmanager
