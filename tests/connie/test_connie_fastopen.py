@@ -11,10 +11,8 @@ from connie import connie_connect
 from connie.http import ConnieHTTPConnection
 from harness.system.fastopen import OFF, ON, read_counters, set_fastopen
 from harness.system.namespaces import inside
-from tests.support.connie_hosts import WAIT_S, Connect, Names, connect_in_a_loop, listening, names, same_descriptors
+from tests.support.connie_hosts import WAIT_S, Connect, Names, connect_in_a_loop, listening
 from tests.support.namespaces import own_namespace
-
-__all__ = ["names"]
 
 pytestmark = [pytest.mark.root]
 
@@ -72,11 +70,10 @@ def get_cookies(servers: Servers) -> None:
 def test_only_the_winner_gets_the_bytes_without_cookies_and_everybody_with_them(servers: Servers,
                                                                                 connect: Connect) -> None:
     """And where TFO is switched off, the winner gets them after the handshake."""
-    with same_descriptors():
-        for setting, got, data_syns in ((ON, [b"", REQUEST], 0), (ON, [REQUEST, REQUEST], 2), (OFF, [b"", REQUEST], 2)):
-            set_fastopen([servers.pid], setting)
-            connect("two.test", 80, WAIT_S, tfo=REQUEST).close()
-            assert (sorted(servers.got()), servers.data_syns()) == (got, data_syns)
+    for setting, got, data_syns in ((ON, [b"", REQUEST], 0), (ON, [REQUEST, REQUEST], 2), (OFF, [b"", REQUEST], 2)):
+        set_fastopen([servers.pid], setting)
+        connect("two.test", 80, WAIT_S, tfo=REQUEST).close()
+        assert (sorted(servers.got()), servers.data_syns()) == (got, data_syns)
 
 
 def test_what_the_syn_does_not_take_follows(servers: Servers, names: Names) -> None:

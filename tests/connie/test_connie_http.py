@@ -26,9 +26,7 @@ from connie.http import (
     ConnieHTTPSConnection,
 )
 from tests.support.connie_echo import serving
-from tests.support.connie_hosts import WAIT_S, Names, names, refusing, same_descriptors, silent
-
-__all__ = ["names"]
+from tests.support.connie_hosts import WAIT_S, Names, refusing, silent
 
 SECURE = "https.test"
 
@@ -148,12 +146,11 @@ def test_every_client_races_and_fails_as_its_library_does(hosts: Names, trust: P
         hosts.hosts = {name: addresses[-1:] for name, addresses in hosts.hosts.items()}
     hosts.hosts["silent.test"], hosts.hosts["unknown.test"] = [silent_one], []
     hosts.before = lambda: no_such_name() if hosts.asked[-1] == "unknown.test" else None
-    with same_descriptors():
-        assert get("http://http.test/page", trust) == b"GET /page "
-        assert get(f"https://{SECURE}/page", trust) == b"GET /page "
-        for error, to in zip(errors, ("http://dead", "https://other", "http://silent", "http://unknown"), strict=True):
-            with pytest.raises(error):
-                get(f"{to}.test/", trust, 0.05 if "silent" in to else WAIT_S)
+    assert get("http://http.test/page", trust) == b"GET /page "
+    assert get(f"https://{SECURE}/page", trust) == b"GET /page "
+    for error, to in zip(errors, ("http://dead", "https://other", "http://silent", "http://unknown"), strict=True):
+        with pytest.raises(error):
+            get(f"{to}.test/", trust, 0.05 if "silent" in to else WAIT_S)
 
 
 def no_such_name() -> None:
@@ -164,7 +161,7 @@ def no_such_name() -> None:
 def test_certificates_are_checked_without_a_context_of_the_callers(hosts: Names,
                                                                    kind: type[http.client.HTTPSConnection]) -> None:
     hosts.hosts[SECURE] = hosts.hosts[SECURE][-1:]
-    with same_descriptors(), pytest.raises(ssl.SSLCertVerificationError):
+    with pytest.raises(ssl.SSLCertVerificationError):
         ask(kind(SECURE, timeout=WAIT_S))
 
 

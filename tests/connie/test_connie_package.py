@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.connie_echo import serving
-from tests.support.connie_hosts import Names, names, refusing, silent
+from tests.support.connie_hosts import Names, refusing, silent
 from tests.support.ran import ran
-
-__all__ = ["names"]
 
 CONNIE = Path(__file__).parent.parent.parent / "connie"
 EXAMPLES = [(page.name, code) for page in (CONNIE / "README.md", CONNIE.parent / "docs" / "connie.md")

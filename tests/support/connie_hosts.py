@@ -1,19 +1,15 @@
 """Made-up names with addresses to order, all on loopback, for connie's tests."""
 
 import asyncio
-import os
-import resource
 import socket
 import struct
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
 import connie.aio
-from tests.support.leaks import open_descriptors
 from tests.support.waiting import wait_until
 
 Sockaddr = tuple[str, int]
@@ -91,38 +87,3 @@ def _queue_is_full(server: socket.socket) -> bool:
     """Compare tcpi_unacked with tcpi_sacked (linux/tcp.h): connections not accepted yet, and how many may wait."""
     waiting, backlog = struct.unpack_from("II", server.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 32), 24)
     return bool(waiting > backlog)                  # the kernel takes one more than the backlog
-
-
-@contextmanager
-def same_descriptors() -> Iterator[None]:
-    """Fail when the descriptors open at the end are not those open at the beginning.
-
-    Threads of this process that are servers must have none at the beginning, and are given time to close theirs.
-    """
-    before = dict(open_descriptors())
-    yield
-    deadline_s = time.monotonic() + WAIT_S
-    while (after := dict(open_descriptors())) != before and time.monotonic() < deadline_s:
-        time.sleep(0.01)
-    assert after == before
-
-
-@contextmanager
-def few_descriptors(free: int | None) -> Iterator[None]:
-    """Leave this process so many descriptors that it can open; None: as many as there are."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    taken: list[int] = []
-    try:
-        if free is not None:
-            highest = max(number for number, _ in open_descriptors())
-            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + 2 + free, before[1]))
-            with suppress(OSError):
-                while True:
-                    taken.append(os.open(os.devnull, os.O_RDONLY))
-            for _ in range(free):
-                os.close(taken.pop())
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
-        for descriptor in taken:
-            os.close(descriptor)

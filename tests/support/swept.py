@@ -1,22 +1,19 @@
 """A driver with Dask itself, in a process of its own, since Dask leaves threads behind. The workers only sleep, or die.
 
-    python -m tests.support.swept FOLDER SITES WORKERS TASK...
+    python -m tests.support.swept FOLDER
 
-runs a sweep with each task in the place of a measurement. Prints a line of JSON for each: how many sites there are of
-each status, or the name of the error that ended it.
+runs the sweeps of SWEEPS one after the other on one cluster, and prints a line for each: "done", or the name of the
+error that ended it.
 """
 
-import json
 import os
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 from contextlib import redirect_stdout
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import dask
 from distributed import Client, LocalCluster, Security
@@ -25,79 +22,82 @@ from harness.errors import ExperimentError
 from harness.files.pages import PageFiles, sanitise
 from harness.sweep import driver
 from harness.sweep.cluster import SETTINGS
-from harness.sweep.driver import Driver
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import SITE, Contents, NotMeasuredError, Patience
 from harness.sweep.plan import Unit, UnitOutcome, of_unit
 from harness.system.progress import Steps
 from tests.support.made_units import unit
+from tests.support.waiting import wait_until
 
-Measured = tuple[UnitOutcome, Contents]
+MEASURED = "is measured"
+FATES = [MEASURED, "dies once", "fails once", "full disk once", "fails", "is wrong", "dies", MEASURED]
+SWEEPS = {"no worker can measure": ["full disk"] * 2, "fates": FATES, "the scheduler ends": [MEASURED] * 1000}
+"""By their names, what becomes of their sites. The workers of the first are sent away, so that nobody is left."""
 MARKS = PageFiles(Path(), SITE).pages.name
 """The file of a recording that names the folder for marks."""
 
 
-def is_first(mark: Path, who: str = "") -> bool:
-    """Tell whether nobody left this mark before, or `who` did."""
-    try:
-        mark.symlink_to(who or "x")         # only one can make it, and its name is there at once
-    except FileExistsError:
-        return str(mark.readlink()) == who
-    return True
+def units(sweep: str) -> list[Unit]:
+    """Return the sites of a sweep; what becomes of one stands in the place of its recording's digest."""
+    return [unit(number, recording=fate) for number, fate in enumerate(SWEEPS[sweep])]
 
 
-def measure(task: str, of: Unit, recording: Contents, _: Patience) -> Measured:
-    """Measure a site, but the second one as `task` says; a disk is full in all workers, or in the first that asks."""
-    marks = Path(os.fsdecode(recording[MARKS]))
-    if task == "full_disk" or (task == "one_has_a_full_disk" and is_first(marks / "full", f"{os.getpid()}")):
+def measure(of: Unit, recording: Contents, _: Patience) -> tuple[UnitOutcome, Contents]:
+    """Meet a site's fate in the place of measuring it; after a fate that is met once it is measured."""
+    mark = Path(os.fsdecode(recording[MARKS])) / of.key
+    fate = of.recording.removesuffix(" once")
+    if fate != of.recording and mark.exists():
+        fate = MEASURED
+    mark.touch()
+    if fate == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if fate == "fails":
+        raise NotMeasuredError((of_unit(of, "failed", "busy"), {"console.log": b"x" * 10**5}))
+    if fate == "full disk":
         return of_unit(of, "unfit", "no room"), {}
-    if of.url == unit(1).url and (not task.endswith("once") or is_first(marks / of.key)):
-        if "dies" in task:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if "fails" in task:
-            raise NotMeasuredError((of_unit(of, "failed", "busy"), {"console.log": b"x" * 10**5}))
-        if task == "is_wrong":
-            return of_unit(of, "failed", "no page"), {}
     time.sleep(0.05)
-    return replace(of_unit(of, "measured"), machine=f"{os.getpid()}"), {"client/x": b"1"}
+    return of_unit(of, "measured" if fate == MEASURED else "failed"), {"client/x": b"1"}
 
 
-def run(client: Any, base: Path, count: int, task: str) -> dict[str, int] | str:
-    """Run a driver with `task` in place of a measurement; return how sites ended, or how it did."""
-    folder = SweepFolder(base, task)
+def run(client: Client, base: Path, sweep: str) -> str:
+    """Run a driver with `measure` in place of a measurement; return how it ended."""
+    folder = SweepFolder(base, sweep)
     folder.make()
-    vars(driver)["measure"] = partial(measure, task)
-    units = [*map(unit, range(count))]
-    for made in units:      # a recording whose only content is where marks may be left
+    for made in units(sweep):       # a recording whose only content is where marks may be left
         marked = folder.recordings / sanitise(made.url)
         marked.mkdir()
         (marked / MARKS).write_bytes(os.fsencode(folder.path))
+    if sweep == "the scheduler ends":
+        threading.Thread(target=_end_scheduler, args=(client.cluster, folder)).start()
     counts: Counter[str] = Counter()
     try:
         with redirect_stdout(sys.stderr):
-            Driver(client, folder, (0, 0), Steps(count), counts).run(units)
+            driver.Driver(client, folder, (0, 0), Steps(len(SWEEPS[sweep])), counts).run(units(sweep))
     except ExperimentError as error:
         print(error, file=sys.stderr)
         return type(error).__name__
-    assert counts == folder.statuses(made.key for made in units)
-    return dict(counts)
+    assert counts == folder.statuses(made.key for made in units(sweep))
+    return "done"
+
+
+def _end_scheduler(cluster: LocalCluster, folder: SweepFolder) -> None:
+    wait_until(lambda: len([*folder.sites.iterdir()]) > 1)
+    cluster.loop.add_callback(cluster.scheduler.close)
 
 
 def main() -> None:
-    """Run what was asked for."""
-    base, count, workers, *tasks = sys.argv[1:]
-    vars(driver)["NOBODY_S"] = 600.0 if workers == "2" else 2.0
-    vars(driver)["RESULT_S"] = 5.0
+    """Run all sweeps."""
+    vars(driver).update(measure=measure, NOBODY_S=1.0, RESULT_S=5.0)
     dask.config.set(SETTINGS)
     security = Security.temporary()
-    with LocalCluster(n_workers=int(workers), threads_per_worker=1, security=security, dashboard_address=":0",
-                      memory_limit=0, silence_logs=50) as cluster, Client(cluster, security=security) as client:
-        for task in tasks:
-            sites = int(count)
-            if task == "measured_until_the_scheduler_ends":
-                sites = 2000
-                cluster.loop.call_later(4, cluster.scheduler.close)
-            print(json.dumps(run(client, Path(base), sites, task)), flush=True)
+    cluster = LocalCluster(n_workers=1, threads_per_worker=1, security=security, dashboard_address=":0",
+                           memory_limit=0, silence_logs=50, local_directory=sys.argv[1])
+    client = Client(cluster, security=security)
+    for sweep in SWEEPS:
+        print(run(client, Path(sys.argv[1]), sweep), flush=True)
+        vars(driver)["NOBODY_S"] = 600.0        # from here on two more workers are there, or soon come back
+        cluster.scale(3)
+    os._exit(0)     # with which its workers end, too; to close a cluster without a scheduler takes Dask 7 s
 
 
 if __name__ == "__main__":
