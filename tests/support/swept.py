@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import dask
 from distributed import Client, LocalCluster, Security
@@ -59,7 +60,7 @@ def measure(of: Unit, recording: Contents, _: Patience) -> tuple[UnitOutcome, Co
     return of_unit(of, "measured" if fate == MEASURED else "failed"), {"client/x": b"1"}
 
 
-def run(client: Client, base: Path, sweep: str) -> str:
+def run(client: Any, base: Path, sweep: str) -> str:
     """Run a driver with `measure` in place of a measurement; return how it ended."""
     folder = SweepFolder(base, sweep)
     folder.make()
@@ -80,7 +81,7 @@ def run(client: Client, base: Path, sweep: str) -> str:
     return "done"
 
 
-def _end_scheduler(cluster: LocalCluster, folder: SweepFolder) -> None:
+def _end_scheduler(cluster: Any, folder: SweepFolder) -> None:
     wait_until(lambda: len([*folder.sites.iterdir()]) > 1)
     cluster.loop.add_callback(cluster.scheduler.close)
 

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow.parquet
@@ -13,7 +14,7 @@ import pytest
 from harness.files.pages import Page
 from harness.sweep.folder import SweepFolder
 from harness.sweep.options import SweepSettings
-from harness.sweep.plan import FILE, Status, Unit, as_json
+from harness.sweep.plan import Status, Unit
 from harness.sweep.recordings import SiteRecording, recorded
 from harness.sweep.report import write_outputs
 from tests.support.client_folder import make_client
@@ -21,83 +22,71 @@ from tests.support.made_units import VERSIONS, outcome, unit
 
 OPTIONS = ("--delays=10 100",)
 EVIL, LAST = "http://evil.test/<script>alert(1)</script>", "http://last.test/"
-
-
-Written = tuple[str, dict[str, list[dict[str, str]]]]
-"""The report, and the rows of sites.csv by their URLs."""
-
-
-class Sweep:
-    """A sweep's folder, its units and what is in its list."""
-
-    def __init__(self, path: Path, *combinations: tuple[str, ...], sites: int) -> None:
-        self.folder = SweepFolder(path, "x")
-        self.folder.make()
-        self.asked = SweepSettings(path / "List.pages", combinations, VERSIONS, "<b>Tranco</b>")
-        self.units = [unit(number, options=options) for options in combinations for number in range(sites)]
-        self.sites = [SiteRecording(Page(of.url, f"p{place}"), "digest")
-                      for place, of in enumerate(self.units[:sites])]
-
-    def add(self, of: Unit, status: Status = "measured", why: str = "", delays: tuple[float, ...] = (10, 100)) -> Path:
-        """Keep a unit's outcome and, unless it failed, its loads; return its client folder."""
-        folder = self.folder.results(of.key)
-        client = folder / "client"
-        client.mkdir(parents=True)        # tfo.py makes it before it measures
-        (client / "run.log").write_text("Chrome hangs\n")
-        (folder / FILE).write_bytes(as_json(outcome(of, status, *[why] * bool(why), by="lab1")))
-        return client if status == "failed" else make_client(client, delays, [of.url])
-
-    def written(self) -> Written:
-        """Write all that comes out."""
-        _, sites, html = write_outputs(self.folder, self.asked, self.sites, self.units)
-        found: dict[str, list[dict[str, str]]] = {}
-        for row in csv.DictReader(sites.read_text(encoding="utf-8").splitlines()):
-            found.setdefault(row["url"], []).append(row)
-        return html.read_text(), found
-
-
 GOOD, PARTLY, FAILED, NOT_UTF8, NEWER, NOTHING, INVALID, WITH_LOADS = range(4), *range(4, 11)
 """Sites by number. The last five have what a broken worker, or one that is not ours, may send."""
 MEASURED = [*GOOD, PARTLY, NOT_UTF8]
+Rows = dict[str, list[dict[str, str]]]
+"""The rows of sites.csv by their URLs."""
+
+
+def add(folder: SweepFolder, of: Unit, status: Status = "measured", *why: str, delays: Sequence[float] = (10, 100),
+        ) -> Path:
+    """Keep a unit's outcome and, unless it failed, its loads; return its client folder, which tfo.py makes early."""
+    folder.store(outcome(of, status, *why, by="lab1"), {"client/run.log": b"Chrome hangs\n"})
+    client = folder.results(of.key) / "client"
+    return client if status == "failed" else make_client(client, delays, [of.url])
+
+
+def written(folder: SweepFolder, units: Sequence[Unit], *without: SiteRecording) -> tuple[str, Rows]:
+    """Write all that comes out of these units and of pages `without` a recording; return the report, and the rows."""
+    sites = [SiteRecording(Page(url, url), "digest") for url in dict.fromkeys(of.url for of in units)]
+    options = tuple(dict.fromkeys(of.options for of in units))
+    asked = SweepSettings(Path("List.pages"), options, VERSIONS, "<b>Tranco</b>")
+    _, table, html = write_outputs(folder, asked, [*sites, *without], units)
+    found: Rows = {}
+    for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
+        found.setdefault(row["url"], []).append(row)
+    return html.read_text(), found
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    made = Sweep(tmp_path_factory.mktemp("sweep"), OPTIONS, sites=12)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
+    folder = SweepFolder(tmp_path_factory.mktemp("sweep"), "x")
+    folder.make()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(folder: SweepFolder) -> tuple[str, Rows]:
+    units = [unit(number, options=OPTIONS) for number in range(12)]
     for number in GOOD:
-        made.add(made.units[number])
-    made.add(made.units[PARTLY], "partly", "1 of 16 loads: SYN retransmitted")
-    made.add(made.units[FAILED], "failed", "<b>Chrome hangs</b>")
-    make_client(made.add(made.units[WITH_LOADS], "failed", "it hangs"), urls=[made.units[WITH_LOADS].url])
-    not_utf8, newer, nothing, invalid = (made.add(made.units[number]) for number in (NOT_UTF8, NEWER, NOTHING, INVALID))
+        add(folder, units[number])
+    add(folder, units[PARTLY], "partly", "1 of 16 loads: SYN retransmitted")
+    add(folder, units[FAILED], "failed", "<b>Chrome hangs</b>")
+    make_client(add(folder, units[WITH_LOADS], "failed", "it hangs"), urls=[units[WITH_LOADS].url])
+    not_utf8, newer, nothing, invalid = (add(folder, units[number]) for number in (NOT_UTF8, NEWER, NOTHING, INVALID))
     Path(os.fsdecode(os.fsencode(not_utf8 / "10-1-tfo-0") + b"/\xff.json")).write_text("{")
     next((newer / "10-1-tfo-0").glob("*.json")).write_text('{"format": 99}')
     shutil.rmtree(nothing)
     for path in invalid.glob("*-tfo-*/*.json"):
         path.write_text(json.dumps({**json.loads(path.read_text()), "valid": False, "why_not": ["SYN lost"]}))
-    made.sites += [SiteRecording(Page(EVIL, "evil"), why_not="cannot be recorded: <i>gone</i>"),
-                   recorded(made.folder, Page(LAST, "last"))]
-    return made
+    return written(folder, units, SiteRecording(Page(EVIL, "evil"), why_not="cannot be recorded: <i>gone</i>"),
+                   recorded(folder, Page(LAST, "last")))
 
 
-@pytest.fixture(scope="module")
-def written(sweep: Sweep) -> Written:
-    return sweep.written()
-
-
-def test_every_load_is_in_the_table(sweep: Sweep, written: Written) -> None:
-    columns = pyarrow.parquet.read_table(sweep.folder.path / "loads.parquet").to_pydict()
+def test_every_load_is_in_the_table(folder: SweepFolder, made: tuple[str, Rows]) -> None:
+    columns = pyarrow.parquet.read_table(folder.path / "loads.parquet").to_pydict()
     assert {url: columns["url"].count(url) for url in {*columns["url"]}} == {
-        **{sweep.units[number].url: 16 for number in (*MEASURED, INVALID, WITH_LOADS)}, r"\udcff": 1}, \
+        **{unit(number).url: 16 for number in (*MEASURED, INVALID, WITH_LOADS)}, r"\udcff": 1}, \
         "2 delays, 4 runs, 2 ways"
     assert set(columns["machine"]) == {"lab1"}
     assert columns["valid"].count(False) == 16 + 1
     assert min(filter(None, columns["plt_ms"])) > 1000
 
 
-def test_every_site_is_a_row_for_each_rtt_with_its_reason(sweep: Sweep, written: Written) -> None:
+def test_every_site_is_a_row_for_each_rtt_with_its_reason(folder: SweepFolder, made: tuple[str, Rows]) -> None:
     """Spoiled loads ended the report in a traceback, or were "measured", without a number, and named nowhere."""
-    html, found = written
+    html, found = made
     assert "\n".join(f"{url}: {', '.join(row['status'] for row in rows)}" for url, rows in found.items()) == f"""\
 {EVIL}: failed
 {LAST}: not measured yet
@@ -115,11 +104,11 @@ http://s10.test/: failed, failed
 http://s11.test/: not measured yet"""
     assert found[EVIL][0]["why"] == "cannot be recorded: <i>gone</i>"
     assert found[LAST][0]["why"] == "not recorded yet"
-    assert found[sweep.units[FAILED].url][0]["why"] == "<b>Chrome hangs</b>", "and not that there are no loads"
+    assert found[unit(FAILED).url][0]["why"] == "<b>Chrome hangs</b>", "and not that there are no loads"
     failures = html[html.rindex("Not measured, or in part"):]
     for number in (NEWER, NOTHING):
-        assert found[sweep.units[number].url][0]["why"]
-        assert sweep.units[number].url in failures
+        assert found[unit(number).url][0]["why"]
+        assert unit(number).url in failures
     for row, rtt_ms in zip(found["http://s0.test/"], (20, 200), strict=True):
         # make_client: PLT is 1000 ms and 3 RTTs and the run's number, with TFO one RTT less; runs 1 to 3 count.
         off_ms = 1002 + 3 * rtt_ms
@@ -129,9 +118,9 @@ http://s11.test/: not measured yet"""
         assert middle == pytest.approx(100 * rtt_ms / off_ms, abs=0.001)
 
 
-def test_each_site_that_has_a_number_counts_once(sweep: Sweep, written: Written) -> None:
+def test_each_site_that_has_a_number_counts_once(folder: SweepFolder, made: tuple[str, Rows]) -> None:
     """One none of whose loads count was one of the synthetic sites measured, and one of its machine's."""
-    html, _ = written
+    html, _ = made
     count = len(MEASURED)
     for said in (f"TCP Fast Open over {count} sites: x", f"lab1 ({count} sites)",
                  f"{count} of the measured sites are synthetic", "The list List.pages has 14 pages, 12 of which"):
@@ -141,26 +130,28 @@ def test_each_site_that_has_a_number_counts_once(sweep: Sweep, written: Written)
     assert html.count(f"100.0% ({low:.1f}% to 100.0%) of {count}<td") == 2, "at both RTTs"
 
 
-def test_the_report_is_one_file_in_which_no_text_is_run(sweep: Sweep, written: Written) -> None:
-    html, _ = written
+def test_the_report_is_one_file_in_which_no_text_is_run(folder: SweepFolder, made: tuple[str, Rows]) -> None:
+    html, _ = made
     assert html.count("<script") == 1
     for said in ("http://evil.test/&lt;script&gt;", "&lt;b&gt;Chrome hangs&lt;/b&gt;",
                  "It is a sample of: &lt;b&gt;Tranco&lt;/b&gt;."):
         assert said in html
     assert not re.findall(r'(?:src|href)="(?!data:,|#|waterfalls/)', html)
     links = re.findall(r'href="(waterfalls/[^"]+)"', html)
-    assert [*map(Path.is_file, map(sweep.folder.path.joinpath, links))] == [True] * len(MEASURED)
+    assert [*map(Path.is_file, map(folder.path.joinpath, links))] == [True] * len(MEASURED)
 
 
 def test_a_grid_is_told_apart_by_its_settings(tmp_path: Path) -> None:
     """A site is measured under each combination: it counts once in each, at its RTTs, and has a waterfall for each."""
-    made = Sweep(tmp_path, ("--http=1.0",), ("--delayhome=20",), sites=2)
-    for of, delay_ms in zip(made.units[:3], (10, 10, 30), strict=True):
-        made.add(of, "partly" if of is made.units[2] else "measured", delays=(delay_ms,))
-    made.add(made.units[3], "failed", "it hangs")
-    html, _ = made.written()
+    folder = SweepFolder(tmp_path, "x")
+    folder.make()
+    units = [unit(number, options=options) for options in (("--http=1.0",), ("--delayhome=20",)) for number in range(2)]
+    for of, status, delay_ms in zip(units, ("measured", "measured", "partly"), (10, 10, 30), strict=False):
+        add(folder, of, status, delays=(delay_ms,))     # type: ignore[arg-type]
+    add(folder, units[3], "failed", "it hangs")
+    html, _ = written(folder, units)
     for said in ("TCP Fast Open over 2 sites: x", "2 of the measured sites are synthetic", "lab1 (2 sites)",
-                 *(f'<a href="waterfalls/{of.key}.html">{of.url}</a>' for of in made.units[:3])):
+                 *(f'<a href="waterfalls/{of.key}.html">{of.url}</a>' for of in units[:3])):
         assert said in html
     assert re.findall(r'<th scope="row">(\d+)</th><td>(\d)<td', html) == [("20", "2"), ("60", "1")]
     failures = html[html.rindex("Not measured, or in part"):]
