@@ -91,12 +91,3 @@ def test_pages_against_the_rules_and_missing_files(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "observations.txt").unlink()
     assert_wrong(tmp_path, "observations.txt:1: cannot be read (there is no such file); ")
-
-
-@pytest.mark.parametrize("arguments", [(), ("a", "b"), ("../a",), ("",), ("--dir",)])
-def test_bad_use_is_one_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    write(tmp_path)
-    done = submit(tmp_path, *arguments)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith("submission.sh: ")
-    assert not list(tmp_path.rglob("*.zip"))

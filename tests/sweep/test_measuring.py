@@ -1,6 +1,7 @@
 """A unit on a worker's machine: root follows no link that Chrome's user puts into the folder that it was given."""
 
 import json
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,15 +12,13 @@ import pytest
 from harness.errors import ExitStatus, InputError
 from harness.files.reason_kinds import ReasonKind
 from harness.sweep import measuring
-from harness.sweep.measuring import PARTS, SITE, Contents, NotMeasuredError, judge, measure, read_files
+from harness.sweep.measuring import Contents, NotMeasuredError, judge, measure
 from harness.sweep.plan import UnitOutcome
 from harness.system.privileges import give, invoking_user
 from tests.support.client_folder import make_client
 from tests.support.made_units import VERSIONS, unit
 from tests.support.ordinary import acting_as
-from tests.support.recording import MadeRecording
 
-URL = "http://one.test/"
 USER = 54321
 TFO_PY = """
 import os, pathlib, sys
@@ -30,38 +29,31 @@ if os.geteuid() == 0 and "SUDO_UID" in os.environ:
 """
 
 
-class Host:
-    """A machine on which a small program stands for tfo.py."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.scratch, self.project = folder, folder / "scratch", folder / "project"
-        for made in (self.scratch, self.project, folder / "source"):
-            made.mkdir()
-        mirror = MadeRecording(folder / "source", SITE, har=False)
-        mirror.add(URL, "one")
-        mirror.finish(URL)
-
-    def measure(self, program: str, wait_s: float = 0) -> tuple[UnitOutcome, Contents]:
-        """Measure a unit by `program`, which has its folder as `place`; return its outcome and files."""
-        (self.project / "tfo.py").write_text(TFO_PY + program)
-        with acting_as(invoking_user()):        # it does not come back from that
-            return measure(unit(url=URL, options=()), read_files(self.folder / "source", PARTS), (wait_s, 0))
+Measured = Callable[..., tuple[UnitOutcome, Contents]]
 
 
 @pytest.fixture
-def here(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    made = Host(open_to_all)
-    for name, stand_in in (("temporary_directory", lambda: nullcontext(made.scratch)), ("ROOT", made.project),
+def measured(open_to_all: Path, monkeypatch: pytest.MonkeyPatch) -> Measured:
+    """Measure a unit where a small program stands for tfo.py, which has the unit's folder as `place`."""
+    scratch, project = open_to_all / "scratch", open_to_all / "project"
+    scratch.mkdir()
+    project.mkdir()
+    for name, stand_in in (("temporary_directory", lambda: nullcontext(scratch)), ("ROOT", project),
                            ("own_versions", lambda: VERSIONS), ("require_root", lambda _: None), ("BUSY_S", 0.1)):
         monkeypatch.setattr(measuring, name, stand_in)
-    return made
+
+    def measured(program: str, wait_s: float = 0) -> tuple[UnitOutcome, Contents]:
+        (project / "tfo.py").write_text(TFO_PY + program)
+        with acting_as(invoking_user()):        # it does not come back from that
+            return measure(unit(), {}, (wait_s, 0))
+    return measured
 
 
-def test_links_in_the_users_folder_lead_nothing_astray(here: Host) -> None:
-    victim = here.folder / "victim"
+def test_links_in_the_users_folder_lead_nothing_astray(measured: Measured, open_to_all: Path) -> None:
+    victim = open_to_all / "victim"
     victim.write_text("as it was")
     with pytest.raises(NotMeasuredError) as error:
-        here.measure(f"""
+        measured(f"""
 for name in ("console.log", "site.json"):
     (place / name).unlink(missing_ok=True)
     (place / name).symlink_to({str(victim)!r})
@@ -83,41 +75,43 @@ sys.exit(1)
 
 
 @pytest.mark.root
-def test_root_gives_nothing_away_that_the_user_may_not_read(here: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_gives_nothing_away_that_the_user_may_not_read(measured: Measured, open_to_all: Path,
+                                                            monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder may be exchanged for a link after it was looked at: so root reads as the user."""
     monkeypatch.setenv("SUDO_UID", str(USER))
     monkeypatch.setenv("SUDO_GID", str(USER))
-    give(here.folder, invoking_user())
-    of_root = here.folder / "of root"
+    give(open_to_all, invoking_user())
+    of_root = open_to_all / "of root"
     of_root.mkdir()
     (of_root / "secret").write_text("secret")
     (of_root / "secret").chmod(0o600)
     monkeypatch.setattr(measuring, "RESULTS", ("client/secret",))
     with pytest.raises(NotMeasuredError) as error:
-        here.measure(f"(place / 'client').symlink_to({str(of_root)!r})\nsys.exit(1)")
+        measured(f"(place / 'client').symlink_to({str(of_root)!r})\nsys.exit(1)")
     assert sorted(error.value.args[0][1]) == ["console.log"]
 
 
 @pytest.mark.parametrize(("status", "tells"), [
     (ExitStatus.WRONG_INPUT, "failed"), (ExitStatus.INCOMPLETE, "again"), (ExitStatus.BUSY, "again"), (-9, "again"),
     (0, "again"), (ExitStatus.UNAVAILABLE, "unfit")])
-def test_only_what_the_page_is_to_blame_for_is_final(here: Host, status: int, tells: str) -> None:
+def test_only_what_the_page_is_to_blame_for_is_final(measured: Measured, status: int, tells: str) -> None:
     """The end of another experiment is waited for, as long as --wait says."""
     program = f"print('why')\nos.kill(os.getpid(), 9) if {status} < 0 else sys.exit({status})"
     busy_once = "mark = place / 'busy'\nif not mark.exists():\n    mark.touch()\n    sys.exit(75)\n"
     if tells == "again":
         with pytest.raises(NotMeasuredError):
-            here.measure(program)
+            measured(program)
         return
-    outcome, _ = here.measure(busy_once + program, wait_s=60)
+    outcome, _ = measured(busy_once + program, wait_s=60)
     assert (outcome.status, outcome.why) == (tells, ("why",))
 
 
-def test_a_machine_that_cannot_measure_says_so_before_it_does(here: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_cannot_measure_says_so_before_it_does(measured: Measured,
+                                                              monkeypatch: pytest.MonkeyPatch) -> None:
     for name, changed in (("own_versions", lambda: replace(VERSIONS, browser="another")),
                           ("require_root", Mock(side_effect=InputError("no root")))):
         monkeypatch.setattr(measuring, name, changed)
-        assert here.measure("place.unlink()")[0].status == "unfit"
+        assert measured("place.unlink()")[0].status == "unfit"
 
 
 @pytest.mark.parametrize("changed", [{}, {"browser": "the next Chrome"}, {"tfo_lab": "the next program"}])

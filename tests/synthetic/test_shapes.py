@@ -113,7 +113,14 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
     ran(sys.executable, ROOT / "scripts" / "make_pages.py", "--name", "Odd", "--shape", path, "--directory", there,
         "--seed", 1, status=0, env={**os.environ, "PYTHONHASHSEED": "1"})
     assert tree(here) == tree(there), "the same seed gives the same bytes in another process"
-    assert (here / "Odd.pages").read_text() == "http://a.test/\n"
+    secure = tmp_path / "secure"
+    secure.mkdir()
+    make_pages(secure, "Odd", 1, path, https=True)
+    for folder, scheme in ((here, "http"), (secure, "https")):
+        assert (folder / "Odd.pages").read_text() == f"{scheme}://a.test/\n"
+    assert not any(b"http://" in body for body in tree(secure / "Odd").values())
+    recording = read_recording(secure / "Odd", secure / "Odd.fetchlog")
+    assert {scheme for host in recording.hosts() for scheme in recording.schemes(host)} == {"https"}
     assert json.loads((here / "Odd.fetchlog" / "manifest.json").read_text())["note"].count("odd.shape") == 1
     recording = read_recording(here / "Odd", here / "Odd.fetchlog")
     assert recording.hosts() == ["a.test", "b.test", "c.test"]
