@@ -110,9 +110,8 @@ def test_a_changed_answer_is_found_when_the_old_addresses_are_dead(names: Names,
             assert sock.getpeername() == new.getsockname()
         names.hosts["moving.test"] = [last]
         new.shutdown(socket.SHUT_RDWR)
-        with pytest.raises(ConnectionRefusedError) as caught:
+        with pytest.raises(ConnectError) as caught:
             connect("moving.test", 80)
-        assert isinstance(caught.value, ConnectError)
         assert [attempt.address.sockaddr for attempt in caught.value.attempts] == [new.getsockname(), last]
 
 
@@ -143,8 +142,6 @@ def test_the_loop_goes_on_while_a_name_is_looked_up(names: Names, caplog: pytest
         asyncio.get_running_loop().call_later(0.01, answered.set)
         with pytest.raises(ConnectionRefusedError):
             await waiting
-        with pytest.raises(UnicodeError):
-            await connie.aio.connect("é" * 64, 80)
 
     try:
         asyncio.run(wait(), debug=True)

@@ -7,7 +7,6 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 
 import httpx
 import pytest
@@ -31,23 +30,15 @@ from tests.support.connie_hosts import WAIT_S, Names, refusing, silent
 SECURE = "https.test"
 
 
-@pytest.fixture(scope="module")
-def authority() -> trustme.CA:
-    return trustme.CA()
+AUTHORITY = trustme.CA()
+"""Whom clients have to trust."""
 
 
 @pytest.fixture
-def trust(authority: trustme.CA, tmp_path: Path) -> Path:
-    """Give the certificate that clients have to trust."""
-    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
-    return tmp_path / "ca.pem"
-
-
-@pytest.fixture
-def hosts(names: Names, authority: trustme.CA) -> Iterator[Names]:
+def hosts(names: Names) -> Iterator[Names]:
     """Give http.test and https.test, alive at the last of their addresses, and other.test, the same as https.test."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert(SECURE).configure_cert(context)
+    AUTHORITY.issue_cert(SECURE).configure_cert(context)
     with ExitStack() as stack:
         dead = [stack.enter_context(silent()), stack.enter_context(refusing())]
         names.hosts["http.test"] = [*dead, stack.enter_context(serving("127.0.0.2"))]
@@ -56,8 +47,10 @@ def hosts(names: Names, authority: trustme.CA) -> Iterator[Names]:
         yield names
 
 
-def client_context(trust: Path) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=str(trust))
+def trusting() -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    AUTHORITY.configure_trust(context)
+    return context
 
 
 def ask(connection: http.client.HTTPConnection, method: str = "GET", body: bytes | None = None) -> bytes:
@@ -70,53 +63,40 @@ def ask(connection: http.client.HTTPConnection, method: str = "GET", body: bytes
 
 def test_fast_open_connections_work_whatever_the_kernel_can(hosts: Names) -> None:
     for method in ("GET", "POST") * 2:              # the second of each may have a cookie
-        connection = ConnieHTTPConnection("http.test", timeout=WAIT_S, tfo=True)
+        connection = ConnieHTTPConnection("http.test", tfo=True)
         assert ask(connection, method, b"body") == f"{method} /page body".encode()
         assert ask(connection, method) == f"{method} /page ".encode()       # it connects again
 
 
-def test_the_default_timeout_is_pythons(hosts: Names) -> None:
-    before = socket.getdefaulttimeout()
-    try:
-        for default in (None, WAIT_S):
-            socket.setdefaulttimeout(default)
-            connection = ConnieHTTPConnection("http.test")
-            connection.connect()
-            assert connection.sock.gettimeout() == default
-            connection.close()
-    finally:
-        socket.setdefaulttimeout(before)
-
-
 def by_http_client(plain: Callable[..., http.client.HTTPConnection],
                    secure: Callable[..., http.client.HTTPSConnection]) -> "Get":
-    def get(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
+    def get(url: str, timeout: float = WAIT_S) -> bytes:
         scheme, _, host, _ = url.split("/")
         return ask(plain(host, timeout=timeout) if scheme == "http:" else
-                   secure(host, timeout=timeout, context=client_context(trust)))
+                   secure(host, timeout=timeout, context=trusting()))
     return get
 
 
-def get_by_requests(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
-    with requests.Session() as session:
+def get_by_requests(url: str, timeout: float = WAIT_S) -> bytes:
+    with requests.Session() as session, AUTHORITY.cert_pem.tempfile() as trusted:
         session.mount("http://", ConnieAdapter())
         session.mount("https://", ConnieAdapter(race=RaceOptions(stagger=0.01)))
-        return session.get(url, timeout=timeout, verify=str(trust)).content
+        return session.get(url, timeout=timeout, verify=trusted).content
 
 
-def get_by_urllib3(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
-    with ConniePoolManager(ca_certs=str(trust), race=RaceOptions(), retries=False) as pools:
+def get_by_urllib3(url: str, timeout: float = WAIT_S) -> bytes:
+    with ConniePoolManager(ssl_context=trusting(), race=RaceOptions(), retries=False) as pools:
         return pools.request("GET", url, timeout=timeout).data
 
 
-def get_by_httpx(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
-    with httpx.Client(transport=ConnieTransport(verify=client_context(trust), local_address="127.0.0.7")) as client:
+def get_by_httpx(url: str, timeout: float = WAIT_S) -> bytes:
+    with httpx.Client(transport=ConnieTransport(verify=trusting(), local_address="127.0.0.7")) as client:
         return client.get(url, timeout=timeout).content
 
 
-def get_by_httpx_async(url: str, trust: Path, timeout: float = WAIT_S) -> bytes:
+def get_by_httpx_async(url: str, timeout: float = WAIT_S) -> bytes:
     async def get() -> bytes:
-        async with httpx.AsyncClient(transport=AsyncConnieTransport(verify=client_context(trust))) as client:
+        async with httpx.AsyncClient(transport=AsyncConnieTransport(verify=trusting())) as client:
             return (await client.get(url, timeout=timeout)).content
     return asyncio.run(get())
 
@@ -139,18 +119,18 @@ ERRORS_OF_HTTPX = httpx.ConnectError, httpx.ConnectError, httpx.ConnectTimeout, 
                        requests.ConnectionError)),
     (get_by_urllib3, (urllib3.exceptions.NewConnectionError, urllib3.exceptions.SSLError,
                       urllib3.exceptions.ConnectTimeoutError, urllib3.exceptions.NameResolutionError))])
-def test_every_client_races_and_fails_as_its_library_does(hosts: Names, trust: Path, get: Get,
+def test_every_client_races_and_fails_as_its_library_does(hosts: Names, get: Get,
                                                           errors: tuple[type[Exception], ...]) -> None:
     silent_one = hosts.hosts["http.test"][0]
     if get is get_by_cached_dns:                    # it draws one address; the last is alive
         hosts.hosts = {name: addresses[-1:] for name, addresses in hosts.hosts.items()}
     hosts.hosts["silent.test"], hosts.hosts["unknown.test"] = [silent_one], []
     hosts.before = lambda: no_such_name() if hosts.asked[-1] == "unknown.test" else None
-    assert get("http://http.test/page", trust) == b"GET /page "
-    assert get(f"https://{SECURE}/page", trust) == b"GET /page "
+    assert get("http://http.test/page") == b"GET /page "
+    assert get(f"https://{SECURE}/page") == b"GET /page "
     for error, to in zip(errors, ("http://dead", "https://other", "http://silent", "http://unknown"), strict=True):
         with pytest.raises(error):
-            get(f"{to}.test/", trust, 0.05 if "silent" in to else WAIT_S)
+            get(f"{to}.test/", 0.05 if "silent" in to else WAIT_S)
 
 
 def no_such_name() -> None:
@@ -166,9 +146,9 @@ def test_certificates_are_checked_without_a_context_of_the_callers(hosts: Names,
 
 
 @pytest.mark.parametrize("get", [get_by_urllib3, get_by_requests])
-def test_a_name_that_cannot_be_one_is_urllib3s_error(trust: Path, get: Get) -> None:
+def test_a_name_that_cannot_be_one_is_urllib3s_error(get: Get) -> None:
     with pytest.raises(urllib3.exceptions.LocationParseError):
-        get(f"http://{'x' * 64}.test/", trust)
+        get(f"http://{'x' * 64}.test/")
 
 
 def test_through_a_proxy_it_is_the_proxy_that_is_raced_to(hosts: Names) -> None:

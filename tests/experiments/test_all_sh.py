@@ -54,14 +54,11 @@ def test_each_setting_is_measured_once_and_all_stand_in_one_table(project: Path)
     assert run_all(project, "", "--delays", "10")[0] == 2
 
 
-def test_wrong_options_end_it_at_once(project: Path) -> None:
+def test_wrong_options_end_it_and_results_of_another_run_are_not_taken_for_a_setting(project: Path) -> None:
+    """With --dry-run nothing is measured: what was in client/ before became the results over HTTP/1.0."""
     assert run_all(project, "2", "--delays", "x")[0] == 2
     assert run_all(project, "", "--name", "Other")[::2] == (2, [])
-
-
-def test_results_of_another_run_are_not_taken_for_a_setting(project: Path) -> None:
-    """With --dry-run nothing is measured: what was in client/ before became the results over HTTP/1.0."""
-    (project / "client").mkdir()
+    (project / "client").mkdir(exist_ok=True)
     (project / "client" / "run.options").write_text("--name\nmyURLS\n")
     status, said, asked = run_all(project, "0" * 8, "--dry-run")
     assert (status, len(asked)) == (2, 1)
