@@ -78,13 +78,13 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def percentile_ms(histogram: Sequence[Sequence[float]], share: float) -> float:
-    """Return a percentile (`share` from 0 to 1) of a histogram of pairs (us, count) in order; 0 for an empty one."""
-    total, seen = sum(count for _, count in histogram), 0.0
-    for latency_us, count in histogram:
-        seen += count
-        if seen >= share * total:
-            return latency_us / 1000
-    return 0.0
+    """Return a percentile (`share` from 0 to 1) of a histogram of pairs (us, count); 0 for an empty one."""
+    import numpy as np
+
+    if not histogram:
+        return 0.0
+    latencies_us, counts = zip(*histogram, strict=True)
+    return float(np.quantile(np.repeat(latencies_us, counts), share, method="inverted_cdf")) / 1000
 
 
 STYLES = {"off": ("no TFO", "o", "#4477aa"), "on": ("TFO", "s", "#228833"),

@@ -4,13 +4,12 @@ import csv
 import json
 import re
 import shutil
-import socket
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from harness.bootstrap import ROOT
+from tests.support.answering import answering
 from tests.support.internet.server import NGINX
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import ran
@@ -63,16 +62,6 @@ def test_the_client_begins_requests_at_its_rate_and_counts_what_was_not_answered
 @pytest.mark.parametrize(("sent", "answered"), [(5000, 20), (4999, 0), (0, 0)])
 def test_half_an_answer_is_none(client: Path, sent: int, answered: int) -> None:
     """An answer that its server broke off counted, and as a quick one."""
-
-    def answer(listener: socket.socket) -> None:
-        for _ in range(20):
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(4096)
-                connection.sendall(b"HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 5000\r\n\r\n" + bytes(sent))
-
-    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
-        answering = pool.submit(answer, listener)
-        said = ran(client, "127.0.0.1", listener.getsockname()[1], "/", "100", "0.2", "0", status=0).stdout
-        answering.result()
-    assert (json.loads(said)["answered"], json.loads(said)["failed"]) == (answered, 20 - answered)
+    with answering(lambda *_: (200, {"Content-Length": 5000}, bytes(sent))) as port:
+        said = json.loads(ran(client, "127.0.0.1", port, "/", "100", "0.2", "0", status=0).stdout)
+    assert (said["answered"], said["failed"]) == (answered, 20 - answered)
