@@ -26,13 +26,13 @@ import argparse
 import json
 import os
 import subprocess
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import msgspec
 
-from connie.lab.network import DNS_ADDRESS, program, running_network
+from connie.lab.network import program, running_network
 from connie.lab.report import COST_HEADER, STYLES, TIME_HEADER, cost_rows, draw, finding_lines, time_rows
-from connie.lab.task import FAULTS, PROFILES, Results, Task
+from connie.lab.task import DNS_ADDRESS, FAULTS, PROFILES, Results, Task
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.needs import check_kernel, check_programs
@@ -87,17 +87,15 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(task: Task) -> Results:
+def measure(asked: Task) -> Results:
     """Build the star, have the client measure in it, take it down; return what the client found."""
-    with temporary_directory() as work_dir, running_network(PROFILES[task.profile], task.scenarios, task.seed) as star:
-        sites = tuple(host.pid for name, host in star.servers.items() if name != "dns")
-        task = replace(task, client_pid=star.user.pid, interface=star.user.interface, site_pids=sites)
+    with temporary_directory() as work_dir, running_network(asked) as task:
         files = [work_dir / "resolv.conf", work_dir / "nsswitch.conf"]
         for file, text in zip(files, RESOLVER, strict=True):
             file.write_text(text, encoding="utf-8")
         command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", SEE_OWN_FILES, "sh", *map(str, files),
-                   *program("client"), msgspec.json.encode(task).decode()]
-        with inside(star.user.pid):
+                   *program("client", task)]
+        with inside(task.client_pid):
             # Its temporary files are ours to remove: it may be killed.
             client = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True,
                                       env={**os.environ, "TMPDIR": str(work_dir)})

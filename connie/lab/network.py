@@ -8,13 +8,15 @@ Built by harness.network.nodes (Mininet) and gone with it. Delays, jitter and lo
 has its own.
 """
 
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
-from connie.lab.task import CLIENT_6, SERVER_NETWORK_4, SERVER_NETWORK_6, Profile, Scenario
+import msgspec
+
+from connie.lab.task import CLIENT_6, DNS_ADDRESS, PROFILES, SERVER_NETWORK_4, SERVER_NETWORK_6, Task
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from harness.network.nodes import running_star
@@ -25,39 +27,32 @@ from harness.system.namespaces import inside
 from harness.system.processes import run
 
 SITE_MBIT = 1000
-DNS_ADDRESS = "198.18.255.53"
 IPV6_SWITCH = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")
 
 
-def program(name: str) -> list[str]:
-    """Return the command that runs a module of this package as a program."""
-    return ["env", f"--chdir={ROOT}", sys.executable, "-m", f"connie.lab.{name}"]
+def program(name: str, task: Task) -> list[str]:
+    """Return the command that runs a module of this package as a program, with its task."""
+    return ["env", f"--chdir={ROOT}", sys.executable, "-m", f"connie.lab.{name}", msgspec.json.encode(task).decode()]
 
 
 @contextmanager
-def running_network(profile: Profile, scenarios: Sequence[Scenario], seed: int) -> Iterator[Star]:
-    """Build it all, and take it down at the end. Raises ExperimentError, InputError."""
+def running_network(task: Task) -> Iterator[Task]:
+    """Build it all, and take it down at the end; give the task with its place. Raises ExperimentError, InputError."""
+    profile, endpoints = PROFILES[task.profile], task.endpoints
     sites = [f"site{number}" for number in range(max(len(profile.rtts4_ms), len(profile.rtts6_ms)))]
     speeds = LinkSpeeds(bw_home_mbit=profile.bw_mbit, bw_net_mbit=SITE_MBIT, delay_net_ms=0)
-    points = [point for scenario in scenarios for point in scenario.endpoints]
-    paths = {point.address: (point.rtt_ms, profile.jitter_ms, point.is_lost) for point in points}
-    paths[DNS_ADDRESS] = profile.dns_rtt_ms, 0.0, False
     with ExitStack() as stack:
         # No netem: paths.py delays on every kernel, and the same way on all.
         star = stack.enter_context(running_star(["dns", *sites], speeds, netem=False))
-        addresses = {site: [point.address for point in points if site == f"site{point.site}"] for site in sites}
+        addresses = {site: [point.address for point in endpoints if point.site == number]
+                     for number, site in enumerate(sites)}
         _address_hosts(star, {"dns": [DNS_ADDRESS], **addresses})
         set_fastopen(star.pids, ON)
-        servers = {"seed": seed, "dns": DNS_ADDRESS,
-                   "names": {scenario.name: [point.address for point in scenario.endpoints] for scenario in scenarios},
-                   "sites": [(star.servers[f"site{point.site}"].pid, point.address, point.late_s)
-                             for point in points if point.is_alive]}
-        for name, settings, host in (
-                ("paths", {"seed": seed, "interface": star.user.interface, "paths": paths}, star.user),
-                ("servers", servers, star.servers["dns"])):
-            command = [*program(name), json.dumps(settings)]
-            stack.enter_context(running(command, "ready", f"connie/lab/{name}.py", host.pid))
-        yield star
+        task = replace(task, client_pid=star.user.pid, interface=star.user.interface,
+                       site_pids=tuple(star.servers[site].pid for site in sites))
+        for name, host in (("paths", star.user), ("servers", star.servers["dns"])):
+            stack.enter_context(running(program(name, task), "ready", f"connie/lab/{name}.py", host.pid))
+        yield task
 
 
 def _address_hosts(star: Star, addresses_of: dict[str, list[str]]) -> None:

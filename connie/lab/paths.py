@@ -2,23 +2,25 @@
 
     ip(6)tables (mangle) --NFQUEUE--> this process: hold each packet for its delay, or drop it --accept--> on its way
 
-Argument: JSON of {"seed", "interface", "paths": {address: [RTT in ms, jitter in ms, is_lost]}}.
-The queue is that of the harness's delay line (harness/system/delay_queue.py). Prints `ready`, ends on SIGTERM. Packets
-of one address keep their order. Only TCP and DNS pass through it, and only what comes in, held for the whole round
-trip: tfo-test/delay_line.py says why.
+Argument: JSON of a Task. The queue is that of the harness's delay line (harness/system/delay_queue.py). Prints `ready`,
+ends on SIGTERM. Packets of one address keep their order. Only TCP and DNS pass through it, and only what comes in, held
+for the whole round trip: tfo-test/delay_line.py says why.
 """
 
 import ipaddress
-import json
 import random
 import sys
 from collections import defaultdict
 
+import msgspec
+
+from connie.lab.task import DNS_ADDRESS, PROFILES, Task
 from harness.errors import run_main
 from harness.system.delay_queue import DelayQueue, Packet, delay_packets
 
 HEAD_BYTES = 40                             # an IPv6 header
 Path = tuple[float, float, bool]
+"""RTT in ms, jitter in ms, whether packets are lost."""
 
 
 class Paths:
@@ -45,9 +47,11 @@ class Paths:
 
 def main() -> int:
     """Hold packets until told to stop; return the exit status."""
-    settings = json.loads(sys.argv[1])
-    paths = Paths(settings["paths"], settings["seed"])
-    rules = [["PREROUTING", "-i", settings["interface"], "-p", protocol] for protocol in ("tcp", "udp")]
+    task = msgspec.json.decode(sys.argv[1], type=Task)
+    profile = PROFILES[task.profile]
+    paths = Paths({DNS_ADDRESS: (profile.dns_rtt_ms, 0.0, False), **{
+        point.address: (point.rtt_ms, profile.jitter_ms, point.is_lost) for point in task.endpoints}}, task.seed)
+    rules = [["PREROUTING", "-i", task.interface, "-p", protocol] for protocol in ("tcp", "udp")]
     delay_packets(paths.hold, paths.under_way, rules, ["iptables", "ip6tables"], head_bytes=HEAD_BYTES)
     return 0
 

@@ -1,22 +1,21 @@
 """The star's web servers and its name server, in one process: a socket belongs to the namespace it was made in.
 
-Argument: JSON of {"seed", "dns": address, "names": {name: [address]}, "sites": [[pid, address, late_s]]}: a process in
-the namespace, the address to listen on, and how many seconds late requests to it are answered. It is started in the
-name server's namespace. Prints `ready` when all listen.
+Argument: JSON of a Task. It is started in the name server's namespace. Prints `ready` when all listen.
 """
 
 import asyncio
-import json
 import random
 import sys
 from contextlib import suppress
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
+import msgspec
 from dnslib import AAAA, QTYPE, RCODE, RR, A, DNSRecord
 
 from connie.bench.own_server import ANSWER
-from connie.lab.task import PORT
+from connie.lab.task import DNS_ADDRESS, PORT, Task
 from harness.errors import run_main
 from harness.system.namespaces import inside
 from harness.system.tcp import listen
@@ -62,21 +61,22 @@ async def answer(late_s: float, reader: asyncio.StreamReader, writer: asyncio.St
         await writer.wait_closed()
 
 
-async def serve(settings: dict[str, Any]) -> None:
+async def serve(task: Task) -> None:
     """Listen everywhere, then answer until told to stop."""
-    for pid, address, late_s in settings["sites"]:
-        with inside(pid):
-            listener = listen(address, PORT)
-        await asyncio.start_server(partial(answer, late_s), sock=listener, backlog=1024)
+    for point in filter(attrgetter("is_alive"), task.endpoints):
+        with inside(task.site_pids[point.site]):
+            listener = listen(point.address, PORT)
+        await asyncio.start_server(partial(answer, point.late_s), sock=listener, backlog=1024)
+    names = {scenario.name: [point.address for point in scenario.endpoints] for scenario in task.scenarios}
     await asyncio.get_running_loop().create_datagram_endpoint(
-        lambda: Names(settings["names"], settings["seed"]), (settings["dns"], DNS_PORT))
+        lambda: Names(names, task.seed), (DNS_ADDRESS, DNS_PORT))
     print("ready", flush=True)
     await asyncio.Event().wait()
 
 
 def main() -> int:
     """Serve what the argument says."""
-    asyncio.run(serve(json.loads(sys.argv[1])))
+    asyncio.run(serve(msgspec.json.decode(sys.argv[1], type=Task)))
     return 0
 
 

@@ -13,6 +13,7 @@ SERVER_NETWORK_4, SERVER_NETWORK_6 = "198.18.0.0/16", "2001:db8:8000::/48"
 """RFC 2544's network for benchmarks and RFC 3849's for documentation. Their prefix is not that of the client's own
 addresses. So getaddrinfo does not sort the addresses of one family (RFC 6724, rule 9), but leaves them as the name
 server gave them."""
+DNS_ADDRESS = "198.18.255.53"
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Task:
     profile, faults, strategies: their names. rounds: connects of each strategy with each fault; budget_s: but no more
     once a strategy has spent so many seconds with one; timeout_s: given to every strategy (create_connection takes it
     for each address); seed: of orders and jitter. client_pid, interface: a process in the client's namespace, and its
-    interface; site_pids: in those of the sites.
+    interface; site_pids: in those of the sites, by their numbers.
     """
 
     profile: str
@@ -133,6 +134,11 @@ class Task:
     def scenarios(self) -> list[Scenario]:
         """The faults in the profile's network."""
         return [make_scenario(PROFILES[self.profile], fault) for fault in self.faults]
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """The addresses of all of them."""
+        return [point for scenario in self.scenarios for point in scenario.endpoints]
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,9 @@ class _Echo(Handler):
         self.close_connection = False
 
 
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, *_arguments: object) -> None:
-        """Say nothing of clients that do not like our certificate: the test does."""
-
-
 @contextmanager
 def serving(host: str, context: ssl.SSLContext | None = None) -> Iterator[tuple[str, int]]:
-    server = _Server((host, 0), _Echo)
+    server = ThreadingHTTPServer((host, 0), _Echo)
     if context is not None:
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     with running(server):

@@ -20,16 +20,11 @@ SAME_ORDER = 0.7
 """Kendall's tau (1 the same order, 0 unrelated), somewhat below what is measured: which host is faster can change."""
 
 
-def resource(index: int, mime: str, kind: str, parent: int | None, idle_ms: int = 0, *,
-             after_load: bool = False) -> Resource:
-    return Resource(index, "a.test", "http", mime, None, 6000, 20, parent, None, 10 * index, 10 * index + 5, kind,
-                    idle_ms=idle_ms, after_load=after_load, way=EVENT)
-
-
 HELD = PageShape("http://a.test/", "2026-11", [
-    resource(0, "text/html", "document", None), resource(1, "application/json", "data", 0),
-    resource(2, "image/png", "image", 1), resource(3, "image/png", "image", 0, idle_ms=1000),
-    resource(4, "image/png", "image", 0, after_load=True)])
+    Resource(index, "a.test", "http", mime, None, 6000, 20, parent, None, 10 * index, 10 * index + 5, kind, way=EVENT,
+             idle_ms=idle_ms, after_load=index == 4) for index, (mime, kind, parent, idle_ms) in enumerate([
+                 ("text/html", "document", None, 0), ("application/json", "data", 0, 0), ("image/png", "image", 1, 0),
+                 ("image/png", "image", 0, 1000), ("image/png", "image", 0, 0)])])
 """What a fetch and a timer lead to comes before the load event, and nothing else of this page takes long: without being
 held its load event would come first.
 """
