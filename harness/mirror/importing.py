@@ -30,10 +30,9 @@ from harness.files.har import CHARSET, har_log, to_har
 from harness.files.headers import REDIRECTS, WITHOUT_BODY
 from harness.files.pages import PageFiles, sanitise
 from harness.files.text_log import PageLog, Response, Transaction, format_log, read_log
-from harness.mirror.alike import is_never_empty
-from harness.mirror.exchanges import PageExchanges, har_of, not_replayed, page_logs, read_page, replayed_place
-from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT, bodies_of, list_bodies, read_manifest
-from harness.mirror.paths import hosts, lookups, write_file
+from harness.mirror.exchanges import PageExchanges, files_of, har_of, not_replayed, page_logs, read_page, replayed_place
+from harness.mirror.manifest import MANIFEST, MANIFEST_FORMAT, bodies_of, body_in, read_manifest
+from harness.mirror.paths import lookups, write_file
 from harness.system.atomic import write_atomically
 
 MOST_REDIRECTS = 20
@@ -167,13 +166,14 @@ def complete(fetchlog: Path, mirror: Path, source: str, more: Mapping[str, objec
              ) -> None:
     """Complete a recording: a page that has a text log alone gets a HAR, and the recording its manifest.
 
-    That has its `source`, what `more` there is to say, and the bodies that no exchange names.
+    That has its `source`, what `more` there is to say, and the bodies that no exchange names; without those whose name
+    JSON cannot hold, as in a file system that is not UTF-8.
     """
-    if not mirror.is_dir() or any(mirror.iterdir()):
-        hosts(mirror)       # raises InputError before a HAR is written that lacks what is in there
-    bodies = list_bodies(mirror)
-    usable = {name: body for name, body in bodies.items() if body.bytes or not is_never_empty(name)}
-    pages = read_pages(fetchlog, usable, [], http2_hosts)
+    # Raises InputError before a HAR is written that lacks what is in there.
+    files = files_of(mirror) if not mirror.is_dir() or any(mirror.iterdir()) else {}
+    bodies = {name: body_in(mirror, name) for host, names in files.items() for name in
+              (f"{host}/{file}" for file in names) if name.encode("utf-8", "replace").decode() == name}
+    pages = read_pages(fetchlog, bodies, [], http2_hosts)
     for page in pages:
         if not (har := fetchlog / f"{page.page}.har").is_file():
             write_atomically(har, json.dumps(har_log(page.page, [*map(to_har, page.exchanges)])))

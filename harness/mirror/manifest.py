@@ -14,7 +14,7 @@ import msgspec
 from harness.errors import InputError, shortened
 from harness.files.exchange import Body
 from harness.mirror.exchanges import PageExchanges
-from harness.mirror.paths import list_files, open_file
+from harness.mirror.paths import open_file
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_json
 
 MANIFEST = "manifest.json"
@@ -78,14 +78,6 @@ def read_manifest(fetchlog: Path, problems: list[str]) -> Manifest:
         return Manifest()
 
 
-def list_bodies(mirror: Path) -> dict[str, Body]:
-    """Return every file of a mirror by its name, ``host/file``, with what it holds; but those whose name JSON cannot
-    hold, as in a file system that is not UTF-8.
-    """
-    return {name: body_in(mirror, name) for name in sorted(list_files(mirror))
-            if "/" in name and name.encode("utf-8", "replace").decode() == name}
-
-
 def bodies_of(pages: Iterable[PageExchanges]) -> dict[str, Body]:
     """Return the files that exchanges name: of a file that several name, as one of them tells its size."""
     named = [body for page in pages for exchange in page.exchanges if (body := exchange.answer.body) is not None]
@@ -94,35 +86,29 @@ def bodies_of(pages: Iterable[PageExchanges]) -> dict[str, Body]:
 
 def damage(bodies: Mapping[str, Body], mirror: Path) -> str:
     """Return in words which of the recorded `bodies` are missing from the mirror or are others now, "" when none is."""
-    directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        states = {name: _is_as_recorded(directory, body) for name, body in bodies.items()}
-    finally:
-        os.close(directory)
-    found = {what: [name for name, state in states.items() if state is what] for what in (None, False)}
+    found: dict[str, list[str]] = {"missing": [], "not as recorded": []}
+    for name, recorded in bodies.items():
+        try:
+            body = body_in(mirror, name)
+        except OSError:
+            found["missing"].append(name)
+            continue
+        if recorded.bytes not in (None, body.bytes) or recorded.sha256 not in ("", body.sha256):
+            found["not as recorded"].append(name)
     return "; ".join(f"{len(names)} of {len(bodies)} bodies of {mirror.name}/ {'is' if len(names) == 1 else 'are'} "
-                     f"{'missing' if what is None else 'not as recorded'}, first {shortened(names[0])}"
-                     for what, names in found.items() if names)
-
-
-def _is_as_recorded(directory: int, recorded: Body) -> bool | None:
-    """Say whether a body is what was recorded, None where it is missing."""
-    try:
-        descriptor = open_file(directory, recorded.file)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        if recorded.bytes not in (None, os.fstat(descriptor).st_size):
-            return False
-        if not recorded.sha256:
-            return True
-        digest = hashlib.sha256()
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-    return digest.hexdigest() == recorded.sha256
+                     f"{what}, first {shortened(names[0])}" for what, names in found.items() if names)
 
 
 def body_in(mirror: Path, name: str) -> Body:
-    """Return a file of a mirror, ``host/file``, with what it holds."""
-    content = (mirror / name).read_bytes()
-    return Body(name, len(content), hashlib.sha256(content).hexdigest())
+    """Return a file of a mirror, ``host/file``, with what it holds. Raises OSError for what is none, such as a link."""
+    directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        descriptor = open_file(directory, name)
+    finally:
+        os.close(directory)
+    digest, size = hashlib.sha256(), 0
+    with os.fdopen(descriptor, "rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
+            size += len(chunk)
+    return Body(name, size, digest.hexdigest())

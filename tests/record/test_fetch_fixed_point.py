@@ -3,12 +3,14 @@
 To what Chrome recorded of the test internet a page is added that is made here, with live connections and Early Hints.
 """
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from harness.files.exchange import ABORTED, Exchange
+from harness.files.har import read_har
 from harness.files.pages import sanitise
 from harness.files.server_log import read_server_log
 from harness.files.urls import is_asked_by_browser
@@ -46,14 +48,9 @@ fetch('/lines').then(async (answer) => {
 });
 """
 """Each picture (live.jsonl) is asked for when its message has come."""
-HINTS = [{"name": "link", "value": "</early.css>; rel=preload; as=style"}]
-
-
-def entries(directory: Path, name: str, page: str) -> list[dict[str, Any]]:
-    """Return the entries of a page's HAR."""
-    log = json.loads((directory / f"{name}.fetchlog" / f"{sanitise(page)}.har").read_text())["log"]
-    found: list[dict[str, Any]] = log["entries"]
-    return found
+def exchanges(directory: Path, name: str, page: str) -> Sequence[Exchange]:
+    """Return what a page's HAR has."""
+    return read_har(directory / f"{name}.fetchlog" / f"{sanitise(page)}.har", page, []).exchanges
 
 
 def answers(directory: Path, name: str) -> set[tuple[object, ...]]:
@@ -62,19 +59,11 @@ def answers(directory: Path, name: str) -> set[tuple[object, ...]]:
     Without 304 and what was given up: what a page that loads itself again asks for depends on how far it had come. And
     without icons: Chrome asks for these late, or is closed before.
     """
-    found = [(page, entry["request"], entry["response"], entry) for page in site.RECORDED
-             for entry in entries(directory, name, page)]
-    return {(page, asked["method"], asked["url"], answer["status"], answer["redirectURL"], answer["httpVersion"],
-             entry.get("_file"))
-            for page, asked, answer, entry in found
-            if (asked["method"], asked["url"]) not in MEANT_TO_DIFFER and answer["status"] != 304
-            and entry.get("_error") != "net::ERR_ABORTED" and not is_asked_by_browser(asked["url"])}
-
-
-def live_entries(directory: Path, name: str) -> dict[str, dict[str, Any]]:
-    """Return the entries of the live page by path."""
-    return {entry["request"]["url"].split("/", 3)[3].partition("?")[0]: entry
-            for entry in entries(directory, name, LIVE)}
+    return {(page, each.request.method, each.request.url, each.answer.status, each.answer.redirect_url,
+             each.answer.protocol, each.answer.body and each.answer.body.file)
+            for page in site.RECORDED for each in exchanges(directory, name, page)
+            if (each.request.method, each.request.url) not in MEANT_TO_DIFFER and each.answer.status != 304
+            and each.error != ABORTED and not is_asked_by_browser(each.request.url)}
 
 
 def add_live_page(directory: Path) -> None:
@@ -82,7 +71,7 @@ def add_live_page(directory: Path) -> None:
     made = MadeRecording(directory, NAME)
     made.add(LIVE, f"<!doctype html><link rel=icon href=data:,><link rel=stylesheet href=/early.css><body>"
                    f"<script>{SCRIPT}</script>", "text/html")
-    made.entries[-1]["response"]["_earlyHints"] = HINTS
+    made.entries[-1]["response"]["_earlyHints"] = [{"name": "link", "value": "</early.css>; rel=preload; as=style"}]
     made.add_lines(Path(__file__).with_name("live.jsonl"))
     made.finish(LIVE)
 
@@ -101,13 +90,13 @@ def test_recording_a_replay_gives_the_same_recording(tmp_path: Path, tmp_path_fa
     assert len(asked) > 60
     assert [request.path for request in asked if request.found in ("missing", "best-match")] == []
 
-    before, now = live_entries(tmp_path, NAME), live_entries(tmp_path, SECOND)
-    then_said, now_said = ([(each["type"], each["opcode"], each["data"]) for each in of["socket"]["_webSocketMessages"]]
-                           for of in (before, now))
-    assert now_said == then_said
-    assert now["socket"]["response"]["status"] == 101
-    for stream in ("news", "lines"):
-        assert now[stream]["_arrivals"][-1][1] == before[stream]["_arrivals"][-1][1]
+    before, now = ({urlsplit(each.request.url).path: each.answer for each in exchanges(tmp_path, name, LIVE)}
+                   for name in (NAME, SECOND))
+    talk = [[(each.received, each.opcode, each.data) for each in of["/socket"].messages or ()] for of in (before, now)]
+    assert talk[1] == talk[0] != []
+    assert now["/socket"].status == 101
+    for stream in ("/news", "/lines"):
+        assert now[stream].arrivals[-1][1] == before[stream].arrivals[-1][1]
     # Chrome tells of a 103 only where it was waiting for the answer already, and a server on loopback may be faster.
-    assert now[""]["response"].get("_earlyHints", HINTS) == HINTS
-    assert "_earlyHints" not in now["news"]["response"]
+    assert now["/"].early_hints in ((), before["/"].early_hints)
+    assert now["/news"].early_hints == ()
