@@ -104,22 +104,19 @@ def test_the_digest_tells_recordings_apart(tmp_path: Path) -> None:
 
 def test_older_results_of_a_delay_are_moved_aside_or_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Bench(tmp_path).run(monkeypatch)
-    for name in ("client/50-0-tfo-0", "serverlogs/10-tfo-0", "serverlogs/50-tfo-1", "output-figures"):
-        (tmp_path / name).mkdir(parents=True)
-    for name in ("README.md", "figure.png"):
-        (tmp_path / "output-figures" / name).touch()
-
-    def moved(delays_ms: list[float] | None) -> set[str]:
-        kept = set_aside(tmp_path, delays_ms)
-        return {str(path.relative_to(kept)) for path in kept.glob("*/*")} if kept else set()
-
+    for name in ("client/50-0-tfo-0/", "serverlogs/10-tfo-0/", "serverlogs/50-tfo-1/", "output-figures/README.md",
+                 "output-figures/figure.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).touch()
     cells = {f"client/10-{run}-tfo-{tfo}" for run in (0, 1, 2) for tfo in (0, 1)}
     tables = {"client/loads.csv", "client/loads.jsonl"}
-    assert moved([10]) == {*cells, *tables, "client/experiment-10.json", "serverlogs/10-tfo-0"}
-    assert moved([10]) == set()
-    assert moved(None) == {"client/50-0-tfo-0", "serverlogs/50-tfo-1", "output-figures/figure.png"}
-    assert moved(None) == set()
-    assert {str(path.relative_to(tmp_path)) for path in tmp_path.glob("[!r]*")} == {"output-figures"}
+    for delays_ms, moved in (([10], {*cells, *tables, "client/experiment-10.json", "serverlogs/10-tfo-0"}),
+                             (None, {"client/50-0-tfo-0", "serverlogs/50-tfo-1", "output-figures/figure.png"})):
+        kept = set_aside(tmp_path, delays_ms)
+        assert kept
+        assert {str(path.relative_to(kept)) for path in kept.glob("*/*")} == moved
+        assert set_aside(tmp_path, delays_ms) is None
+    assert {path.name for path in tmp_path.glob("[!r]*")} == {"output-figures"}
 
 
 def test_the_digest_is_of_what_changes_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
