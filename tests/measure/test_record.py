@@ -3,7 +3,6 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -20,7 +19,7 @@ from harness.files.server_log import FoundAs, ServerRequest
 from harness.measure import loads
 from harness.measure.client_log import REPORT
 from harness.measure.coverage import RecordedPage
-from harness.measure.evidence import Evidence, Load
+from harness.measure.evidence import Load
 from harness.measure.laboratory import Laboratory
 from harness.measure.loads import MOST_OUTPUT
 from harness.measure.preflight import ReplayedWeb
@@ -33,9 +32,6 @@ from harness.network.star import LinkSpeeds, loopback_star
 from harness.system.ticker import Ticks
 from tests.support.made_record import made_record
 
-IDLE = Ticks()
-IDLE.note(0.0, 0, busy=0.0, steal=0.0, suspended=0.0)
-
 KNOWN: dict[str, Any] = {
     "url": "http://a.org", "page": "httpa.org", "delaynet_ms": 10, "rtt_ms": 20, "tfo": 1, "run": 2, "experiment": "x",
     "connections_with_request": 3, "syn_data_connections": 3, "counters": {"user": {}, "servers": {}},
@@ -45,15 +41,15 @@ values = st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(m
                       lambda inner: st.lists(inner, max_size=2)
                       | st.dictionaries(st.text(max_size=3), inner, max_size=2))
 names = st.sampled_from([*LoadRecord.__dataclass_fields__, "valid", "format"]) | st.text(max_size=4)
-
 LOAD = Load(Page("http://www.one.test/", "httpwww.one.test"), 0, 0)
 
 
 def late_in(lab: Any, path: Sequence[Step] = (), **noted: Any) -> list[tuple[str, int, bool]]:
     """Return what was late in a load of 2 s, as its record has it: by how many ms, and whether the page waited."""
-    around: dict[str, Any] = {"requests": [], "arrivals": Arrivals(), "report": {}, **noted}
-    kept = timekeeping_of(Evidence(lab=lab, load=LOAD, har=None, grown={}, began_s=1e9, environment={}, ticks=IDLE,
-                                   **around),
+    ticks = Ticks()
+    ticks.note(0.0, 0, busy=0.0, steal=0.0, suspended=0.0)
+    around = {"requests": [], "arrivals": Arrivals(), "report": {}} | noted
+    kept = timekeeping_of(Mock(lab=lab, environment={}, ticks=ticks, recorded=RecordedPage({}), **around),
                           made_record(rtt_ms=100, plt_ms=2000, time_origin_ms=1e12 + CLOCK_SHIFT_MS), path)
     assert kept
     return [(answer.host, round(answer.late_ms), answer.critical) for answer in kept.late]
@@ -67,16 +63,14 @@ def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_client
     address = star.servers["c.test"].address
     arrivals.note(address, Said.ANSWER, [1e9 + 0.5])
     vars(lab).update(web=ReplayedWeb(page_set=Mock()), star=star, measured_rtt_ms=dict.fromkeys(star.servers, 20.0),
-                     recorded={LOAD.page: RecordedPage({})}, delay=Delay(star),
-                     speeds=LinkSpeeds(bw_home_mbit=home_mbit))
+                     delay=Delay(star), speeds=LinkSpeeds(bw_home_mbit=home_mbit))
     silence = {"server": address, "start_ms": 100.0, "end_ms": 500.0, "connecting": False}
     assert late_in(lab, arrivals=arrivals, report={"silences": [silence]}) == late
 
 
 def test_on_loopback_what_a_server_lets_go_after_it_was_due_is_late() -> None:
     """An answer that is due after the load event, and one that was not held back, are not."""
-    lab = SimpleNamespace(settings=Settings(), queues_at_home=False, network="loopback",
-                          delay=Delay(loopback_star(["a.test"])))
+    lab = Mock(settings=Settings(), queues_at_home=False, network="loopback", delay=Delay(loopback_star([])))
     requests = [ServerRequest(host, 1e9 + due_s, 1, 1, "GET", "/", 200, 1, FoundAs.PLAIN, syn_data=False, own_ms=own_ms)
                 for host, due_s, own_ms in (("a.test", 0.1, 30.0), ("a.test", 2.1, 70.0), ("c.test", 0.01, None))]
     path = [Step("wait", 0, 130, "http://a.test/")]
