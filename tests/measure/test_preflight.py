@@ -66,17 +66,16 @@ def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_p
 
 @pytest.mark.parametrize(("spoil", "complaint"), [
     (lambda files: files.pages.write_text(f"\n http://three.test/ \n{FIRST}\nhttp://four.test/\n"),
-     r"{pages}:2: .* small/, or empty: the documents of http://three\.test/, http://four\.test/; run: \./fetch\.py "),
+     r"{0.pages}:2: .* small/, or empty: the documents of http://three\.test/, http://four\.test/; run: \./fetch\.py "),
     # as in a student's recording of www.cs.ucla.edu, which counted as a page of 0.2 s that TFO improves by 46%
-    (lambda files: (files.mirror / "two.test" / "path?x=1").write_bytes(b""), r"{pages}:2: .*two\.test/path\?x=1"),
-    (lambda files: shutil.rmtree(files.fetchlog), r"{fetchlog}: no recording of .*; run: \./fetch\.py --name small$"),
-    (lambda files: files.mirror.rename(files.base / "other") and files.mirror.touch(), "{mirror}: no recording ")])
+    (lambda files: (files.mirror / "two.test" / "path?x=1").write_bytes(b""), r"{0.pages}:2: .*two\.test/path\?x=1"),
+    (lambda files: shutil.rmtree(files.fetchlog), r"{0.fetchlog}: no recording of .*; run: \./fetch\.py --name small$"),
+    (lambda files: files.mirror.rename(files.base / "other") and files.mirror.touch(), "{0.mirror}: no recording ")])
 def test_what_is_no_recording_of_the_pages_is_told_with_its_place(
         tmp_path: Path, spoil: Callable[[PageFiles], object], complaint: str) -> None:
     files = recorded(tmp_path)
     spoil(files)
-    places = {name: re.escape(str(getattr(files, name))) for name in ("pages", "mirror", "fetchlog")}
-    with pytest.raises(InputError, match=f"^{complaint.format(**places)}") as refused:
+    with pytest.raises(InputError, match=f"^{complaint.format(files)}") as refused:
         check_pages(files)
     assert "\n" not in str(refused.value)
 
