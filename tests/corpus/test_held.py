@@ -28,8 +28,7 @@ def read(folder: Path, case: dict[str, Any]) -> tuple[Recording, RecordedPage]:
                  **known.get("more", {}))
         if "at" in known:
             made.entries[-1]["startedDateTime"] = f"2026-11-26T10:00:0{known['at']:.3f}Z"
-    for file, text in case.get("files", {}).items():
-        (folder / "Web" / "one.test" / file).write_text(text)
+    made.add_files({f"one.test/{file}": text for file, text in case.get("files", {}).items()})
     made.finish(PAGE)
     recording = read_recording(folder / "Web", folder / "Web.fetchlog")
     return recording, recorded_page(recording, folder / "Web", sanitise(PAGE))

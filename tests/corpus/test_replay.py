@@ -65,9 +65,7 @@ def recording_of(case: dict[str, Any], directory: Path) -> Recording:
         headers = [*more.pop("headers", {}).items(), (NUMBER, str(number))]
         asked = BY.get(more.pop("by", ""), {}) | more.pop("asked", {})
         written.add(more.pop("url"), more.pop("body", None), headers, asked=asked, **more)
-    for name, text in case.get("files", {}).items():
-        (directory / "Web" / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / "Web" / name).write_text(text)
+    written.add_files(case.get("files", {}))
     return written.read()
 
 

@@ -61,9 +61,8 @@ def pages(tmp_path: Path) -> list[Page]:
     made.add(f"{URL}old", status=301, to="/style.css")
     made.add(f"{URL}gone", status=0, _error="net::ERR_FAILED", _partial=True)
     made.add(f"{URL}map", headers={"content-length": "12345"}.items(), method="HEAD")
-    made.add(f"{URL}api", b'{"answer": 1}', "application/json", method="POST")
-    made.entries[-1]["request"]["postData"] = {
-        "mimeType": "", "text": base64.b64encode(SENT).decode(), "_encoding": "base64"}
+    made.add(f"{URL}api", b'{"answer": 1}', "application/json", method="POST", request={
+        "postData": {"mimeType": "", "text": base64.b64encode(SENT).decode(), "_encoding": "base64"}})
     made.finish(URL)
     return read_pages(tmp_path / "made.pages")
 

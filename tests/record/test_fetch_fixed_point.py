@@ -70,9 +70,9 @@ def add_live_page(directory: Path) -> None:
     """Write the live page into the recording."""
     made = MadeRecording(directory, NAME)
     made.add(LIVE, f"<!doctype html><link rel=icon href=data:,><link rel=stylesheet href=/early.css><body>"
-                   f"<script>{SCRIPT}</script>", "text/html")
-    made.entries[-1]["response"]["_earlyHints"] = [{"name": "link", "value": "</early.css>; rel=preload; as=style"}]
-    made.add_lines(Path(__file__).with_name("live.jsonl"))
+                   f"<script>{SCRIPT}</script>", "text/html",
+             response={"_earlyHints": [{"name": "link", "value": "</early.css>; rel=preload; as=style"}]})
+    made.add_lines("record/live.jsonl")
     made.finish(LIVE)
 
 

@@ -44,7 +44,7 @@ def files(tmp_path: Path) -> PageFiles:
     """Write the page as HAR wants it; the time of its WebSocket is as DevTools write it, until its end."""
     made = MadeRecording(tmp_path)
     made.add(PAGE, DOCUMENT, "text/html")
-    made.add_lines(Path(__file__).with_name("round_trip.jsonl"))
+    made.add_lines("record/round_trip.jsonl")
     for number in range(IMAGES):
         made.add(f"{PAGE}{number}.png?n={number or 'x'}", b"\x89PNG\r\n\x1a\n%d" % number, "image/png")
     made.finish(PAGE)

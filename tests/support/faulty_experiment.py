@@ -180,7 +180,7 @@ def started(base: Path, testruns: int, tfo: str, delaynet_ms: int = DELAYNET_MS)
             (base / name).mkdir()
             ran("mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", base / name, status=0)
             undo.callback(ran, "umount", "--lazy", base / name, status=0)
-        chain_of_hosts(base, HOSTS, "http://one.test/")
+        chain_of_hosts(base, HOSTS)
         command = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py"), "suspend",
                    "--dir", str(base), "--name", "small", "--delaynet", str(delaynet_ms),
                    "--testruns", str(testruns), "--tfo", tfo, "--retries", str(RETRIES), "--quiet", "0.1",

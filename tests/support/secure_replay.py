@@ -47,7 +47,7 @@ def record(directory: Path) -> None:
     recorded.add(f"http://{HOST}/data", DATA)
     for number in range(MANY):
         recorded.add(f"/many/{number}", f"{number} " * 1000, TEXT)
-    recorded.add_lines(Path(__file__).with_name("secure_replay.jsonl"))
+    recorded.add_lines("support/secure_replay.jsonl")
     recorded.finish(f"https://{HOST}/")
 
 

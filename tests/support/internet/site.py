@@ -27,13 +27,12 @@ ODD = f"https://{CDN}/odd"
 RUDE = f"https://{API}/rude"
 APP = f"https://{CDN}/app"
 PAGES = (CLASSIC, MODERN, ODD, RUDE)
-EVERY_PAGE = (*PAGES, APP)
 HTMX = ROOT / "tests" / "data" / "htmx" / "htmx-2.0.10.min.js"
 NEVER_LOADS, STUCK, ALERTS, AGAIN = (f"https://{API}/{what}" for what in ("never-loads", "stuck", "alerts", "again"))
 """Pages that would keep a browser for ever: a request without an answer, a script, dialogs without end, reloads."""
 SECURE = f"http://{CDN}/secure"
 """A page that leads to https under the same name."""
-RECORDED = (*EVERY_PAGE, SECURE)
+RECORDED = (*PAGES, APP, SECURE)
 """What the tests' shared recording holds (tests/support/internet/recorded.py)."""
 FAILING = (f"https://{EXPIRED}/", f"http://{LOGIN}/", f"http://{HOME}/no-such-page", f"http://{HOME}/file.zip")
 
@@ -71,19 +70,13 @@ def picture(number: int, pixels: int = 32, *options: str) -> File:
     return File(written.getvalue(), "image/png", options)
 
 
-def script(seed: int, size: int) -> bytes:
-    """Return JavaScript of about `size` bytes that does nothing, and can be compressed."""
+STYLE = ".v%d{margin:%dpx}\n"
+
+
+def script(seed: int, size: int, line: str = "var v%d = %d;\n") -> bytes:
+    """Return JavaScript of about `size` bytes that does nothing, and can be compressed; or so much CSS (STYLE)."""
     words = random.Random(seed)
-    lines: list[str] = []
-    while sum(map(len, lines)) < size:
-        lines.append(f"var v{words.randrange(10**6)} = {words.randrange(10**9)};\n")
-    return ("".join(lines) + "\n").encode()
-
-
-def styles(seed: int, size: int, first: str = "") -> bytes:
-    """Return CSS of about `size` bytes with rules for nothing after the `first` line."""
-    return (first + "\n").encode() + script(seed, size).replace(b"var ", b".").replace(b" = ", b"{margin:").replace(
-        b";\n", b"px}\n")
+    return "".join(line % (words.randrange(10**6), words.randrange(10**9)) for _ in range(size // 25)).encode()
 
 
 def make_hosts() -> dict[str, Host]:
@@ -129,8 +122,8 @@ def _home() -> Host:
         const b = new Image(); b.src = URL.createObjectURL(new Blob(['x'])); document.body.append(b);"""
     return Host({
         "/": classic, "/modern": modern, "/modern.js": File(modern_js.encode(), "application/javascript"),
-        "/style.css": File(styles(2, 500, "@import url(/imported.css);"), "text/css"),
-        "/imported.css": File(styles(3, 2000), "text/css"),
+        "/style.css": File(b"@import url(/imported.css);" + script(2, 500, STYLE), "text/css"),
+        "/imported.css": File(script(3, 2000, STYLE), "text/css"),
         "/gzip.js": File(script(4, 40_000), "application/javascript", ("gzip on;", "gzip_types *;")),
         "/chunked.js": File(script(5, 30_000), "application/javascript",    # sub_filter takes the length away
                             ("sub_filter nothing-like-this x;", "sub_filter_types *;")),
@@ -168,7 +161,7 @@ def _cdn() -> Host:
     return Host({
         "/odd": html(f"{scripts}<img src=https://{MEDIA}/big.png><img src=/../a/./../twice.png><img src=twice.png>"
                      f"<img src=http://{CDN}/same.png><img src=https://{CDN}/same.png?>"),
-        "/brotli.css": File(brotli.compress(styles(10, 30_000)), "text/css", encoded),
+        "/brotli.css": File(brotli.compress(script(10, 30_000, STYLE)), "text/css", encoded),
         "/brotli.js": File(brotli.compress(script(11, 60_000)), "application/javascript", encoded),
         "/gzipped.js": File(gzip.compress(script(12, 20_000), mtime=0), "application/javascript", zipped),
         **_app(),
