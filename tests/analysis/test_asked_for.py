@@ -12,7 +12,7 @@ from harness.analysis.causes import dependencies
 from harness.analysis.timeline import Timeline
 from harness.files.exchange import Answer, Exchange, Request
 from harness.files.load_parts import Initiator, ReceivedAnswer, ReceivedAnswers
-from tests.support.growth import LINEAR, growth
+from tests.support.growth import assert_linear
 from tests.support.made_har import PAGE, MadeLoad
 from tests.support.noted import each_case
 
@@ -45,7 +45,7 @@ def page_of(requests: int) -> Timeline:
 
 def test_causes_are_found_in_time_in_proportion_to_the_requests() -> None:
     timelines = {requests: page_of(requests) for requests in (700, 2800)}
-    assert growth(lambda requests: dependencies(timelines[requests]), 700) < LINEAR
+    assert_linear(lambda requests: dependencies(timelines[requests]), 700)
 
 
 SITE = "http://page.test"

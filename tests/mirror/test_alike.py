@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.mirror.alike import mask_body, mask_target, renamed, without_format
-from tests.support.growth import LINEAR, growth
+from tests.support.growth import assert_linear
 
 
 @given(st.text("abcdef0123456789.-/?&=_;", max_size=60))
@@ -35,7 +35,7 @@ def test_long_texts_take_time_in_proportion(text: str) -> None:
         mask_target(f"/{repeated}")
         without_format("a.test", f"/a{repeated}x")
 
-    assert growth(masked, 16_384) < LINEAR
+    assert_linear(masked, 16_384)
 
 
 NAMES = [(b"jQuery1", b"jQuery2")]
@@ -50,4 +50,4 @@ def test_compressed_scripts_stay_compressed() -> None:
 @pytest.mark.parametrize("piece", [b" ", b";", b"/*", b"/**/", b"/* */ ", b" /*;"])
 def test_a_body_of_anything_is_looked_at_once(piece: bytes) -> None:
     """20,000 spaces took 8 s, in which the server answered nobody."""
-    assert growth(lambda size: renamed(piece * size + b"x", "", NAMES), 10_000) < LINEAR
+    assert_linear(lambda size: renamed(piece * size + b"x", "", NAMES), 10_000)

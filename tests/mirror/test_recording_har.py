@@ -27,7 +27,7 @@ from harness.mirror.recording import Recording, read_recording
 from harness.mirror.transactions import recorded_of, sequences
 from harness.replay.match import Request as Asking
 from harness.replay.site import Site
-from tests.support.growth import LINEAR, growth
+from tests.support.growth import assert_linear
 from tests.support.noted import each_case
 
 
@@ -38,7 +38,7 @@ def test_many_answers_to_one_url_are_read_one_by_one() -> None:
                      for number in range(size)]
         sequences(recorded_of(PageExchanges("page", exchanges)))
 
-    assert growth(read_many, 500) < LINEAR
+    assert_linear(read_many, 500)
 
 
 @each_case("mirror/as_sent.jsonl")

@@ -5,15 +5,15 @@ and output, and finds the project's modules anew, from where the program looks f
 start a real process all the same: only that shows what a shell sees.
 """
 
+import multiprocessing
 import os
 import runpy
 import signal
 import subprocess
 import sys
 import tempfile
-import traceback
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO
 
 from harness.bootstrap import ROOT
 
@@ -29,60 +29,40 @@ def typed(program: str | Path, *arguments: str | Path, status: int | None = None
     """
     words = [str(word) for word in (program, *arguments)]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        pid = os.fork()
-        if pid == 0:
-            _run(words, cwd, out, complaints)
+        process = multiprocessing.get_context("fork").Process(target=_run, args=(words, cwd, out, complaints))
+        process.start()
         try:
-            ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        except BaseException:           # pytest-timeout's, or Ctrl-C
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            raise
-        assert status in (None, ended), f"status {ended}: {_read(out)}{_read(complaints)}"
-        return subprocess.CompletedProcess(words, ended, _read(out), _read(complaints))
+            process.join()
+            ended = process.exitcode
+        finally:
+            process.kill()              # after pytest-timeout's exception, or Ctrl-C
+            process.join()
+            process.close()
+        done = subprocess.CompletedProcess(words, ended or 0, _read(out), _read(complaints))
+    assert status in (None, done.returncode), f"status {done.returncode}: {done.stdout}{done.stderr}"
+    return done
 
 
-def _run(words: list[str], cwd: Path, out: IO[bytes], complaints: IO[bytes]) -> NoReturn:
-    """Be the program: what a shell would have given it, and none of this process's."""
-    status = 1
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with Path(os.devnull).open("rb") as nothing:
-            for file, number in ((nothing, 0), (out, 1), (complaints, 2)):
-                os.dup2(file.fileno(), number)
-        sys.stdout, sys.stderr = (os.fdopen(os.dup(number), "w", encoding="utf-8") for number in (1, 2))
-        os.chdir(cwd)
-        for name in [name for name in sys.modules if name.partition(".")[0] in OWN]:
-            del sys.modules[name]
-        sys.path[:] = [place for place in sys.path if place and Path(place).resolve() != ROOT]
-        status = _status(words)
-    except BaseException:               # noqa: BLE001  # whatever it is, this is not the test any more
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def _status(words: list[str]) -> int:
-    try:
-        if words[0] == MODULE:
-            sys.path.insert(0, str(ROOT))
-            sys.argv = words[1:]
-            runpy.run_module(words[1], run_name="__main__", alter_sys=True)
-        else:
-            sys.argv = words
-            sys.path.insert(0, str(Path(words[0]).parent))
-            runpy.run_path(words[0], run_name="__main__")
-    except SystemExit as end:
-        if end.code is None or isinstance(end.code, int):
-            return end.code or 0
-        print(end.code, file=sys.stderr)
-        return 1
-    return 0
+def _run(words: list[str], cwd: Path, out: IO[bytes], complaints: IO[bytes]) -> None:
+    """Be the program: with what a shell would have given it, and none of this process's."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with Path(os.devnull).open("rb") as nothing:
+        for file, number in ((nothing, 0), (out, 1), (complaints, 2)):
+            os.dup2(file.fileno(), number)
+    sys.stdout, sys.stderr = (os.fdopen(os.dup(number), "w", encoding="utf-8") for number in (1, 2))
+    os.chdir(cwd)
+    for name in [name for name in sys.modules if name.partition(".")[0] in OWN]:
+        del sys.modules[name]
+    sys.path[:] = [place for place in sys.path if place and Path(place).resolve() != ROOT]
+    if words[0] == MODULE:
+        sys.path.insert(0, str(ROOT))
+        sys.argv = words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = words
+        sys.path.insert(0, str(Path(words[0]).parent))
+        runpy.run_path(words[0], run_name="__main__")
 
 
 def _read(file: IO[bytes]) -> str:

@@ -12,14 +12,14 @@ LEAST, MOST = 3, 30
 """Tries. A busy machine makes work slower, never faster, so that more of them find out what it takes."""
 
 
-def growth(work: Callable[[int], object], size: int) -> float:
-    """Return how many times as long `work` of 4 times `size` takes, the fastest try of each."""
+def assert_linear(work: Callable[[int], object], size: int) -> None:
+    """Fail unless `work` of 4 times `size` takes less than LINEAR times as long, the fastest try of each."""
     small_s = large_s = math.inf
     for tried in range(1, MOST + 1):
         small_s, large_s = min(small_s, _seconds(work, size)), min(large_s, _seconds(work, 4 * size))
         if tried >= LEAST and large_s < LINEAR * small_s:
-            break
-    return large_s / small_s
+            return
+    raise AssertionError(f"{large_s / small_s:.1f} times as long")
 
 
 def _seconds(work: Callable[[int], object], size: int) -> float:

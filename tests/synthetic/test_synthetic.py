@@ -25,7 +25,7 @@ from harness.synthetic.build import SyntheticPage, make_page_set, make_pages
 from harness.synthetic.padding import make_image, prose
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import read_shapes
-from tests.support.growth import LINEAR, growth
+from tests.support.growth import assert_linear
 from tests.support.recording import lookup
 from tests.support.waiting import wait_until
 
@@ -132,4 +132,4 @@ def test_a_recording_is_never_replaced(tmp_path: Path) -> None:
 
 def test_a_long_text_takes_time_in_proportion() -> None:
     """A video of 20 MB is prose: by += it took more than ten minutes."""
-    assert growth(lambda size: prose(random.Random(1), size), 500_000) < LINEAR
+    assert_linear(lambda size: prose(random.Random(1), size), 500_000)
