@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from harness.analysis.row import Row
-from harness.analysis.selection import Selection, select
+from harness.analysis.selection import select
 from harness.files.load_record import LoadRecord, read_load_record
 from harness.files.pages import sanitise
 from harness.files.results import Results, read_results
@@ -46,14 +46,9 @@ class Finished:
         """What plot.py reads."""
         return read_results(self.client)
 
-    @cached_property
-    def selection(self) -> Selection:
-        """What is in its table."""
-        return select(self.results, "load")
-
     def row(self, url: str = "") -> Row:
         """Return the row of one page, or the only one."""
-        [found] = [row for row in self.selection.rows if not url or row.page == sanitise(url)]
+        [found] = [row for row in select(self.results, "load").rows if not url or row.page == sanitise(url)]
         return found
 
     def saved_ms(self, url: str = "") -> float:

@@ -36,12 +36,10 @@ RECORDED = (*PAGES, APP, SECURE)
 """What the tests' shared recording holds (tests/support/internet/recorded.py)."""
 FAILING = (f"https://{EXPIRED}/", f"http://{LOGIN}/", f"http://{HOME}/no-such-page", f"http://{HOME}/file.zip")
 
-LONG_PATH = "/any/" + "/".join(f"part{number}" for number in range(15)) + ".js"
-OVER_255 = "/any/" + "y" * 280 + ".js"
-ODD_URLS = (LONG_PATH, OVER_255, "/any/up.js?next=../../etc/passwd", "/any/dots.js?next=%2e%2e/%2e%2e/x",
-            "/any/nul.js?x=a%00b", "/any/%C3%BCml%C3%A4ut.js?q=%E2%82%AC", "/any/a%20space.js?q=b%20c",
-            "/any/pipe.js?a=1|2&b=x%20|%20y", "/any/arrow.js?a=b%20-%3E%20c", "/any/bare.js?", "/any//double.js",
-            "/any/dir", "/any/dir/below.js")
+ODD_URLS = (f"/any/{'part/' * 15}x.js", f"/any/{'y' * 280}.js", "/any/up.js?next=../../etc/passwd",
+            "/any/dots.js?next=%2e%2e/%2e%2e/x", "/any/nul.js?x=a%00b", "/any/%C3%BCml%C3%A4ut.js?q=%E2%82%AC",
+            "/any/a%20space.js?q=b%20c", "/any/pipe.js?a=1|2&b=x%20|%20y", "/any/arrow.js?a=b%20-%3E%20c",
+            "/any/bare.js?", "/any//double.js", "/any/dir", "/any/dir/below.js")
 """Scripts of the page ODD, as they stand on the wire; the server sends each one's own URL as its body."""
 
 
