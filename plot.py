@@ -18,7 +18,6 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 import argparse
-from collections.abc import Iterable
 
 from rich.console import Console
 from rich.progress import track
@@ -31,14 +30,13 @@ from harness.files.notes import add_to_notes, check_notes
 from harness.files.pages import CLIENT, FIGURES
 from harness.files.results import read_results
 from harness.show.breakdown import draw_breakdown
-from harness.show.columns import check_export_name, export
+from harness.show.columns import ENDINGS, export
 from harness.show.comparison import format_comparison
 from harness.show.console import REPORT, format_console
-from harness.show.figures import FORMATS, save_figure
-from harness.show.improvement import NAME, draw_improvement, improvement_section, prediction_section, worth_a_curve
-from harness.show.labels import figure_names, is_simulated
+from harness.show.figures import FORMATS, check_ending, save_figure
+from harness.show.improvement import NAME, draw_improvement, worth_a_curve
+from harness.show.labels import figure_names
 from harness.show.report import write_report
-from harness.show.section import section_lines
 from harness.show.transports import NAME as TRANSPORTS
 from harness.show.transports import draw_transports
 from harness.show.waterfall import draw_requests
@@ -59,7 +57,7 @@ def main() -> int:
         text, is_whole = format_comparison(*read_sides(arguments.compare, arguments.metric))
     else:
         selection = select(read_results(arguments.clientdir), arguments.metric)
-        text, is_whole = report_on(selection, detail=arguments.detail), not selection.missing
+        text, is_whole = format_console(selection, detail=arguments.detail), not selection.missing
     print_report(text)
     if arguments.append:
         add_to_notes(arguments.append, f"\n{text}")
@@ -69,19 +67,6 @@ def main() -> int:
         draw_figures(selection, arguments.outputdir, arguments.format)
         print(write_report(selection, arguments.outputdir / REPORT), file=sys.stderr)
     return 0 if is_whole else 1
-
-
-def report_on(selection: Selection, *, detail: bool) -> str:
-    """Return what is printed of a folder: the table, and with `detail` the sections of the report that explain it."""
-    text = format_console(selection)
-    if detail:
-        text += paragraph(section_lines(improvement_section(selection)))
-    prediction = prediction_section(selection)
-    if is_simulated(selection.results):
-        text += paragraph([prediction.title, *section_lines(prediction)])
-    elif detail:
-        text += paragraph(section_lines(prediction))
-    return text
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -105,7 +90,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--append", type=Path, metavar="observations.txt", help="add the table to this file, too")
     arguments = parser.parse_args()
     if arguments.export:
-        check_export_name(arguments.export)
+        check_ending(arguments.export, ENDINGS)
     if arguments.compare:
         for option in NOT_WITH_COMPARE:
             if getattr(arguments, option):
@@ -138,11 +123,6 @@ def draw_figures(selection: Selection, outputdir: Path, ending: str) -> None:
         save_figure(draw_transports(selection), outputdir / f"{TRANSPORTS}.{ending}")
     if worth_a_curve(selection):
         save_figure(draw_improvement(selection), outputdir / f"{NAME}.{ending}")
-
-
-def paragraph(lines: Iterable[str]) -> str:
-    """Return lines as a part of the report, behind an empty one."""
-    return "\n" + "".join(f"{line}\n" for line in lines)
 
 
 def print_report(report: str) -> None:

@@ -28,7 +28,7 @@ from harness.analysis.selection import Selection, select
 from harness.errors import printable
 from harness.files.results import read_results
 from harness.show.comparison import draw_side_by_side, own_names, setup_lines, side_by_side_lines, side_by_side_rows
-from harness.show.figures import check_figure_name, save_figure
+from harness.show.figures import FORMATS, check_ending, save_figure
 from harness.show.row_notes import doubt_lines
 from harness.system.options import OptionParser
 from harness.system.privileges import leave_root
@@ -44,7 +44,7 @@ def main() -> int:
     options = parser.parse_args()
     leave_root()
     if options.output:
-        check_figure_name(options.output)
+        check_ending(options.output, FORMATS)
     selections = [_read(folder, options.metric) for folder in options.folders]
     rows = side_by_side_rows(selections)
     print(*side_by_side_lines(rows), sep="\n")

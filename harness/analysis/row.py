@@ -4,7 +4,7 @@ Its cells are the page's loads with TFO off and on, or over another Transport, a
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 from harness.analysis.doubts import WAITED_RATIO, awaited_answers, doubtful_urls, waited_ms, waits_may_explain
@@ -31,8 +31,6 @@ race, and so no improvement today (harness.analysis.doubts); in one Chrome had a
 is a page of 0.7 s. In 131 of the others it was 2.9% at most."""
 BEYOND_LEAST_MS = 25.0
 """Pages of a third of a second vary by so much, whatever the reason."""
-COUNTED = ("possible", "resumed", "sent", "in_syn", "accepted", "too_late")
-"""What is added up of several loads' EarlyCounts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +217,8 @@ class Row:
     def early(self) -> EarlyCounts:
         """The sums over the loads of its second cell; all 0 where nothing is known of early data."""
         counts = [load.record.early_data for load in self.on.loads if load.record and load.record.early_data]
-        return EarlyCounts(**{name: sum(getattr(each, name) for each in counts) for name in COUNTED})
+        names = [field.name for field in fields(EarlyCounts)]
+        return EarlyCounts(**{name: sum(getattr(found, name) for found in counts) for name in names})
 
     @cached_property
     def unexplained_saving(self) -> tuple[float, float] | None:
@@ -262,14 +261,14 @@ class Row:
         return median_if_any([value for value in values if value is not None])
 
 
-def threshold_ms(rows: Sequence[Row]) -> float | None:
-    """Return the smallest RTT from which on TFO helps at every RTT measured, None when not even at the largest.
+def threshold(rows: Sequence[Row]) -> Row | None:
+    """Return of one page's `rows` the one with the smallest RTT from which on TFO helps at every RTT measured.
 
-    `rows` are one page's.
+    None when it does not even at the largest.
     """
-    threshold = None
+    found = None
     for row in sorted(rows, key=lambda row: row.rtt_ms, reverse=True):
         if not row.helps:
             break
-        threshold = row.rtt_ms
-    return threshold
+        found = row
+    return found

@@ -64,7 +64,6 @@ class ShownRequest:
         return ", ".join(filter(None, (line, problem, ANSWERS.get(self.answer))))
 
 
-@lru_cache(maxsize=4096)
 def requests_of(load: LoadResult) -> tuple[ShownRequest, ...]:
     """Return the requests of a load that ended, in order of their start; () without a HAR or log that can be read."""
     found = sorted(_of_har(load) or _of_log(load), key=lambda request: (request.start_ms, request.end_ms))

@@ -17,7 +17,6 @@ from typing import Any
 from harness.analysis.row import Cell, Row
 from harness.analysis.selection import Selection
 from harness.analysis.stats import median, median_confidence
-from harness.errors import InputError
 from harness.files.table_files import write_table
 from harness.files.transport import Transport
 from harness.show.figures import writing
@@ -29,7 +28,7 @@ MARK = "*"
 """Behind a row's improvement when the critical path of one of its loads has a stand-in, or what was not recorded."""
 Columns = Mapping[str, str]
 """A table's columns: by their titles, keys of VALUES."""
-ENDINGS = (".csv", ".json", ".md")
+ENDINGS = ("csv", "json", "md")
 DIGITS = 3
 """Decimals of times in ms and of percents."""
 KEYS = {name: name for name in (
@@ -136,12 +135,6 @@ def table_of(caption: str, rows: Iterable[Row], chosen: Columns) -> Table:
     """Return a table of rows, each page's under its URL."""
     return Table(caption, [*chosen], [(url, [texts(row, chosen) for row in of_page])
                                       for url, of_page in groupby(rows, key=lambda row: row.url)])
-
-
-def check_export_name(path: Path) -> None:
-    """Raise InputError when the ending of `path` is none of ENDINGS."""
-    if path.suffix not in ENDINGS:
-        raise InputError(f"--export: {path}: let it end in {', '.join(ENDINGS)}")
 
 
 def export(selection: Selection, path: Path) -> None:

@@ -19,7 +19,8 @@ from harness.files.hosts import site_of
 from harness.files.pages import CLIENT
 from harness.files.results import Results
 from harness.show.columns import MARK, texts
-from harness.show.labels import NOT_KNOWN, is_of_loopback, span
+from harness.show.improvement import improvement_section, prediction_section
+from harness.show.labels import NOT_KNOWN, is_of_loopback, is_simulated, span
 from harness.show.row_notes import NoteKind, notes_on, too_few_runs
 from harness.show.section import section_lines
 from harness.show.transports import transports_section
@@ -48,11 +49,21 @@ PAPER_HEADER = "\t".join(["Page", "RTT(ms)", "Paper: no TFO (s)", "TFO (s)", "Im
 """The paper's Table 1 beside ours, where the network was the paper's (tfo.py --paper)."""
 
 
-def format_console(selection: Selection) -> str:
-    """Return table and answer as they are printed, ending in a line break."""
-    beside = [*paper_lines(selection)]
-    return "\n".join([*main_table(selection), "", *beside, *([""] if beside else []),
-                      *map(printable, summary_lines(selection)), ""])
+def format_console(selection: Selection, *, detail: bool = False) -> str:
+    """Return what is printed, ending in a line break: table and answer, parted by empty lines.
+
+    With `detail` the sections of the report that explain them come after these. Where TFO could only be simulated, its
+    prediction does in any case.
+    """
+    parts = [[*main_table(selection)], [*paper_lines(selection)], [*map(printable, summary_lines(selection))]]
+    prediction = prediction_section(selection)
+    if detail:
+        parts.append([*section_lines(improvement_section(selection))])
+    if is_simulated(selection.results):
+        parts.append([prediction.title, *section_lines(prediction)])
+    elif detail:
+        parts.append([*section_lines(prediction)])
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
 
 
 def main_table(selection: Selection) -> Iterator[str]:

@@ -11,7 +11,7 @@ SVG: small, with text as text, and with names of its own.
 import io
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -132,10 +132,10 @@ def draw_intervals(axes: Axes, points: Sequence[Point], *, ecolor: str, capsize:
                       capsize=capsize)
 
 
-def check_figure_name(path: Path) -> None:
-    """Raise InputError when the ending of `path` is none of FORMATS."""
-    if path.suffix.removeprefix(".") not in FORMATS:
-        raise InputError(f"{path}: no format of figures; let it end in .{', .'.join(FORMATS)}")
+def check_ending(path: Path, endings: Iterable[str]) -> None:
+    """Raise InputError when `path` ends in none of `endings`, such as "png"."""
+    if path.suffix[1:] not in endings:
+        raise InputError(f"{path}: let it end in .{', .'.join(endings)}")
 
 
 def save_figure(figure: Figure, path: Path) -> None:

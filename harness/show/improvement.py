@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from matplotlib.figure import Figure
 
 from harness.analysis.explanation import Prediction
-from harness.analysis.row import Row, threshold_ms
+from harness.analysis.row import Row, threshold
 from harness.analysis.selection import Selection
 from harness.analysis.stats import RESAMPLES
 from harness.show.columns import table_of
@@ -79,10 +79,9 @@ def threshold_lines(selection: Selection) -> Iterator[str]:
 
 def _answer(rows: Sequence[Row]) -> str:
     """Return from which RTT on TFO matters for a page, whose `rows` are in order of RTT."""
-    threshold = threshold_ms(rows)
-    if threshold is None:
+    first = threshold(rows)
+    if first is None:
         return f"not {'even' if rows[-1].interval else 'known'} at {rows[-1].rtt_name} ms, the largest RTT measured"
-    first = next(row for row in rows if row.rtt_ms == threshold)
     everywhere = "at all RTTs measured, " if first is rows[0] else ""
     return f"{everywhere}from {first.rtt_name} ms on"
 

@@ -1,5 +1,6 @@
 """Two folders of results against each other."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,9 @@ def noisy_client(clientdir: Path, off_ms: float, on_ms: float, seed: int, *, del
     """Write five runs of two pages with 1% of noise, with TFO off and on as fast as is said."""
     make_client(clientdir, delays_ms=[delaynet_ms], runs=0, **experiment)
     generator = np.random.default_rng(seed)
-    for url in (NEWS, POST):
-        for tfo, plt_ms in enumerate((off_ms, on_ms)):
-            for run in range(1, 6):
-                add_load(clientdir, url, delaynet_ms, run, tfo, float(plt_ms * generator.normal(1, 0.01)),
-                         environment={"versions": {"chrome": experiment.get("chrome", "156.0")}})
+    for url, tfo, run in product((NEWS, POST), (0, 1), range(1, 6)):
+        add_load(clientdir, url, delaynet_ms, run, tfo, float((off_ms, on_ms)[tfo] * generator.normal(1, 0.01)),
+                 environment={"versions": {"chrome": experiment.get("chrome", "156.0")}})
     return clientdir
 
 

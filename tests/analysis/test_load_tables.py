@@ -18,13 +18,9 @@ from harness.system.fastopen import COUNTERS
 from tests.support.client_folder import NEWS, POST, add_load
 from tests.support.made_record import made_record
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-DATA = ROOT / "tests" / "data"
+DATA = Path(__file__).resolve().parents[1] / "data"
 NEWS_PAGE = "httpwww.news.example"
-
-
-def counters(**grown: int) -> dict[str, int]:
-    return {**dict.fromkeys(COUNTERS, 0), **grown}
+NONE = dict.fromkeys(COUNTERS, 0)
 
 
 def add_whole_load(client: Path, run: int, tfo: int, **changes: Any) -> None:
@@ -34,8 +30,8 @@ def add_whole_load(client: Path, run: int, tfo: int, **changes: Any) -> None:
         "connections": [{"id": 1, "requests": 1}, {"id": 2, "requests": 2}, {"id": 3, "requests": 1}],
         "connections_with_request": 3, "syn_data_connections": 3 * tfo, "preconnects_unused": 1,
         "silent_connections": 1 - tfo, "delay_line_drops": 0,
-        "counters": {"user": counters(TCPFastOpenActive=3 * tfo), "servers": counters(TCPFastOpenPassive=3 * tfo)},
-        **changes})
+        "counters": {"user": {**NONE, "TCPFastOpenActive": 3 * tfo},
+                     "servers": {**NONE, "TCPFastOpenPassive": 3 * tfo}}, **changes})
 
 
 def make_folder(client: Path) -> Path:
@@ -44,7 +40,7 @@ def make_folder(client: Path) -> Path:
     add_whole_load(client, 0, 0)
     add_whole_load(client, 1, 0)
     add_whole_load(client, 1, 1, valid=False, why_not=["SYN retransmitted by user: 1", 'said "no, thanks"\nand left'],
-                   counters={"user": counters(TCPSynRetrans=1)})
+                   counters={"user": {**NONE, "TCPSynRetrans": 1}})
     add_load(client, POST, 10, 1, 0, None, valid=False, why_not=["no load event within 60 s"], last_ms=None)
     add_load(client, POST, 10, 1, 1, 900).unlink()
     add_load(client, POST, 50, 1, 0, 900).write_text("{")

@@ -1,13 +1,13 @@
 """A row of the table: medians, notes, explanations and predictions, each computed once, from made loads."""
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from harness.analysis.explanation import Explanation, explain
+from harness.analysis.explanation import Explanation
 from harness.analysis.what_if import SYN_BYTES
-from harness.files.results import LoadResult
 from harness.show.improvement import OF_LOAD_EVENT, prediction_section
 from harness.show.row_notes import notes_on
 from harness.show.section import section_lines
@@ -30,9 +30,9 @@ def test_what_handshakes_do_not_explain(hosts: int, rtt_ms: float, on_ms: float,
     assert ("UNEXPLAINED" in {note.kind.name for note in notes_on(row)}) == bool(unexplained)
 
 
-def explained(load: LoadResult, rtt_ms: float = 100) -> Explanation:
-    found = explain(load, rtt_ms)
-    assert found
+def explained(client: Path) -> Explanation:
+    [row] = selected(client).rows
+    [found] = row.explanations
     return found
 
 
@@ -42,7 +42,8 @@ def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) 
     end = load.add(PAGE, 0, "document", referer="")
     end = load.add(f"{PAGE}graphql", end, "script", request_bytes=SYN_BYTES + 1)
     load.plt_ms = load.add(f"{PAGE}graphql", end, "script") + 1
-    explanation = explained(load.write(tmp_path))
+    load.write(tmp_path)
+    explanation = explained(tmp_path)
     assert explanation.handshakes == 3
     assert explanation.simple_prediction_ms == explanation.predicted_plt_ms == load.plt_ms - 200
 
@@ -57,11 +58,11 @@ def test_each_server_has_its_own_rtt_and_a_post_quantum_client_hello_saves_none(
         end = load.add(f"{scheme}://{host}.test/", end, "script" if end else "document", referer="", connect=150,
                        ssl=50 if scheme == "https" else -1)
     load.plt_ms = end + 1
-    written = load.write(tmp_path)
-    (tmp_path / "experiment-50.json").write_text(json.dumps({
+    load.write(tmp_path, rtt_ms=60)
+    (tmp_path / "experiment-30.json").write_text(json.dumps({
         "format": 1, "pages": [PAGE], "rtt_ms": 60, "server_rtts_ms": {"near.test": 20, "far.test": 100},
         "post_quantum": post_quantum}))
-    found = explained(written, 60)
+    found = explained(tmp_path)
     assert found.handshakes == 3
     assert found.predicted_plt_ms == found.simple_prediction_ms == pytest.approx(load.plt_ms - saved_ms)
 
@@ -71,11 +72,10 @@ def test_the_table_of_predictions(tmp_path: Path) -> None:
 
     By another metric it says which PLT it means: the other tables then have another one, under the same head.
     """
-    for run in range(4):
-        for tfo in (0, 1):
-            load = chain(3, connect=0 if tfo else 100)
-            load.plt_ms += run * (1 + tfo) if run else 5000
-            load.write(tmp_path, run=run, tfo=tfo)
+    for run, tfo in product(range(4), (0, 1)):
+        load = chain(3, connect=0 if tfo else 100)
+        load.plt_ms += run * (1 + tfo) if run else 5000
+        load.write(tmp_path, run=run, tfo=tfo)
     lines, by_last = ([*section_lines(prediction_section(selected(tmp_path, metric)))] for metric in ("load", "last"))
     assert lines[1:3] == by_last[1:3] == [PAGE, "\t100\t0.626\t3\t0.326\t0.328\t-0.6%"]
     assert lines[-1].startswith("Off by 0.6% on average, 0.6% at most, over 1 cells")

@@ -12,7 +12,7 @@ its improvement is significant and helps, its notes by kind, and the answers awa
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.row import Row, threshold_ms
+from harness.analysis.row import Row, threshold
 from harness.show.columns import texts
 from harness.show.console import COLUMNS
 from harness.show.improvement import COLUMNS as DETAIL
@@ -50,5 +50,6 @@ def of_row(row: Row) -> dict[str, Any]:
 def test_its_rows_are_those_beside_it(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     make(tmp_path, case["loads"])
     selection = selected(tmp_path)
+    first = threshold(selection.rows)
     return {"is": {"rows": [*map(of_row, selection.rows)],
-                   "from_ms": [threshold_ms(selection.rows), *[*threshold_lines(selection)][1:2]]}}
+                   "from_ms": [first and first.rtt_ms, *[*threshold_lines(selection)][1:2]]}}

@@ -13,8 +13,7 @@ from harness.analysis.shown import PHASES, ShownRequest, shown_load
 from harness.files.exchange import UNFINISHED, Exchange, Request
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
-from harness.files.results import LoadResult, write_load
-from harness.files.text_log import PageLog, Transaction, format_log
+from harness.files.results import write_load
 from harness.show.figures import FORMATS, save_figure
 from harness.show.improvement import draw_improvement
 from harness.show.labels import figure_names
@@ -78,41 +77,30 @@ def test_pairs_are_the_same_url_in_the_order_without_tfo() -> None:
     assert pair_requests(off, on) == [(off[0], on[0]), (off[1], None), (off[2], on[1]), (off[3], on[3]), (None, on[2])]
 
 
-def polled(client: Path, made: MadeLoad, *spans: tuple[float, float]) -> LoadResult:
-    """Write a load whose text log has a document and these requests for POLL."""
+def test_of_several_requests_for_one_url_each_has_its_own_times_answer_and_place_on_the_critical_path(
+        tmp_path: Path) -> None:
+    """The second never ended, and the fourth is from Chrome's cache, of which no list of servers' answers tells.
+
+    A step of the first lay in the row of the one that began nearer to it, which nobody waited for.
+    """
+    made = MadeLoad(1010)
     made.add(PAGE, 0, "document", referer="")
-    load = made.write(client)
-    load.log.write_text(format_log(PageLog(transactions=[
-        Transaction(0, 200, PAGE), *(Transaction(*span, POLL) for span in spans)])))
-    return load
-
-
-def test_of_several_requests_for_one_url_each_has_its_own_times_and_its_own_answer(tmp_path: Path) -> None:
-    """The first never ended, and the third is from Chrome's cache, of which no list of servers' answers tells."""
-    made = MadeLoad(1000)
+    made.add(POLL, 200, "script", dns=200, connect=100, wait=500)
     made.add(POLL, 300, "data", connect=50, wait=900, _error=UNFINISHED)
     made.add(POLL, 400, "data", connect=22, wait=11)
     made.add_cached(POLL, 510, 1, "data")
-    made.add(POLL, 600, "data")
-    load = polled(tmp_path, made, (400, 433), (510, 511), (600, 800))
-    each = (ReceivedAnswer(PAGE, "exact"), ReceivedAnswer(POLL, "failed", error=UNFINISHED),
-            ReceivedAnswer(POLL, "exact"), ReceivedAnswer(POLL, "stand-in"))
-    write_load(load.log.parent, replace(made.record(), answers=ReceivedAnswers(2, 1, 0, 0, each, from_cache=(POLL,))))
+    made.add(POLL, 600, "data", wait=1000)
+    load = made.write(tmp_path)
+    each = (ReceivedAnswer(PAGE, "exact"), ReceivedAnswer(POLL, "exact"), ReceivedAnswer(
+        POLL, "failed", error=UNFINISHED), ReceivedAnswer(POLL, "exact"), ReceivedAnswer(POLL, "stand-in"))
+    write_load(load.log.parent, replace(made.record(), answers=ReceivedAnswers(3, 1, 0, 0, each, from_cache=(POLL,))))
     shown = shown_load(selected(tmp_path).rows[0].off)
     assert shown
-    assert [request.answer for request in shown.requests] == ["", "", "", "stand-in"]
-    assert shown.requests[1].phases_ms == dict.fromkeys(PHASES, 0) | {"connect": 22, "wait": 11}
-    assert not shown.requests[1].exchange.error
-
-
-def test_the_critical_path_lies_in_the_rows_of_its_own_requests(tmp_path: Path) -> None:
-    """Of two for one URL a step lay in the row of the one that began nearer to it, which nobody waited for."""
-    made = MadeLoad(1010)
-    made.add(POLL, 200, "script", dns=200, connect=100, wait=500)
-    made.add(POLL, 480, "data", connect=100, wait=1000)
-    load = polled(tmp_path, made, (200, 1000), (480, 1580))
-    figure = draw(tmp_path, load.page, 100)
-    assert [bar.get_linewidth() > 1 for bar in bars(figure)["TFO off"]] == [True, True, False]
+    assert [request.answer for request in shown.requests] == ["", "", "", "", "stand-in"]
+    assert shown.requests[2].phases_ms == dict.fromkeys(PHASES, 0) | {"connect": 22, "wait": 11}
+    assert not shown.requests[2].exchange.error
+    drawn = bars(draw(tmp_path, load.page, 100))["TFO off"]
+    assert [bar.get_linewidth() > 1 for bar in drawn] == [True, True, False, False, False]
 
 
 def test_the_figure_shows_every_point_of_every_page(tmp_path: Path) -> None:

@@ -16,9 +16,7 @@ from harness.analysis.load_tables import load_rows
 from harness.errors import InputError, printable
 from harness.files.table_files import WRITERS
 from harness.show.console import format_console
-from harness.show.improvement import prediction_section
 from harness.show.report import render
-from harness.show.section import section_lines
 from tests.support.client_folder import selected
 from tests.support.nested import nested
 from tests.support.report_folder import MEASURED
@@ -34,8 +32,7 @@ anything = st.recursive(scalars, lambda values: st.lists(values, max_size=2)
 def shown(client: Path) -> str:
     """Return what plot.py would print of a folder, and make all else that it makes."""
     selection = selected(client)
-    text = format_console(selection)
-    text += "".join(f"{line}\n" for line in section_lines(prediction_section(selection)))
+    text = format_console(selection, detail=True)
     render(selection).encode()
     for write in WRITERS.values():
         write([*load_rows(client)]).encode("utf-8", "backslashreplace")

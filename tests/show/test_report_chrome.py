@@ -73,7 +73,7 @@ def press(driver: webdriver.Chrome, chart: str, text: str, times: int = 1) -> An
 
 def test_it_draws_without_an_error_and_without_a_network_and_says_what_is_pointed_at(driver: webdriver.Chrome) -> None:
     for log in ("browser", "performance"):
-        driver.get_log(log)                                                 # what came before is not the report's
+        driver.get_log(log)              # what came before is not the report's
     show_afresh(driver)
     assert driver.get_log("browser") == []
     asked = [message["params"]["request"]["url"] for entry in driver.get_log("performance")
