@@ -59,8 +59,8 @@ def summary(client: Path) -> dict[str, Any]:
         "counts": names([load for load in results.loads if load.valid]),
         "not": names([load for load in results.loads if not load.valid]),
         "again": names(results.again), "others": names(results.others),
-        "missing": [f"{cell.page} {cell.rtt_ms:g} {cell.transport}" for cell in selection.missing],
-        "cold": [f"{cell.page} {cell.rtt_ms:g} {cell.transport}" for cell in selection.cells if cell.cold],
+        **{what: [f"{cell.page} {cell.rtt_ms:g} {cell.transport}" for cell in cells] for what, cells in
+           (("missing", selection.missing), ("cold", [cell for cell in selection.cells if cell.cold]))},
         "problems": [problem.removeprefix(f"{client}/").partition(": ")[0] for problem in results.problems],
         "urls": [*results.urls.values()], "rtts_ms": results.rtts_ms, "rtt_names": [*results.rtt_names.values()]}
     assert not any(load.valid for load in (*results.again, *results.others))

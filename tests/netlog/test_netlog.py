@@ -22,7 +22,7 @@ from harness.files.exchange import UNFINISHED, Fate
 from harness.files.har import to_har
 from harness.files.load_record import LoadEvent
 from harness.files.moments import moment_at
-from harness.netlog.file import read_constants, read_events
+from harness.netlog.file import POINT, Event, Subscriber
 from harness.netlog.load import NetLog, read_netlog
 from harness.netlog.page import end_load, exchanges, page_log
 from harness.netlog.sent import read_sent_bodies
@@ -33,7 +33,6 @@ from tests.support.made_netlog import numbers
 from tests.support.noted import cases
 
 DATA = Path(__file__).parent.parent / "corpus" / "netlogs"
-SCENES = ("settled", "hanging", "killed")
 WHOLE = gzip.decompress((DATA / "hanging.json.gz").read_bytes())
 FIRST_LINE = WHOLE.index(b"\n") + 20
 
@@ -45,29 +44,30 @@ def log_of(name: str, folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("scene", SCENES)
+def counting_bytes(sent: Counter[str], event: Event) -> None:
+    sent["bytes"] += event.params["byte_count"]
+
+
+@pytest.mark.parametrize("scene", ["settled", "hanging", "killed"])
 def test_it_is_what_the_server_saw_and_a_har_says_how_much_was_sent(scene: str, tmp_path: Path) -> None:
     """It saw each request once, on connections that carried as many.
 
     Chrome strips cookies from the log and says how long they were, so the sizes in the HAR are exact.
     """
-    path = log_of(scene, tmp_path)
-    netlog, served = read_netlog(path), json.loads((DATA / f"{scene}.served.json").read_text())["served"]
+    passed = Subscriber[Counter[str]](("SOCKET",), lambda _: Counter(), {("SOCKET_BYTES_SENT", POINT): counting_bytes})
+    netlog = read_netlog(log_of(scene, tmp_path), passed)
+    served = json.loads((DATA / f"{scene}.served.json").read_text())["served"]
     assert Counter((hop.method, urldefrag(hop.url).url, hop.status, hop.status // 100 != 3 and hop.body_bytes)
                    for hop in netlog.transactions if hop.sends) == Counter(
         (line["method"], line["url"], line["status"], line["status"] // 100 != 3 and line["body"]) for line in served)
     assert sorted(connection.requests for connection in netlog.connections if connection.requests
                   ) == sorted(Counter(tuple(line["connection"]) for line in served).values())
 
-    sent, passed = Counter[str](), Counter[str]()
+    sent = Counter[str]()
     for entry in map(to_har, exchanges(netlog, 0)):
         sent[entry.get("connection", "")] += entry["request"]["headersSize"] + entry["request"]["bodySize"]
-    kind = read_constants(path)["logEventTypes"]["SOCKET_BYTES_SENT"]
-    for event in read_events(path, []):
-        if event["type"] == kind:
-            passed[str(event["source"]["id"])] += event["params"]["byte_count"]
     assert {used: sent[used] for used in sent if used} == {
-        str(used.id): passed[str(used.id)] for used in netlog.connections if used.requests}
+        str(used.id): passed.found[used.id]["bytes"] for used in netlog.connections if used.requests}
 
 
 def test_a_fate_is_set_by_the_load_event_and_the_end_of_the_load(tmp_path: Path) -> None:
@@ -127,18 +127,15 @@ def test_what_is_no_netlog_is_a_problem_not_a_crash(text: str, tmp_path: Path) -
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_log_that_chrome_still_writes_is_read_to_its_end(tmp_path: Path, full: NetLog, *, whole: bool) -> None:
     """Whoever reads it does not wait for Chrome's own end, but for Chrome's end where the log gets none."""
-    path = tmp_path / "netlog.json"
-    text = WHOLE.removesuffix(b"]}") + b"],\n\"polledData\": [{}]\n}\n"
-    places = [*range(len(text) // 3, len(text), len(text) // 10), len(text)][:None if whole else -1]
-    path.write_bytes(text[:places[0]])
+    text, path = WHOLE.removesuffix(b"]}") + b"],\n\"polledData\": [{}]\n}\n", tmp_path / "netlog.json"
+    path.write_bytes(text[:len(text) // 3])
+    rest = [text[len(text) // 3:-len(text) // 3], text[-len(text) // 3:][:None if whole else -len(text) // 9]]
 
     def writes_on() -> bool:
         """Write the next piece, if there is one; tell whether Chrome has ended."""
-        written = path.stat().st_size
-        more = next((place for place in places if place > written), written)
         with path.open("ab") as log:
-            log.write(text[written:more])
-        return not whole and more == written
+            log.write(rest.pop(0) if rest else b"")
+        return not (whole or rest)
 
     netlog = read_netlog(path, is_over=writes_on)
     assert bool(netlog.problems) != whole
