@@ -64,9 +64,9 @@ class NetLog:
         return moment_at(tick + self.time_offset_ms - self.clock_shift_ms)
 
 
-def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
-                is_over: Callable[[], bool] | None = None) -> NetLog:
-    """Read a net-log file, complete or cut off; `others` get their events by the way. Bodies may be large.
+def read_netlog(path: Path, *others: Subscriber[Any], is_over: Callable[[], bool] | None = None) -> NetLog:
+    """Read a net-log file, complete or cut off; `others` get their events by the way. Bodies, which may be large, are
+    kept where it has them.
 
     If there is `is_over`, Chrome is still writing it, until that says that it is not.
 
@@ -75,7 +75,7 @@ def read_netlog(path: Path, *others: Subscriber[Any], keep_bodies: bool = False,
 
     Raises ExperimentError when there is no such file, and for one that is none of Chrome's.
     """
-    requests, wires = Requests(keep_bodies=keep_bodies), Connections()
+    requests, wires = Requests(), Connections()
     netlog = NetLog()
     try:
         constants, netlog.end_tick = read_netlog_file(path, requests, *wires.subscribers, *others,

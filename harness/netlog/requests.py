@@ -12,7 +12,6 @@ URL_REQUEST_START_JOB. Its times, in ticks (ms of Chrome's clock):
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -32,7 +31,6 @@ class Request:
     """One URL_REQUEST: its hops; none when it was given up before it started. `alive` is when it began."""
 
     source: int
-    keeps_bodies: bool = False
     hops: list[HttpTransaction] = field(default_factory=list)
     alive: int | None = None
 
@@ -48,8 +46,7 @@ def _hop(request: Request, event: Event) -> None:
     request.hops.append(HttpTransaction(
         request.source, len(request.hops), url, start, method=str(event.params.get("method", "")),
         initiator=str(event.params.get("initiator", "")).replace(NO_ORIGIN, ""),
-        main_frame=event.params.get("request_type") == "main frame", load_flags=int(event.params.get("load_flags", 0)),
-        body=ResponseBody(request.keeps_bodies)))
+        main_frame=event.params.get("request_type") == "main frame", load_flags=int(event.params.get("load_flags", 0))))
 
 
 def _headers(event: Event) -> Headers:
@@ -74,7 +71,7 @@ def _sending(hop: HttpTransaction, event: Event) -> None:
     """Begin a sending; whatever an earlier one brought is void."""
     hop.send_start, hop.send_end, hop.head_end, hop.body_end = event.tick, None, None, None
     hop.status_line, hop.response_headers, hop.early_hints, hop.hinted = "", (), (), None
-    hop.body = ResponseBody(hop.body.kept)
+    hop.body = ResponseBody()
     hop.sent_by.append(hop.job)
 
 
@@ -172,7 +169,7 @@ _READERS: Readers[Request] = {
 
 
 class Requests(Subscriber[Request]):
-    """Reads what was asked for, and the answers, with their bodies or without."""
+    """Reads what was asked for, and the answers, with their bodies where the log has them."""
 
-    def __init__(self, *, keep_bodies: bool) -> None:
-        super().__init__(("URL_REQUEST",), partial(Request, keeps_bodies=keep_bodies), _READERS)
+    def __init__(self) -> None:
+        super().__init__(("URL_REQUEST",), Request, _READERS)

@@ -33,9 +33,8 @@ STATUS = re.compile("[1-9][0-9]{2}", re.ASCII)
 
 @dataclass
 class ResponseBody:
-    """One response's body as far as it came; its bytes are left out unless they are to be `kept`."""
+    """One response's body as far as it came."""
 
-    kept: bool = False
     encoded: bytearray = field(default_factory=bytearray)
     """Before content decoding; empty when there was nothing to decode."""
     decoded: bytearray = field(default_factory=bytearray)
@@ -63,7 +62,7 @@ class ResponseBody:
 
     def came(self, event: Event, *, encoded: bool) -> None:
         """Add bytes that came; a log that is captured without them has none."""
-        if self.kept and "bytes" in event.params:
+        if "bytes" in event.params:
             (self.encoded if encoded else self.decoded).extend(base64.b64decode(event.params["bytes"]))
             if encoded or not self.encoded:
                 self.arrivals.append((event.tick, len(self.encoded or self.decoded)))

@@ -171,7 +171,7 @@ class PageRecording:
 def evaluate(url: str, visit: Visit, netlog_file: Path, clock_shift_ms: float = 0.0) -> PageRecording:
     """Read what a visit left behind, whose Chrome's clock was ahead by `clock_shift_ms`. Raises ExperimentError."""
     sockets = Sockets()
-    netlog = read_netlog(netlog_file, sockets, keep_bodies=True)
+    netlog = read_netlog(netlog_file, sockets)
     netlog.clock_shift_ms = clock_shift_ms
     pieces = server_pieces(netlog)
     if visit.end_tick is not None:

@@ -5,9 +5,8 @@ with its parent.
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from harness.errors import ExperimentError
 from harness.system.libc import call
@@ -41,17 +40,7 @@ def die_with_parent(parent: int | None = None) -> None:
 
 def terminate_as_interrupt() -> None:
     """Have SIGTERM raise KeyboardInterrupt, as Ctrl-C does: programs that run until they are ended unwind alike."""
-    signal.signal(signal.SIGTERM, _interrupt)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def signal_as_root(send: Callable[[int], None], number: int) -> None:
-    """Have `send` send a signal to a process of ours that may be root's, or may not have given root up yet."""
-    with as_root():
-        send(number)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: float = 3.0) -> None:
@@ -59,7 +48,8 @@ def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: f
     for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
         if process.poll() is not None:
             break
-        signal_as_root(process.send_signal, number)
+        with as_root():         # it may be root's, or may not have given root up yet
+            process.send_signal(number)
         try:
             process.wait(wait_s)
         except subprocess.TimeoutExpired:

@@ -61,7 +61,7 @@ SentBodies = dict[tuple[str, str], list[Sent]]
 def read(log: Path) -> tuple[NetLog, list[Exchange], SentBodies]:
     """Return what is read of a net-log, its WebSockets and what was sent."""
     sockets = Sockets()
-    netlog = read_netlog(log, sockets, keep_bodies=True)
+    netlog = read_netlog(log, sockets)
     return netlog, [*read_websockets(sockets.found.values(), moment_at)], read_sent_bodies(sockets.found.values())
 
 

@@ -198,7 +198,7 @@ def test_events_that_make_no_sense_are_passed_over(events: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "netlog.json"
         log.write_text(json.dumps({"constants": constants, "events": events}))
-        netlog = read_netlog(log, sockets, keep_bodies=True)
+        netlog = read_netlog(log, sockets)
     page_log(netlog, 0)
     json.dumps([*map(to_har, exchanges(netlog, 0))])
     silences(netlog, 0, netlog.end_tick)
