@@ -94,4 +94,4 @@ def _late_ms(record: LoadRecord) -> float | None:
     return max((answer.late_ms for answer in record.timekeeping.late if answer.critical), default=0.0)
 
 
-COLUMNS = tuple(_row(LoadResult("", "", 0, 0, 0, 0, False, (), None, None, Path())))
+COLUMNS = tuple(_row(LoadResult("", "", 0, 0, 0, 0, Path())))

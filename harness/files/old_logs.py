@@ -4,7 +4,6 @@ That tool kept no notes on its loads: a crashed browser, a page answered with 40
 and all of them entered its table.
 """
 
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
@@ -13,28 +12,21 @@ from harness.files.pages import sanitise
 from harness.files.text_log import PageLog, Transaction, read_log
 
 
-@dataclass(frozen=True)
-class OldLoad:
-    """One 2013 log: its page's URL, the end of its last transaction, and why it must be left out (empty: it counts)."""
-
-    url: str
-    last_ms: float | None
-    why_not: tuple[str, ...]
-    problems: list[str]
-
-
-def judge_old_log(path: Path, page: str) -> OldLoad:
-    """Read and judge the log of `page` (its sanitised name)."""
+def judge_old_log(path: Path, page: str, problems: list[str]) -> tuple[str, float | None, tuple[str, ...]]:
+    """Return the URL of the log of `page` (its sanitised name), the end of its last transaction in ms, and why it must
+    be left out (empty: it counts). What could not be read in it becomes lines in `problems`.
+    """
     try:
         log = read_log(path)
     except InputError as error:
-        return OldLoad(page, None, (str(error),), [])
+        return page, None, (str(error),)
+    problems += log.problems
     # The page's own request: the earliest one for its URL, else the earliest of all. Not the first in the log, which is
     # in order of completion: a style sheet may complete before its page.
     own = [transaction for transaction in log.transactions if sanitise(transaction.url) == page]
     document = min(own or log.transactions, key=attrgetter("start_ms"), default=None)
     last_ms = max((transaction.end_ms for transaction in log.transactions), default=None)
-    return OldLoad(document.url if document else page, last_ms, tuple(_why_not(log, document)), log.problems)
+    return document.url if document else page, last_ms, tuple(_why_not(log, document))
 
 
 def _why_not(log: PageLog, document: Transaction | None) -> list[str]:

@@ -39,8 +39,8 @@ class LoadResult:
     """One load of one page. Times in ms from the start of the navigation; None where unknown.
 
     `plt_ms` is the end of the load event, `last_ms` the end of the last transaction. Run 0 is the warm-up.
-    `why_not` says why a load that is not `valid` is not; `log` is where its text log is, if it has one. `record` is all
-    that stands in its .json, None without one that can be read (as for logs of 2013).
+    `log` is where its text log is, if it has one. `why_not` says why it does not count. `record` is all that stands in
+    its .json, None without one that can be read (as for logs of 2013).
     """
 
     page: str
@@ -49,12 +49,16 @@ class LoadResult:
     rtt_ms: float
     run: int
     transport: int
-    valid: bool
-    why_not: tuple[str, ...]
-    plt_ms: float | None
-    last_ms: float | None
     log: Path
+    why_not: tuple[str, ...] = ()
+    plt_ms: float | None = None
+    last_ms: float | None = None
     record: LoadRecord | None = field(default=None, compare=False)
+
+    @property
+    def valid(self) -> bool:
+        """Whether it counts."""
+        return not self.why_not
 
     @property
     def har(self) -> Path:
@@ -156,19 +160,19 @@ def read_results(clientdir: Path) -> Results:
     old = not (experiments or problems or has_loads(clientdir))
     found = []
     for (delaynet_ms, run, transport), path in cells:
-        blank = LoadResult("", "", delaynet_ms, rtts.get(delaynet_ms, 2 * delaynet_ms), run, transport, False, (),
-                           None, None, path)
+        rtt_ms = rtts.get(delaynet_ms, 2 * delaynet_ms)
         for directory in (path, *_attempts(path)):
-            loads = [replace(blank, page=page, url=page, log=directory / page) for page in _pages_in(directory)]
-            found += [_read_old(load, problems) if old else _read_load(load, path.name) for load in loads]
+            for page in _pages_in(directory):
+                blank = LoadResult(page, page, delaynet_ms, rtt_ms, run, transport, directory / page)
+                found.append(_read_old(blank, problems) if old else _read_load(blank, path.name))
     loads, again, others = list[LoadResult](), list[LoadResult](), list[LoadResult]()
     own = _own_experiments(experiments, found)
     for load in found:
         if load.record is not None and load.record.experiment != own[load.delaynet_ms]:
             named = experiment_file(clientdir, load.delaynet_ms).name
-            others.append(_out(load, f"of another, earlier experiment than {named} describes"))
+            others.append(replace(load, why_not=(f"of another, earlier experiment than {named} describes",)))
         elif ATTEMPT.fullmatch(load.log.parent.name):       # a valid one is a warm-up: it is the network that warms up
-            again.append(_out(load, *load.why_not or ("valid, but a run that is resumed warms up anew",)))
+            again.append(replace(load, why_not=load.why_not or ("valid, but a run that is resumed warms up anew",)))
         else:
             loads.append(load)
     if not loads and not others:
@@ -223,9 +227,8 @@ def _urls(experiments: Iterable[ExperimentRecord], loads: Sequence[LoadResult]) 
 
 
 def _read_old(blank: LoadResult, problems: list[str]) -> LoadResult:
-    judged = judge_old_log(blank.log, blank.page)
-    problems += judged.problems
-    return replace(blank, url=judged.url, valid=not judged.why_not, why_not=judged.why_not, last_ms=judged.last_ms)
+    url, last_ms, why_not = judge_old_log(blank.log, blank.page, problems)
+    return replace(blank, url=url, last_ms=last_ms, why_not=why_not)
 
 
 def _read_load(blank: LoadResult, cell: str) -> LoadResult:
@@ -239,18 +242,14 @@ def _read_load(blank: LoadResult, cell: str) -> LoadResult:
     except NewerFormatError:
         raise
     except MissingFileError:
-        return _out(blank, "no .json beside its log: the load was cut short")
+        return replace(blank, why_not=("no .json beside its log: the load was cut short",))
     except UnreadableFileError as error:
-        return _out(blank, f"{path.name} cannot be read: {error.why}")
+        return replace(blank, why_not=(f"{path.name} cannot be read: {error.why}",))
     told = f"{cell_directory(record.delaynet_ms, record.run, record.transport)}/{record.page}"
     if told != f"{cell}/{blank.page}" or record.delaynet_ms != blank.delaynet_ms:
-        return _out(blank, f"{path.name} is not of this place: it is the record of {told}")
-    return replace(blank, url=record.url or blank.page, rtt_ms=record.rtt_ms or blank.rtt_ms, valid=record.valid,
+        return replace(blank, why_not=(f"{path.name} is not of this place: it is the record of {told}",))
+    return replace(blank, url=record.url or blank.page, rtt_ms=record.rtt_ms or blank.rtt_ms,
                    why_not=record.why_not, plt_ms=record.plt_ms, last_ms=record.last_ms, record=record)
-
-
-def _out(load: LoadResult, *why_not: str) -> LoadResult:
-    return replace(load, valid=False, why_not=why_not)
 
 
 def _own_experiments(experiments: Iterable[ExperimentRecord], loads: Iterable[LoadResult]) -> dict[float, str | None]:
