@@ -10,12 +10,11 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.answering import answering
-from tests.support.internet.server import NGINX
+from tests.support.internet.server import NEEDS_NGINX
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import ran
 
-pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing,
-              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+pytestmark = [pytest.mark.root, pytest.mark.slow, pytest.mark.timing, NEEDS_NGINX]
 RATE = 400
 PATIENCE_S = 3.0
 """http_load.c's for answers: what waited for them would begin its last request so much later."""

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks import disturbed, stall
 from benchmarks.connect_times import PACE_S, connecting
+from experiments.nginx import nginx_program
 from harness.bootstrap import ROOT
 from harness.network.star import Host
 from tests.support.forked import typed
-from tests.support.internet.server import NGINX
 from tests.support.made_record import made_record
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -44,7 +44,7 @@ def test_each_server_is_measured_in_each_protocol_that_it_speaks() -> None:
     rows = [line.split("\t") for line in done.stdout.splitlines()[1:]]
     assert {(server, spoken) for server, spoken, *_ in rows} >= {
         ("replay", "HTTP/1.1"), ("replay", "HTTP/2"), ("replay --http 1.0", "HTTP/1.0"),
-        *([("nginx", "HTTP/1.0"), ("nginx", "HTTP/2")] if NGINX else [])}
+        *([("nginx", "HTTP/1.0"), ("nginx", "HTTP/2")] if nginx_program() else [])}
     assert all(float(figure) > 0 for _, _, *figures in rows for figure in figures)
 
 

@@ -8,11 +8,10 @@ from harness.mirror.recording import read_recording
 from tests.support.finished import Finished, measured
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording
-from tests.support.internet.server import NGINX
+from tests.support.internet.server import NEEDS_NGINX
 from tests.support.recording import lookup
 
-pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow,
-              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, NEEDS_NGINX]
 PAGES = (*site.PAGES, site.SECURE)
 LOADS = 2                       # five of each over both protocols: benchmarks/modern.py
 DELAY_MS = 5

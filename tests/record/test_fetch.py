@@ -20,12 +20,11 @@ from harness.mirror.recording import read_recording
 from tests.support.har_schema import assert_har
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording, fetch, tree
-from tests.support.internet.server import NGINX, Internet
+from tests.support.internet.server import NEEDS_NGINX, Internet
 from tests.support.internet.site import API, CDN, CLASSIC, EXPIRED
 from tests.support.noted import cases
 
-pytestmark = [pytest.mark.chrome, pytest.mark.slow,
-              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+pytestmark = [pytest.mark.chrome, pytest.mark.slow, NEEDS_NGINX]
 GIVEN_UP = 499
 """What nginx logs of a request whose client left before the answer."""
 NOT_LOGGED = {f"https://{API}/hanging", f"https://{EXPIRED}/x.png"}

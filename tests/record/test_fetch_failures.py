@@ -13,14 +13,13 @@ from harness.system.privileges import give, passable_temp_root
 from harness.system.processes import descendants, is_running
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, command, fetch, tree
-from tests.support.internet.server import NGINX, Internet
+from tests.support.internet.server import NEEDS_NGINX, Internet
 from tests.support.internet.site import CDN
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.ran import ran
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.chrome, pytest.mark.slow,
-              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+pytestmark = [pytest.mark.chrome, pytest.mark.slow, NEEDS_NGINX]
 GOOD = site.SECURE
 
 

@@ -16,12 +16,11 @@ from harness.files.server_log import read_server_log
 from harness.files.urls import is_asked_by_browser
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording, fetch, replayed, tree
-from tests.support.internet.server import NGINX
+from tests.support.internet.server import NEEDS_NGINX
 from tests.support.internet.site import API, HOME
 from tests.support.recording import HOST, MadeRecording
 
-pytestmark = [pytest.mark.chrome, pytest.mark.slow,
-              pytest.mark.skipif(NGINX is None, reason="no nginx here; run: sudo ./scripts/setup.sh --tests")]
+pytestmark = [pytest.mark.chrome, pytest.mark.slow, NEEDS_NGINX]
 SECOND = "second"
 CUT = (f"{API}/stream", f"{API}/slow.bin")
 """How much of these comes is decided by time: a stream goes on after the load event, and a page gives the other up."""

@@ -21,7 +21,7 @@ from harness.mirror.recording import read_recording
 from tests.support.internet import site
 from tests.support.internet.server import Internet, serve
 from tests.support.ran import ran
-from tests.support.replay_process import free_port, running
+from tests.support.replay_process import running
 from tests.support.session import SHARED
 
 NAME = "Web"
@@ -75,13 +75,12 @@ def replayed(directory: Path) -> Iterator[Internet]:
     """Replay the recording in `directory`, for fetch.py to record again."""
     recording, replay = read_recording(directory / NAME, directory / f"{NAME}.fetchlog"), Internet(directory, {})
     assert recording.problems == []
-    hosts, ports = directory / "hosts", {"http": free_port(), "https": free_port()}
     places = {host: f"127.84.0.{number}" for number, host in enumerate(recording.hosts(), start=1)}
-    hosts.write_text("".join(f"{host} {address} -\n" for host, address in places.items()))
-    replay.remap.write_text("".join(f"{host} {address} {ports[scheme]} {scheme}\n" for host, address in places.items()
-                                    for scheme in recording.schemes(host)))
-    with running(directory, "--hosts", hosts, "--tls-port", str(ports["https"]), "--authority",
-                 directory / "authority", "--http", "recorded", port=ports["http"]):
+    lines = "".join(f"{host} {address} -\n" for host, address in places.items())
+    with running(directory, "--http", "recorded", hosts=lines) as server:
+        ports = {"http": server.port, "https": server.tls_port}
+        replay.remap.write_text("".join(f"{host} {address} {ports[scheme]} {scheme}\n"
+                                        for host, address in places.items() for scheme in recording.schemes(host)))
         shutil.copy(directory / "authority" / "ca.pem", replay.ca)
         yield replay
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import pytest
 import trustme
 
 from experiments.nginx import nginx_program, running_nginx
@@ -26,7 +27,7 @@ from tests.support.internet.app import graphql_server
 from tests.support.internet.site import EXPIRED, ONLY_HTTP_1, Host, make_hosts
 from tests.support.replay_process import free_port
 
-NGINX = nginx_program()
+NEEDS_NGINX = pytest.mark.skipif(not nginx_program(), reason="no nginx here; run: sudo ./scripts/setup.sh --tests")
 NETWORK = "127.83.0."
 
 
