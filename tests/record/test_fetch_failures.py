@@ -3,13 +3,12 @@
 import os
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from harness.mirror.recording import read_recording
-from harness.system.privileges import give, passable_temp_root
+from harness.system.privileges import give
 from harness.system.processes import descendants, is_running
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, command, fetch, tree
@@ -56,14 +55,12 @@ def test_pages_that_never_rest_end_and_change_nothing(internet: Internet, tmp_pa
 
 
 @pytest.mark.root
-def test_no_root_is_needed_and_none_is_kept(internet: Internet) -> None:
-    with tempfile.TemporaryDirectory(dir=passable_temp_root()) as name:
-        directory = Path(name)
-        (directory / f"{NAME}.pages").write_text(GOOD)
-        give(directory, ORDINARY)
-        ran(*command(internet, directory), status=0, env={**os.environ, **SUDO})
-        assert {path.lstat().st_uid for path in directory.rglob("*")} == {ORDINARY.uid}
-        assert (directory / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
+def test_no_root_is_needed_and_none_is_kept(internet: Internet, open_to_all: Path) -> None:
+    (open_to_all / f"{NAME}.pages").write_text(GOOD)
+    give(open_to_all, ORDINARY)
+    ran(*command(internet, open_to_all), status=0, env={**os.environ, **SUDO})
+    assert {path.lstat().st_uid for path in open_to_all.rglob("*")} == {ORDINARY.uid}
+    assert (open_to_all / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
 
 
 def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path) -> None:

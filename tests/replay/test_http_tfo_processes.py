@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,15 +35,12 @@ SYSCTL = Path("/proc/sys/net/ipv4/tcp_fastopen")
 
 
 @pytest.fixture
-def recording() -> Iterator[Path]:
-    """Give a recording where the servers' user may write its logs: pytest's own directories are closed to others."""
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        directory.chmod(0o755)
-        if os.geteuid() == 0:
-            os.chown(directory, NOBODY, NOBODY)
-        make_recording(directory)
-        yield directory
+def recording(open_to_all: Path) -> Path:
+    """Give a recording where the servers' user may write its logs."""
+    if os.geteuid() == 0:
+        os.chown(open_to_all, NOBODY, NOBODY)
+    make_recording(open_to_all)
+    return open_to_all
 
 
 @pytest.fixture
