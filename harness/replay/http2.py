@@ -67,7 +67,7 @@ class Http2Connection(Streams, Answering):
         self._came = b""
         """The beginning of a frame."""
         self._has_preface, self._leaves = False, False
-        """Whether the client has said hello, and goodbye."""
+        """Whether the client has said hello, and whether the connection is over by an error."""
         self._head: HeadersFrame | None = None
         """A head whose end has not come, and what there is of it."""
         self._last = 0
@@ -80,10 +80,7 @@ class Http2Connection(Streams, Answering):
         """Bytes that it takes beyond these, by stream."""
 
     def serve(self) -> None:
-        """Answer requests until the client leaves, or is silent for too long.
-
-        It leaves with a GOAWAY, too: browsers send none while they wait for answers.
-        """
+        """Answer requests until the client leaves, or is silent for too long. A GOAWAY of its takes nothing back."""
         self._tell(SettingsFrame(0, OURS), WindowUpdateFrame(0, UPLOAD_WINDOW))
         super().serve()
 
@@ -140,8 +137,6 @@ class Http2Connection(Streams, Answering):
             self._tell(SettingsFrame(0, flags=[ACK]))
         elif isinstance(frame, PingFrame) and ACK not in frame.flags:
             self._tell(PingFrame(0, frame.opaque_data, flags=[ACK]))
-        elif isinstance(frame, GoAwayFrame):
-            self._leaves = True
         elif isinstance(frame, WindowUpdateFrame) and not stream:
             self._window += frame.window_increment
         elif isinstance(frame, WindowUpdateFrame) and (stream in self._answers or stream in self._coming):

@@ -6,7 +6,7 @@ import signal
 from harness.system.processes import stat_of
 from tests.support.recording import HOST
 from tests.support.replay_process import Running
-from tests.support.secure_replay import BIG, LONG, Client, speaking_h2
+from tests.support.secure_replay import BIG, LONG, Client
 from tests.support.waiting import wait_until
 
 
@@ -87,19 +87,6 @@ def test_requests_that_are_taken_back_at_once_disturb_no_other(client: Client, s
     sent = {line.path: line.bytes for line in secure.log()[-54:]}
     assert 0 < sent["/middle"] < 100_000
     assert sent["/big"] == len(BIG)
-
-
-def test_a_client_that_says_goodbye_is_left(secure: Running) -> None:
-    """Its answers are noted as far as they came, and the server has nothing to complain about (conftest.py)."""
-    with speaking_h2(secure) as client:
-        stream = client.ask("/big")
-        while not client.answers[stream].body:
-            client.turn()
-        client.ask("/gone")
-        client.h2.close_connection()
-        client.socket.sendall(client.h2.data_to_send())
-        wait_until(lambda: {line.path for line in secure.log()[-2:]} == {"/big", "/gone"})
-    assert 0 < {line.path: line.bytes for line in secure.log()[-2:]}["/big"] < len(BIG)
 
 
 def test_a_head_is_whole_that_takes_several_frames(client: Client) -> None:

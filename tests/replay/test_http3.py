@@ -5,7 +5,6 @@ from statistics import median
 import pytest
 
 from tests.support.replay_process import Running
-from tests.support.secure_replay import BIG
 from tests.support.waiting import wait_until
 
 pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
@@ -32,11 +31,6 @@ def test_those_that_take_turns_end_together_and_the_others_one_after_the_other(q
     """
     visits = [ask_over_http3(quic, *[("/middle", "GET", ("priority", priority))] * 2) for _ in range(3)]
     assert least <= median(visit.came[0] / len(visit.answers[0].body) for visit in visits) <= most
-
-
-def test_an_answer_that_nobody_wants_any_more_is_noted(quic: Running) -> None:
-    ask_over_http3(quic, ("/big",), leaves_after=20_000)
-    wait_until(lambda: [(line.path, 20_000 <= line.bytes < len(BIG)) for line in quic.log()][-1:] == [("/big", True)])
 
 
 def test_news_comes_in_its_time_among_other_answers_and_has_no_end(quic: Running) -> None:

@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 from harness.bootstrap import ROOT
 from harness.replay.http2 import PREFACE
 from tests.support.replay_process import ONE_HOST, Running, command, free_port, read_all
-from tests.support.secure_replay import BIG, DATA
+from tests.support.secure_replay import BIG
 from tests.support.waiting import wait_until
-
-DATA_SEGMENTS_IN = 152
-"""Byte of tcpi_data_segs_in in struct tcp_info (linux/tcp.h)."""
 
 
 def test_http_1_1_answers_pipelined_requests_on_one_connection(secure: Running) -> None:
@@ -32,18 +29,6 @@ def test_http_1_1_answers_pipelined_requests_on_one_connection(secure: Running) 
     lines = secure.log()[-4:]
     assert [line.request for line in lines] == [1, 2, 3, 4]
     assert len({line.connection for line in lines}) == 1
-
-
-def test_head_and_body_leave_in_one_segment(secure: Running) -> None:
-    """Two writes would cost one more RTT with keep-alive."""
-    with secure.connect() as connection:
-        for count in range(1, 4):
-            connection.sendall(b"GET /data HTTP/1.1\r\n\r\n")
-            answer = b""
-            while not answer.endswith(DATA):
-                answer += connection.recv(65536)
-            info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, DATA_SEGMENTS_IN + 4)
-            assert struct.unpack_from("I", info, DATA_SEGMENTS_IN)[0] == count
 
 
 LINES = st.sampled_from([

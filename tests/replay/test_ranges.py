@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from harness.files.exchange import Answer
 from harness.replay.body import stretch, wanted_span
 
-RANGES = [("Accept-Ranges", "bytes"), ("Content-Type", "video/mp4"), ("ETag", '"1"'), ("Last-Modified", "then")]
-ANSWER = Answer(200, headers=tuple((name.lower(), value) for name, value in RANGES))
+ANSWER = Answer(200, headers=(("accept-ranges", "bytes"),))
 
 
 @given(st.text(max_size=40) | st.from_regex(r"\Abytes=[0-9]{0,25}-[0-9]{0,25}\Z"), st.integers(0, 10**6))

@@ -32,6 +32,7 @@ def test_over_http_2_the_first_head_has_a_record_of_its_own(client: Client) -> N
 
 
 def test_over_http_1_the_body_begins_in_the_heads_record(secure: Running) -> None:
+    """Two writes would cost one more RTT with keep-alive."""
     with secure.secure("http/1.1") as connection:
         connection.sendall(f"GET /big HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n".encode())
         assert [len(connection.recv(2 * FULL)) for _ in range(2)] == [FULL, FULL]

@@ -29,7 +29,6 @@ LONG = "abc " * 12_000 + "end"
 """Of a header that fills three frames of HTTP/2, also by the Huffman code."""
 AT_ONE_ADDRESS = "".join(f"{host} 127.0.0.1 -\n" for host in (HOST, "b.test", "under_score.test", "old.test"))
 """All of its hosts."""
-DATA = b"d" * 9500
 TEXT = (("Content-Type", "text/plain"),)
 
 
@@ -44,7 +43,6 @@ def record(directory: Path) -> None:
     recorded.add("/big", BIG, TEXT)
     recorded.add("/long-head", "it", (*TEXT, ("X-Long", LONG)))
     recorded.add("/middle", BIG[:100_000], TEXT)
-    recorded.add(f"http://{HOST}/data", DATA)
     for number in range(MANY):
         recorded.add(f"/many/{number}", f"{number} " * 1000, TEXT)
     recorded.add_lines("support/secure_replay.jsonl")
