@@ -28,18 +28,24 @@ def keep_old(directory: Path) -> None:
     (directory / NAME / "kept").write_text("old")
 
 
-def test_pages_that_fail_do_not_lose_the_others(internet: Internet, tmp_path: Path) -> None:
-    keep_old(tmp_path)
-    done = fetch(internet, tmp_path, [*site.FAILING, GOOD], "--quiet-limit", "1", status=1)
+@pytest.mark.root
+def test_pages_that_fail_do_not_lose_the_others_and_none_of_roots_rights_are_kept(
+        internet: Internet, open_to_all: Path) -> None:
+    keep_old(open_to_all)
+    (open_to_all / f"{NAME}.pages").write_text("\n".join([*site.FAILING, GOOD]))
+    give(open_to_all, ORDINARY)
+    done = ran(*command(internet, open_to_all, "--quiet-limit", "1"), status=1, env={**os.environ, **SUDO})
     assert all(url in done.stderr for url in site.FAILING)
     assert GOOD not in done.stderr
     for why in ("ERR_CERT_", "401 Unauthorized", "404 Not Found", "a file to download"):
         assert why in done.stdout
-    assert (tmp_path / NAME / CDN / "secure").read_bytes().startswith(b"<title>safe")
-    assert tree(tmp_path / f"{NAME}.previous") == {"kept": b"old"}
-    assert not [*tmp_path.glob(".*")]
-    recording = read_recording(tmp_path / NAME, tmp_path / f"{NAME}.fetchlog")
-    assert recording.document(GOOD) == GOOD.replace("http:", "https:")
+    mirror, fetchlog = open_to_all / NAME, open_to_all / f"{NAME}.fetchlog"
+    assert (mirror / CDN / "secure").read_bytes().startswith(b"<title>safe")
+    assert (mirror / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
+    assert tree(open_to_all / f"{NAME}.previous") == {"kept": b"old"}
+    assert not [*open_to_all.glob(".*")]
+    assert {path.lstat().st_uid for new in (mirror, fetchlog) for path in new.rglob("*")} == {ORDINARY.uid}
+    assert read_recording(mirror, fetchlog).document(GOOD) == GOOD.replace("http:", "https:")
 
 
 def test_pages_that_never_rest_end_and_change_nothing(internet: Internet, tmp_path: Path) -> None:
@@ -52,15 +58,6 @@ def test_pages_that_never_rest_end_and_change_nothing(internet: Internet, tmp_pa
         assert why in line
     assert sorted(path.name for path in tmp_path.iterdir()) == [NAME, f"{NAME}.pages"]
     assert tree(tmp_path / NAME) == {"kept": b"old"}
-
-
-@pytest.mark.root
-def test_no_root_is_needed_and_none_is_kept(internet: Internet, open_to_all: Path) -> None:
-    (open_to_all / f"{NAME}.pages").write_text(GOOD)
-    give(open_to_all, ORDINARY)
-    ran(*command(internet, open_to_all), status=0, env={**os.environ, **SUDO})
-    assert {path.lstat().st_uid for path in open_to_all.rglob("*")} == {ORDINARY.uid}
-    assert (open_to_all / NAME / CDN / "twice.png").read_bytes() == internet.hosts[CDN].files["/twice.png"].body
 
 
 def test_interrupted_it_leaves_the_old_recording_and_nothing_else(internet: Internet, tmp_path: Path) -> None:

@@ -88,8 +88,7 @@ def test_what_is_said_of_a_page(case: dict[str, Any], tmp_path: Path) -> None:
         "posted": [seen.exchange.request.body.decode() for seen in recording.requests
                    if seen.exchange.request.method == "POST"],
         "kept": [len(seen.exchange.answer.content or b"") for seen in recording.requests],
-        "documents": [seen.url for seen in recording.documents()], "line": verdict.line(PAGE, 0.0),
-        "urls": [seen.url for seen in recording.requests]}
+        "documents": [seen.url for seen in recording.documents()], "line": verdict.line(PAGE, 0.0)}
     wanted = {name: case[name] for name in found.keys() & case.keys() - {"reasons", "remarks"}}
     assert {name: found[name] for name in wanted} == wanted
     assert ("NOT fit" in verdict.lines(PAGE)[0]) == ("NOT FIT" in found["line"]) == bool(case["reasons"])
