@@ -35,7 +35,7 @@ from harness.measure.preflight import PageSet
 from harness.measure.settings import Settings
 from harness.mirror.importing import import_recording
 from harness.mirror.recording import read_whole
-from harness.record.export.write import ENDINGS, export
+from harness.record.export import ENDINGS, export
 from harness.record.recorder import (
     RecordingOutcome,
     record,

@@ -14,7 +14,7 @@ import msgspec
 from harness.errors import InputError, shortened
 from harness.files.exchange import Body
 from harness.mirror.exchanges import PageExchanges
-from harness.mirror.paths import open_file
+from harness.mirror.paths import open_below
 from harness.system.untrusted import MissingFileError, UnreadableFileError, read_untrusted_json
 
 MANIFEST = "manifest.json"
@@ -101,13 +101,8 @@ def damage(bodies: Mapping[str, Body], mirror: Path) -> str:
 
 def body_in(mirror: Path, name: str) -> Body:
     """Return a file of a mirror, ``host/file``, with what it holds. Raises OSError for what is none, such as a link."""
-    directory = os.open(mirror, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        descriptor = open_file(directory, name)
-    finally:
-        os.close(directory)
     digest, size = hashlib.sha256(), 0
-    with os.fdopen(descriptor, "rb") as file:
+    with os.fdopen(open_below(mirror, name), "rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
             size += len(chunk)

@@ -135,6 +135,15 @@ def open_file(host_fd: int, name: str) -> int:
     return file
 
 
+def open_below(directory: Path, name: str) -> int:
+    """Open the regular file `name` below a directory as `open_file` does. Raises OSError."""
+    below = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return open_file(below, name)
+    finally:
+        os.close(below)
+
+
 def write_file(mirror_dir: Path, url: str, body: bytes) -> Path:
     """Write the body of `url` where a reader will look for it, and return the file.
 

@@ -19,7 +19,7 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.pages import Page, read_pages
-from harness.record.export.write import export
+from harness.record.export import export
 from harness.synthetic.build import make_pages
 from tests.support.devtools import import_hars
 from tests.support.har_schema import assert_har

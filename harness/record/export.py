@@ -13,29 +13,36 @@ WACZ (https://specs.webrecorder.net/wacz/1.1.1/), which ReplayWeb.page and pywb 
 import hashlib
 import io
 import json
+import os
 import uuid
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timezone
+from http import HTTPStatus
+from http.client import responses
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from surt import surt  # type: ignore[import-untyped]
 from warcio.statusandheaders import StatusAndHeaders  # type: ignore[import-untyped]
 from warcio.warcwriter import WARCWriter  # type: ignore[import-untyped]
 
 from harness.errors import InputError
 from harness.files.exchange import H2, Exchange
-from harness.files.har import CREATOR, LoadLog, to_har
-from harness.files.headers import without
+from harness.files.har import CREATOR, LoadLog, read_har, to_har
+from harness.files.headers import header_in, without
 from harness.files.moments import EPOCH
 from harness.files.pages import Page, PageFiles
-from harness.files.urls import document_url
+from harness.files.urls import document_url, without_fragment
 from harness.mirror.alike import path_and_query
+from harness.mirror.headers import OF_NO_RECORDING, content_type
 from harness.mirror.importing import import_recording
-from harness.record.export.recorded import is_live, recorded_pages
+from harness.mirror.paths import open_below
+from harness.mirror.recording import read_whole
 from harness.system.atomic import written_beside
+from harness.system.untrusted import UnreadableFileError
 
 ENDINGS = (".wacz", ".warc.gz", ".warc", ".har")
 FRAMING = ("transfer-encoding", "content-length")
@@ -57,7 +64,8 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
                          f"in {', '.join(ENDINGS)}")
     files = PageFiles(directory, name)
     imported = import_recording(files)
-    logs = recorded_pages(files, pages)
+    read_whole(files)
+    logs = [recorded_page(files, page) for page in pages]
     exchanges = [exchange for log in logs for exchange in log.exchanges if not is_live(exchange)]
     try:
         with written_beside(file) as beside:
@@ -71,6 +79,54 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     except OSError as error:
         raise InputError(f"{file}:1: cannot be written ({error.strerror}); give another name") from None
     return "\n".join(filter(None, (imported, f"{file}: {len(pages)} pages with {len(exchanges)} answers")))
+
+
+def recorded_page(files: PageFiles, page: Page) -> LoadLog:
+    """Return what is recorded of a page, in today's format: what was answered, the page itself first, since readers of
+    a HAR take that for it; then its WebSockets. Raises InputError without a recording.
+    """
+    har, problems = files.fetchlog / f"{page.name}.har", list[str]()
+    try:
+        log = read_har(har, page.name, problems)
+        if problems:
+            raise UnreadableFileError(har, problems[0])
+        found = [each if is_live(each) else _complete(each, files.mirror) for each in log.exchanges
+                 if is_live(each) or _has_answer(each)]
+    except (UnreadableFileError, OSError) as error:
+        raise InputError(f"{har}:1: no recording of {page.url} ({error}); record it with ./fetch.py --append --name "
+                         f"{files.mirror.name}") from None
+    found.sort(key=lambda each: (is_live(each), document_url(each.request.url) != document_url(page.url)))
+    return LoadLog(log.times, tuple(found))
+
+
+def is_live(exchange: Exchange) -> bool:
+    """Say whether it is a WebSocket's."""
+    return exchange.answer.messages is not None
+
+
+def _has_answer(exchange: Exchange) -> bool:
+    return (exchange.request.url.startswith("http") and not exchange.from_cache
+            and exchange.answer.status not in (0, HTTPStatus.NOT_MODIFIED))
+
+
+def _complete(exchange: Exchange, mirror: Path) -> Exchange:
+    """Return an exchange with its body, and of what nobody knows its headers with those that the replay adds.
+
+    Whoever wrote the HAR leads to no file outside of the mirror by it. Raises OSError when there is none.
+    """
+    answer, content = exchange.answer, b""
+    if answer.body:
+        with os.fdopen(open_below(mirror, answer.body.file), "rb") as file:
+            content = file.read()
+    if answer.headers is None:
+        kind = content_type(answer.mime_type, answer.body.file if answer.body else "")
+        more = ("Location", answer.redirect_url) if answer.redirect_url else ("Content-Type", kind)
+        headers = (*OF_NO_RECORDING, *([more] if more[1] else []))
+        answer = replace(answer, headers=headers, reason=responses.get(answer.status, ""),
+                         mime_type=header_in(headers, "content-type"))
+    return replace(
+        exchange, request=replace(exchange.request, url=without_fragment(exchange.request.url)),
+        answer=replace(answer, body=None, content=content, content_bytes=len(content), body_bytes=len(content)))
 
 
 def write_har(file: Path, pages: list[Page], logs: list[LoadLog]) -> None:

@@ -1,1 +1,0 @@
-"""Recordings in the formats of others: WARC, WACZ, HAR with bodies."""
