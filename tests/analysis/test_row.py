@@ -1,6 +1,5 @@
 """A row of the table: medians, notes, explanations and predictions, each computed once, from made loads."""
 
-import json
 from itertools import product
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from harness.analysis.explanation import Explanation
 from harness.analysis.what_if import SYN_BYTES
+from harness.files.experiment import write_experiment
 from harness.show.improvement import OF_LOAD_EVENT, prediction_section
 from harness.show.row_notes import notes_on
 from harness.show.section import section_lines
@@ -59,9 +59,8 @@ def test_each_server_has_its_own_rtt_and_a_post_quantum_client_hello_saves_none(
                        ssl=50 if scheme == "https" else -1)
     load.plt_ms = end + 1
     load.write(tmp_path, rtt_ms=60)
-    (tmp_path / "experiment-30.json").write_text(json.dumps({
-        "format": 1, "pages": [PAGE], "rtt_ms": 60, "server_rtts_ms": {"near.test": 20, "far.test": 100},
-        "post_quantum": post_quantum}))
+    write_experiment(tmp_path, 30, {"pages": [PAGE], "rtt_ms": 60, "post_quantum": post_quantum,
+                                    "server_rtts_ms": {"near.test": 20, "far.test": 100}})
     found = explained(tmp_path)
     assert found.handshakes == 3
     assert found.predicted_plt_ms == found.simple_prediction_ms == pytest.approx(load.plt_ms - saved_ms)

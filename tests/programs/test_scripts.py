@@ -72,18 +72,17 @@ def test_the_pages_of_2013_are_installed_once_and_whole_or_not_at_all(tmp_path: 
     """A repository without them leaves nothing, and no link comes out of one."""
     clone, here = tmp_path / "clone", tmp_path / "here"
     here.mkdir()
-    (clone / "Paper" / "www.a.test").mkdir(parents=True)
-    (clone / "Paper" / "www.a.test" / "index.html").write_text("page")
-    (clone / "Paper" / "www.a.test" / "secret").symlink_to("/etc/hostname")
-    log = PageLog(responses=[Response("OK", "text/html", "", f"{URL_2013}/", None)], transactions_seen=True)
-    (clone / "Paper.fetchlog").mkdir()
-    (clone / "Paper.fetchlog" / "httpwww.a.test").write_text(format_log(log))
+    made = MadeRecording(clone, "Paper", har=False)
+    made.add(f"{URL_2013}/", "page")
+    made.finish(URL_2013)
+    (made.mirror / "www.a.test" / "secret").symlink_to("/etc/hostname")
+    pages = (clone / "Paper.pages").rename(tmp_path / "pages")
     commit(clone)
     for source in (clone, tmp_path / "nothing"):
         assert_refused(ran(SCRIPT, "--dir", here, source), 1)
         assert list(here.iterdir()) == []
 
-    (clone / "Paper.pages").write_text(URL_2013)
+    pages.rename(clone / "Paper.pages")
     commit(clone)
     assert ran(SCRIPT, "--dir", here, clone, status=0).stdout.startswith(f"1 pages in {here}/Paper2013.pages; ")
     assert {path.name for path in here.iterdir()} == {"Paper2013", "Paper2013.fetchlog", "Paper2013.pages"}

@@ -2,25 +2,23 @@
 
 from pathlib import Path
 
-from harness.files.experiment import write_experiment
 from harness.files.transport import Transport
 from harness.show.columns import export_rows
 from harness.show.console import main_table
 from harness.show.report import render
 from harness.show.transports import draw_transports
 from harness.sweep.site_rows import OF_A_SITE
-from tests.support.client_folder import add_load, selected
+from tests.support.client_folder import add_load, make_client, selected
 
 URL, PAGE = "https://www.news.example", "httpswww.news.example"
 RTTS_MS = (20.0, 100.0)
 
 
-def make_client(directory: Path) -> Path:
+def compared(directory: Path) -> Path:
     """Each connection of a page is one of three in a row: it saves three times what its handshake does."""
+    make_client(directory, [rtt_ms / 2 for rtt_ms in RTTS_MS], [URL], 0, http="h2", transports=[*Transport],
+                compare_transports=True)
     for rtt_ms in RTTS_MS:
-        write_experiment(directory, rtt_ms / 2, {
-            "name": "demo", "pages": [URL], "synthetic": True, "http": "h2", "server": "threaded", "rtt_ms": rtt_ms,
-            "transports": [*Transport], "compare_transports": True})
         for run in range(3):
             for over in Transport:
                 counts = {"possible": 6, "resumed": 6, "sent": 6 * over.early, "accepted": 6 * over.early,
@@ -31,7 +29,7 @@ def make_client(directory: Path) -> Path:
 
 
 def test_each_row_says_what_it_saves_against_tcp_in_table_export_figure_and_report(tmp_path: Path) -> None:
-    selection = selected(make_client(tmp_path))
+    selection = selected(compared(tmp_path))
     assert "\n".join([*main_table(selection)][:14]).expandtabs(2) == """\
 Page  RTT(ms) Transport Round trips PLT (s) Saved (s) Saved 95% interval  Predicted (s) Early data
 https://www.news.example
