@@ -13,9 +13,8 @@ from itertools import count
 from pathlib import Path
 
 from harness.errors import InputError, many
-from harness.files.hosts import PORTS
 from harness.files.pages import Page, PageFiles, read_pages
-from harness.files.text_log import PageLog, Resolve, Response, Transaction, format_log
+from harness.files.text_log import PageLog, Response, Transaction, format_log
 from harness.mirror.importing import complete
 from harness.mirror.manifest import MANIFEST, damage
 from harness.mirror.paths import write_file
@@ -29,8 +28,6 @@ from harness.system.untrusted import UnreadableFileError, read_untrusted_json
 
 DEFAULT_SEED = 1
 NOTE = "Made by scripts/make_pages.py from a page-shape file ({name}): no content of the real pages."
-UNKNOWN_ADDRESS = "192.0.2.1"
-"""From TEST-NET-1 (RFC 5737), addresses that belong to nobody: those of 2013 were not kept."""
 EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "text/css": ".css", "text/plain": ".txt",
               "application/json": ".json", "application/x-shockwave-flash": ".swf", "text/html": ".html"}
 LONGEST_NAME = 60
@@ -138,15 +135,9 @@ def _has_all(manifest: dict[str, object], wanted: dict[str, object], files: Page
 
 
 def make_log(plan: PagePlan, urls: list[str]) -> PageLog:
-    """Return the log of a page whose resources have these whole `urls`, by index.
-
-    Every host is resolved at the start of its first request, in no time: how long it took in 2013 was not kept.
-    """
+    """Return the log of a page whose resources have these whole `urls`, by index; look-ups of 2013 were not kept."""
     by_end = sorted(plan.resources, key=lambda resource: (resource.end_ms, resource.index))
-    first = {f"{resource.host}:{PORTS[resource.scheme]}": resource for resource in reversed(plan.resources)}
     return PageLog(
-        resolves=[Resolve(resource.start_ms, resource.start_ms, 0, name, f"{UNKNOWN_ADDRESS}:{name.rpartition(':')[2]}")
-                  for name, resource in sorted(first.items(), key=lambda named: named[1].index)],
         transactions=[Transaction(resource.start_ms, resource.end_ms, urls[resource.index]) for resource in by_end],
         responses=[_response(plan, resource, urls) for resource in by_end], transactions_seen=True)
 
