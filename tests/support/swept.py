@@ -20,11 +20,10 @@ import dask
 from distributed import Client, LocalCluster, Security
 
 from harness.errors import ExperimentError
-from harness.files.pages import PageFiles, sanitise
 from harness.sweep import driver
 from harness.sweep.cluster import SETTINGS
 from harness.sweep.folder import SweepFolder
-from harness.sweep.measuring import SITE, Contents, NotMeasuredError, Patience
+from harness.sweep.measuring import Contents, NotMeasuredError, Patience
 from harness.sweep.plan import Unit, UnitOutcome, of_unit
 from harness.system.progress import Steps
 from tests.support.made_units import unit
@@ -34,8 +33,8 @@ MEASURED = "is measured"
 FATES = [MEASURED, "dies once", "fails once", "full disk once", "fails", "is wrong", "dies", MEASURED]
 SWEEPS = {"no worker can measure": ["full disk"] * 2, "fates": FATES, "the scheduler ends": [MEASURED] * 1000}
 """By their names, what becomes of their sites. The workers of the first are sent away, so that nobody is left."""
-MARKS = PageFiles(Path(), SITE).pages.name
-"""The file of a recording that names the folder for marks."""
+MARKS = "TFO_LAB_MARKS"
+"""The variable of the environment that names the folder for marks, to workers, too."""
 
 
 def units(sweep: str) -> list[Unit]:
@@ -43,9 +42,9 @@ def units(sweep: str) -> list[Unit]:
     return [unit(number, recording=fate) for number, fate in enumerate(SWEEPS[sweep])]
 
 
-def measure(of: Unit, recording: Contents, _: Patience) -> tuple[UnitOutcome, Contents]:
+def measure(of: Unit, _recording: Contents, _: Patience) -> tuple[UnitOutcome, Contents]:
     """Meet a site's fate in the place of measuring it; after a fate that is met once it is measured."""
-    mark = Path(os.fsdecode(recording[MARKS])) / of.key
+    mark = Path(os.environ[MARKS], of.key)
     fate = of.recording.removesuffix(" once")
     if fate != of.recording and mark.exists():
         fate = MEASURED
@@ -64,10 +63,6 @@ def run(client: Any, base: Path, sweep: str) -> str:
     """Run a driver with `measure` in place of a measurement; return how it ended."""
     folder = SweepFolder(base, sweep)
     folder.make()
-    for made in units(sweep):       # a recording whose only content is where marks may be left
-        marked = folder.recordings / sanitise(made.url)
-        marked.mkdir()
-        (marked / MARKS).write_bytes(os.fsencode(folder.path))
     if sweep == "the scheduler ends":
         threading.Thread(target=_end_scheduler, args=(client.cluster, folder)).start()
     counts: Counter[str] = Counter()
@@ -88,6 +83,7 @@ def _end_scheduler(cluster: Any, folder: SweepFolder) -> None:
 
 def main() -> None:
     """Run all sweeps."""
+    os.environ[MARKS] = sys.argv[1]
     vars(driver).update(measure=measure, NOBODY_S=1.0, RESULT_S=5.0)
     dask.config.set(SETTINGS)
     security = Security.temporary()
