@@ -176,8 +176,6 @@ def test_what_the_browser_refuses_is_refused(answers: dict[str, list[Any]]) -> N
     assert answers["refused"] == ["SyntaxError", "NotSupportedError", "OperationError", "TypeError"]
 
 
-pytestmark = pytest.mark.chrome
-
 INSTANT_MS = 1_363_348_800_000
 KINDS = {"dedicated", "nested", "module", "blob", "shared", "service"}
 PROBE = """{now: Date.now(), origin: performance.timeOrigin, random: Math.random(), uuid: crypto.randomUUID(),

@@ -28,8 +28,7 @@ class Finished:
     @cached_property
     def loads(self) -> list[LoadRecord]:
         """The records of all loads, in the order in which they began."""
-        found = [read_load_record(path) for path in self.client.glob("*-tfo-*/*.json")]
-        return sorted(found, key=lambda record: record.began_s or 0.0)
+        return sorted(map(read_load_record, self.client.glob("*-tfo-*/*.json")), key=lambda load: load.began_s or 0.0)
 
     def load(self, tfo: int, run: int = 1, url: str = "") -> LoadRecord:
         """Return the record of one load; of the only page if none is named."""

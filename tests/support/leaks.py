@@ -21,7 +21,7 @@ from harness.system.processes import descendants
 
 TCP_FASTOPEN = Path("/proc/sys/net/ipv4/tcp_fastopen")
 NAMED_NAMESPACES = Path("/run/netns")          # where `ip netns` keeps them (ip-netns(8))
-NET = Path("/proc/thread-self/ns/net")
+NET, DEVICES = Path("/proc/thread-self/ns/net"), Path("/proc/thread-self/net/dev")
 COUNTERS = re.compile(r"\[\d+:\d+\]")
 WORTH_A_LINE = re.compile(r"-|:\S+ (?!ACCEPT)")   # rules, chains of somebody's own, and policies other than the default
 
@@ -45,7 +45,7 @@ def take_snapshot(scratch: Path, with_rules: bool = True) -> Snapshot:
     return {
         "process": frozenset(_processes(scratch)),
         "network namespace": _names(NAMED_NAMESPACES) | {f"of this thread: {NET.readlink()}"},
-        "interface": frozenset(_interfaces()),
+        "interface": frozenset(line.partition(":")[0].strip() for line in DEVICES.read_text().splitlines()[2:]),
         "iptables rule": frozenset((*_rules("iptables-save"), *_rules("ip6tables-save")) if with_rules else ()),
         "net.ipv4.tcp_fastopen": frozenset([TCP_FASTOPEN.read_text().strip()] if TCP_FASTOPEN.exists() else []),
         "file in TMPDIR": _names(scratch),
@@ -108,15 +108,7 @@ def _children() -> Iterator[str]:
 
 
 def _names(directory: Path) -> frozenset[str]:
-    try:
-        return frozenset(path.name for path in directory.iterdir())
-    except FileNotFoundError:
-        return frozenset()
-
-
-def _interfaces() -> Iterator[str]:
-    for line in Path("/proc/thread-self/net/dev").read_text().splitlines()[2:]:
-        yield line.partition(":")[0].strip()
+    return frozenset(path.name for path in directory.glob("*"))     # of none at all none
 
 
 def _rules(program: str) -> Iterator[str]:
