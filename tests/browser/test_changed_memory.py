@@ -40,12 +40,11 @@ print("null")
 """
 
 
-@pytest.mark.parametrize("wanted", [GROUPS, SOCKET_LIMITS])
-def test_what_is_changed_is_found_if_it_is_there_once(tmp_path: Path, wanted: bytes) -> None:
-    for content, place in ((b"x" * 5000 + wanted, 5000), (wanted, 0), (b"x" * 100, None), (wanted * 2, None),
-                           (wanted[:-1], None)):
+def test_what_is_changed_is_found_if_it_is_there_once(tmp_path: Path) -> None:
+    for content, place in ((b"x" * 5000 + GROUPS, 5000), (GROUPS, 0), (b"x" * 100, None), (GROUPS * 2, None),
+                           (GROUPS[:-1], None)):
         (tmp_path / "chrome").write_bytes(content)
-        assert find_once(tmp_path / "chrome", wanted) == place
+        assert find_once(tmp_path / "chrome", GROUPS) == place
 
 
 def client_hello(key_shares: int) -> bytes:

@@ -53,13 +53,13 @@ def started() -> Mapping[str, Any]:
     return answer
 
 
-def test_nothing_is_open_but_the_page(started: Mapping[str, Any]) -> None:
+def test_nothing_is_open_but_the_page_and_nothing_asked_for_but_what_it_wants(started: Mapping[str, Any]) -> None:
+    """Debian's Chromium loaded its home page while it started: a page of strangers beside the one that is measured.
+
+    For one request of the page its thread stood still.
+    """
     assert {target["type"]: target["url"].partition(",")[0] for target in started["targets"]} == dict.fromkeys(
         ("page", "tab"), "data:text/html")
-
-
-def test_it_asks_for_no_page_of_its_own_and_says_for_what_the_page_stood_still(started: Mapping[str, Any]) -> None:
-    """Debian's Chromium loaded its home page while it started: a page of strangers beside the one that is measured."""
     assert started["asked_for"] == [[started["web"], False], [f"{started['web']}stands/still", True]]
 
 

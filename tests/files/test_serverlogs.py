@@ -38,19 +38,14 @@ def test_only_what_is_new_in_the_logs_is_read_in_order_of_time(tmp_path: Path) -
     assert read_server_logs(tmp_path, before) == [other, later]
     log.write_text(format_request(later))
     assert read_server_log(log, before[log]) == [later], "begun anew: all of it is new"
-    assert read_server_logs(tmp_path / "nothing", ends_of_logs(tmp_path / "nothing")) == []
-
-
-def test_of_a_log_that_has_grown_large_the_new_part_is_read(tmp_path: Path) -> None:
-    path = tmp_path / REQUEST.host
-    path.touch()
-    os.truncate(path, LARGEST_FILE + 1)
-    since = ends_of_logs(tmp_path)
-    with path.open("a") as log:
-        log.write(LINE)
-    assert read_server_logs(tmp_path, since) == [REQUEST]
+    os.truncate(log, LARGEST_FILE + 1)
+    before = ends_of_logs(tmp_path)
+    with log.open("a") as grown:
+        grown.write(LINE)
+    assert read_server_logs(tmp_path, before) == [REQUEST], "of a log that has grown large"
     with pytest.raises(UnreadableFileError):
         read_server_logs(tmp_path, {})
+    assert read_server_logs(tmp_path / "nothing", ends_of_logs(tmp_path / "nothing")) == []
 
 
 def test_what_is_no_file_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> None:

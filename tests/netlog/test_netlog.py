@@ -37,11 +37,11 @@ WHOLE = gzip.decompress((DATA / "hanging.json.gz").read_bytes())
 FIRST_LINE = WHOLE.index(b"\n") + 20
 
 
-def log_of(name: str, folder: Path) -> Path:
-    """Write a recorded load's net-log."""
+def read_scene(name: str, folder: Path, *others: Subscriber[Any]) -> NetLog:
+    """Read the net-log of a recorded load."""
     path = folder / "netlog.json"
     path.write_bytes(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
-    return path
+    return read_netlog(path, *others)
 
 
 def counting_bytes(sent: Counter[str], event: Event) -> None:
@@ -55,7 +55,7 @@ def test_it_is_what_the_server_saw_and_a_har_says_how_much_was_sent(scene: str, 
     Chrome strips cookies from the log and says how long they were, so the sizes in the HAR are exact.
     """
     passed = Subscriber[Counter[str]](("SOCKET",), lambda _: Counter(), {("SOCKET_BYTES_SENT", POINT): counting_bytes})
-    netlog = read_netlog(log_of(scene, tmp_path), passed)
+    netlog = read_scene(scene, tmp_path, passed)
     served = json.loads((DATA / f"{scene}.served.json").read_text())["served"]
     assert Counter((hop.method, urldefrag(hop.url).url, hop.status, hop.status // 100 != 3 and hop.body_bytes)
                    for hop in netlog.transactions if hop.sends) == Counter(
@@ -71,7 +71,7 @@ def test_it_is_what_the_server_saw_and_a_har_says_how_much_was_sent(scene: str, 
 
 
 def test_a_fate_is_set_by_the_load_event_and_the_end_of_the_load(tmp_path: Path) -> None:
-    netlog = read_netlog(log_of("hanging", tmp_path))
+    netlog = read_scene("hanging", tmp_path)
     silent = next(hop for hop in netlog.transactions if hop.url == "http://a.test/silent?hang")
 
     def fate(event_tick: float | None) -> tuple[str, Fate]:
@@ -86,7 +86,7 @@ def test_a_fate_is_set_by_the_load_event_and_the_end_of_the_load(tmp_path: Path)
 
 def test_over_quic_a_request_is_too_late_for_early_data_once_the_handshake_is_over(tmp_path: Path) -> None:
     """As it was on the fourth, over loopback; the first two, of a first visit, had no ticket."""
-    netlog = read_netlog(log_of("h3_streams", tmp_path))
+    netlog = read_scene("h3_streams", tmp_path)
     assert [each.asked_late for each in netlog.connections] == [False, False, False, True]
     opened = [each for each in exchanges(netlog, 0) if each.phases.connect >= 0]
     assert [(each.connection, each.answer.protocol) for each in opened] == [
@@ -96,7 +96,7 @@ def test_over_quic_a_request_is_too_late_for_early_data_once_the_handshake_is_ov
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory: pytest.TempPathFactory) -> NetLog:
-    return read_netlog(log_of("hanging", tmp_path_factory.mktemp("full")))
+    return read_scene("hanging", tmp_path_factory.mktemp("full"))
 
 
 @settings(max_examples=60, deadline=None)

@@ -58,18 +58,17 @@ run_interruptible({"work": work, "drops": drops, "dies late": dies_late}[sys.arg
 """
 
 
-def running(folder: Path, clean_up_s: float = 0, *, prefix: tuple[str, ...] = ()
-            ) -> AbstractContextManager["subprocess.Popen[str]"]:
+def running(folder: Path, *prefix: str) -> AbstractContextManager["subprocess.Popen[str]"]:
     """Start the script. It ignores no signal, as it would where nohup runs the tests, unless `prefix` makes it."""
-    return started("env", "--default-signal=HUP", *prefix, sys.executable, "-c", SCRIPT, str(clean_up_s), "work",
-                   cwd=folder, environment={**os.environ, "PYTHONPATH": str(ROOT)})
+    return started("env", "--default-signal=HUP", *prefix, sys.executable, "-c", SCRIPT, "0.3", "work", cwd=folder,
+                   environment={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_it_cleans_up_and_dies_of_the_signal(tmp_path: Path, number: signal.Signals) -> None:
     """Two at once are one line: Ctrl-C on run.sh may send two."""
     at_once = [number] if number != signal.SIGINT else [signal.SIGSTOP, number, signal.SIGTERM, signal.SIGCONT]
-    with running(tmp_path, clean_up_s=0.3) as process:
+    with running(tmp_path) as process:
         for each in at_once:
             process.send_signal(each)
         wait_until((tmp_path / "cleaning").exists)
@@ -92,7 +91,7 @@ def test_where_python_ignores_the_exception_it_is_raised_again(tmp_path: Path, w
 
 
 def test_nohup_is_respected(tmp_path: Path) -> None:
-    with running(tmp_path, prefix=("nohup",)) as process:
+    with running(tmp_path, "nohup") as process:
         process.send_signal(signal.SIGHUP)
         time.sleep(0.2)  # nothing happens, and there is nothing to wait for
         assert process.poll() is None
