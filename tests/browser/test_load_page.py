@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,9 +24,9 @@ from harness.files.text_log import read_log
 from harness.measure.loading import PageLoad
 from harness.measure.settings import Settings
 from harness.system.privileges import browsing_user, give, passable_temp_root
-from harness.system.processes import children_by_parent, descendants, is_running
+from harness.system.processes import descendants, is_running
 from tests.support.answering import serving
-from tests.support.faults import command_of
+from tests.support.faults import PARTS, command_of, name_of
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.chrome
@@ -44,14 +45,12 @@ class Load:
     process: "subprocess.Popen[str]"
     all_pids: set[int] = field(default_factory=set)
 
-    def kill(self, which: str) -> None:
+    def kill(self, part: str) -> None:
         """Wait until the page is half loaded; kill one of its processes."""
         assert self.asked.wait(), self.process.communicate()
-        self.all_pids = descendants(self.process.pid)
-        driver, = children_by_parent()[self.process.pid]
-        chrome, = children_by_parent()[driver]
-        network, = (pid for pid in self.all_pids if "network.mojom.NetworkService" in " ".join(command_of(pid)))
-        os.kill({"chromedriver": driver, "chrome": chrome, "network": network}[which], signal.SIGKILL)
+        self.all_pids, begins = descendants(self.process.pid), PARTS[part][0]
+        pid, = (pid for pid in self.all_pids if re.match(begins, f"{name_of(pid)} {' '.join(command_of(pid))}"))
+        os.kill(pid, signal.SIGKILL)
 
     def report(self) -> dict[str, Any]:
         """Wait for the end of the load, and of all its processes; return what it says of itself."""
@@ -104,8 +103,8 @@ ASKS_LATER = ICON + "<script>onload = () => setTimeout(() => fetch('/never.png')
 @pytest.mark.parametrize("document", [{}, {"index": ASKS_LATER}], ids=["while it loads", "after the load event"])
 @pytest.mark.parametrize(("killed", "error"), [
     ("chromedriver", "Chrome: chromedriver ended, or does not answer"),
-    ("chrome", "Chrome ended in the middle of the load"),
-    ("network", "Chrome: its network process ended, and it started another")])
+    ("browser", "Chrome ended in the middle of the load"),
+    ("network process", "Chrome: its network process ended, and it started another")])
 def test_the_end_of_a_process_is_said_and_loses_neither_log_nor_har(killed: str, error: str, document: dict[str, str],
                                                                     ) -> None:
     """Chrome is killed with its driver. It starts another network process, whose log begins in the middle."""
@@ -119,7 +118,7 @@ def test_the_end_of_a_process_is_said_and_loses_neither_log_nor_har(killed: str,
         assert error in report["errors"]
         log = read_log(load.work_dir / PAGE)
         har = json.loads((load.work_dir / f"{PAGE}.har").read_text())
-        if killed != "network":
+        if killed != "network process":
             assert report["errors"][0] == error
             assert log.responses[0].url == har["log"]["entries"][0]["request"]["url"] == URL
             assert report["document"]["status"] == 200

@@ -79,7 +79,6 @@ def test_how_long_a_process_waited_for_a_processor_is_counted() -> None:
     waited_ms = ticks.grown_ms("waited", began_s, ended_s)
     assert {ticks.names[pid] for pid in waited_ms} == {"sh"}
     assert max(waited_ms.values()) > 300
-    assert max(ticks.grown_ms("waited", began_s - 9, began_s - 8).values()) == 0
     worked_ms = ticks.grown_ms("worked", began_s, ended_s)
     assert 100 < sum(worked_ms.values()) < 1300 * (ended_s - began_s) * (os.cpu_count() or 1)
     assert os.getpid() in worked_ms.keys() - waited_ms.keys()
