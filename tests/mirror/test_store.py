@@ -37,28 +37,25 @@ def test_another_body_of_a_url_and_one_in_a_directorys_place_get_files_of_their_
         md5_name("/x/below"), "b/c", md5_name("/x/below"), md5_name("/b")]
 
 
-def test_the_older_one_can_be_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("reasons", [[], ["its replay is not the page: it is incomplete"]])
+def test_the_older_one_is_kept_until_the_new_one_has_shown_that_it_is_fit(tmp_path: Path, reasons: list[str]) -> None:
+    """That is known only when its pages were loaded from it: the older one was gone by then."""
+    kept = ""
     for content in ("1", "2", "3"):
         with new_store(PageFiles(tmp_path, "demo")) as store:
             store.put("http://a.test/x", "GET", content.encode())
             store.write_manifest()
-            store.publish(keep=True)
+            kept = store.publish(keep=True)
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
     assert len([*tmp_path.iterdir()]) == 6
-
-
-@pytest.mark.parametrize("reasons", [[], ["its replay is not the page: it is incomplete"]])
-def test_the_older_one_goes_when_the_new_one_has_shown_that_it_is_fit(tmp_path: Path, reasons: list[str]) -> None:
-    """That is known only when its pages were loaded from it: the older one was gone by then."""
-    (tmp_path / "demo.previous").symlink_to(tmp_path)
-    (tmp_path / "demo.previous.fetchlog").mkdir()
-    outcome = RecordingOutcome([(Page("http://a.test/", "httpa.test"), Verdict(reasons=reasons))], "demo.previous")
+    elsewhere = (tmp_path / kept).rename(tmp_path / "elsewhere")
+    (tmp_path / kept).symlink_to(elsewhere)
+    outcome = RecordingOutcome([(Page("http://a.test/", "httpa.test"), Verdict(reasons=reasons))], kept)
     remove_older(outcome, tmp_path)
-    there = [os.path.lexists(tmp_path / name) for name in ("demo.previous", "demo.previous.fetchlog")]
-    assert there == [bool(reasons)] * 2
-    assert bool(outcome.kept) == bool(reasons)
-    assert tmp_path.exists(), "of a link only the link goes"
+    assert [os.path.lexists(tmp_path / name) for name in (kept, f"{kept}.fetchlog")] == [bool(reasons)] * 2
+    assert outcome.kept == (kept if reasons else "")
+    assert tree(elsewhere) == {"a.test/x": "2"}, "of a link only the link goes"
 
 
 OTHERS = ("", "[]", '{"format": 1, "source": "synthetic", "pages": []}',
