@@ -59,8 +59,10 @@ def _doubts(bars: Sequence[Bar]) -> list[str]:
 def draw_breakdown(rows: Sequence[Row]) -> Figure | None:
     """Draw the breakdown of a page's `rows`; None when no load of it can be explained (logs of 2013)."""
     bars = explained_loads(rows)
-    if not bars:
-        return None
+    return _draw(rows, bars) if bars else None
+
+
+def _draw(rows: Sequence[Row], bars: Sequence[Bar]) -> Figure:
     rtts_ms = sorted({shown.cell.rtt_ms for shown, _ in bars})
     figure, [axes] = framed(
         (11, 2.6 + 0.46 * len(bars)), f"Where the Time Goes: {rows[0].url}", "\n".join([
@@ -79,7 +81,7 @@ def draw_breakdown(rows: Sequence[Row]) -> Figure | None:
     return figure
 
 
-def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
+def _stack(axes: Axes, bars: Sequence[Bar], ys: list[float]) -> None:
     lefts = [0.0] * len(bars)
     for kind, style in STYLES.items():
         widths = [why.ms(kind) for _, why in bars]
@@ -97,8 +99,8 @@ def _stack(axes: Axes, bars: list[Bar], ys: list[float]) -> None:
 
 def breakdown_section(rows: Sequence[Row], key: str) -> Section:
     """Return what each kind of step took on the critical path of the page's drawn loads."""
-    bars, figure, title, url = explained_loads(rows), draw_breakdown(rows), "Where the time goes", rows[0].url
-    if figure is None:
+    bars, title, url = explained_loads(rows), "Where the time goes", rows[0].url
+    if not bars:
         return Section(title, [UNEXPLAINED])
     kinds = [kind for kind in STYLES if any(why.ms(kind) for _, why in bars)]
     times = plain_table(
@@ -114,4 +116,4 @@ def breakdown_section(rows: Sequence[Row], key: str) -> Section:
              "shorter, until another chain is the longest. What ran beside it is not in it; which request waited for "
              f"which is inferred. {WHICH_LOADS}", *_doubts(bars)]
     label = "Stacked bars: time on the critical path by kind; the table has the numbers."
-    return Section(title, words, [chart_of(figure, key, label, times), steps])
+    return Section(title, words, [chart_of(_draw(rows, bars), key, label, times), steps])

@@ -5,7 +5,7 @@ several that hold the same pages, measured in several ways, what TFO saves in ea
 """
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -148,26 +148,25 @@ def draw_side_by_side(rows: Sequence[Row], note: str = "") -> Figure:
     """Draw three panels with a group of bars for each page and RTT, in which each row's `name` has a bar."""
     figure, panels = framed((11, 9), TITLE, "Medians of the loads; connections and handshakes without TFO. Lines on "
                             f"the bars: 95% interval of the improvement. {note}", panels=3)
-    values: dict[str, Callable[[Row], float | None]] = {
-        "connections": lambda row: row.connections,
-        "TCP handshakes\non the critical path": lambda row: row.handshakes,
-        "improvement by TFO (%)": lambda row: row.percent}
-    for axes, (label, value_of) in zip(panels, values.items(), strict=True):
+    values = {"connections": "connections", "handshakes": "TCP handshakes\non the critical path",
+              "percent": "improvement by TFO (%)"}
+    for axes, (name, label) in zip(panels, values.items(), strict=True):
         axes.set_ylabel(label)
-        _bars(axes, rows, value_of, is_improvement=axes is panels[-1])
+        _bars(axes, rows, name)
     legend_above(panels[0], 4)
     return figure
 
 
-def _bars(axes: Axes, rows: Sequence[Row], value_of: Callable[[Row], float | None], *, is_improvement: bool) -> None:
-    """Draw a group of bars for each page and RTT, a bar of it for each folder."""
+def _bars(axes: Axes, rows: Sequence[Row], of: str) -> None:
+    """Draw a group of bars for each page and RTT, a bar of it for each folder: the row's value called `of`."""
+    is_improvement = of == "percent"
     groups = {(row.url, row.rtt_ms): row.rtt_name for row in rows}
     names = list(dict.fromkeys(row.name for row in rows))
     width = WIDTH / len(names)
     for number, name in enumerate(names):
         points = [Point([*groups].index((row.url, row.rtt_ms)) + (number - (len(names) - 1) / 2) * width, value,
                         *(row.limits_percent if is_improvement else ()))
-                  for row in rows if row.name == name and (value := value_of(row)) is not None]
+                  for row in rows if row.name == name and (value := getattr(row, of)) is not None]
         colour, _ = COLOURS[number % len(COLOURS)]
         _, hatch = COLOURS[(number + number // len(COLOURS)) % len(COLOURS)]        # another pair for each of 36 names
         axes.bar([point.x for point in points], [point.y for point in points], width=width, color=colour, hatch=hatch,

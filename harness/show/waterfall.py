@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import count
 
 from matplotlib.axes import Axes
@@ -32,7 +31,7 @@ Pair = tuple[ShownRequest | None, ShownRequest | None]
 """The same request without and with TFO."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Compared:
     """The two loads that a figure shows, without and with TFO; their requests in pairs, in the order of the bars."""
 
@@ -45,7 +44,6 @@ class Compared:
         return [(place, request) for place, pair in enumerate(self.pairs, start=1) if (request := pair[tfo])]
 
 
-@lru_cache(maxsize=256)
 def compare_loads(row: Row) -> Compared | None:
     """Return the loads that stand for a row; None when there is none, neither without TFO nor with it."""
     off, on = (shown_load(cell) for cell in row.cells)
@@ -57,9 +55,11 @@ def compare_loads(row: Row) -> Compared | None:
 def draw_requests(row: Row) -> Figure | None:
     """Draw one page at one RTT; return None when there is no load of it, neither without TFO nor with it."""
     compared = compare_loads(row)
-    if compared is None:
-        return None
-    bars = len(compared.pairs)
+    return _draw(compared) if compared else None
+
+
+def _draw(compared: Compared) -> Figure:
+    row, bars = compared.row, len(compared.pairs)
     figure, [axes] = framed((11, min(2.6 + 0.11 * bars, 14) if bars > 12 else 3.9),
                             f"TFO Timing Breakdown: {row.url} at {row.rtt_name} ms RTT",
                             "\n".join([*_words(compared), OF_BOTH if all(compared.loads) else OF_ONE])
@@ -134,13 +134,13 @@ def _draw_answers(axes: Axes, compared: Compared) -> None:
 
 def requests_section(row: Row, key: str) -> Section | None:
     """Return the figure with what it shows in sentences and its numbers; None where there is no load to draw."""
-    compared, figure = compare_loads(row), draw_requests(row)
-    if compared is None or figure is None:
+    compared = compare_loads(row)
+    if compared is None:
         return None
     words = [*_words(compared)]
     label = " ".join([f"Waterfall of {len(compared.pairs)} requests.", *words])
     return Section(f"Requests at {row.rtt_name} ms RTT", words,
-                   [chart_of(figure, key, label, request_table(compared))], view=True)
+                   [chart_of(_draw(compared), key, label, request_table(compared))], view=True)
 
 
 def _words(compared: Compared) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What the figures of requests and of improvements show, read back from the figures themselves."""
+"""Which loads the figures of requests and of improvements show, and what of them, read back from the figures."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,18 +9,22 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from harness.analysis.shown import PHASES, ShownRequest, shown_load
+from harness.analysis.row import Row
+from harness.analysis.shown import PHASES, ShownRequest, file_problems, shown_load
 from harness.files.exchange import UNFINISHED, Exchange, Request
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.files.results import write_load
+from harness.files.text_log import PageLog, Transaction, format_log
+from harness.show.breakdown import explained_loads
 from harness.show.figures import FORMATS, save_figure
 from harness.show.improvement import draw_improvement
 from harness.show.labels import figure_names
-from harness.show.waterfall import draw_requests, pair_requests
+from harness.show.waterfall import compare_loads, draw_requests, pair_requests
 from tests.support.client_folder import NEWS, add_load, make_client, selected
-from tests.support.made_har import PAGE, MadeLoad
+from tests.support.made_har import PAGE, MadeLoad, chain
 
+LOG = format_log(PageLog(transactions=[Transaction(0, 50, PAGE)], transactions_seen=True))
 NEWS_PAGE, POLL = "httpwww.news.example", "http://poll.test/"
 
 
@@ -139,3 +143,40 @@ def test_pages_of_another_rtt_do_not_make_these_synthetic(tmp_path: Path) -> Non
     for delay_ms, is_synthetic in ((10, True), (50, False)):
         make_client(tmp_path, delays_ms=[delay_ms], urls=[NEWS], runs=2, synthetic=is_synthetic)
     assert ["synthetic" in draw(tmp_path, rtt_ms=rtt_ms).get_supxlabel() for rtt_ms in (20, 100)] == [True, False]
+
+
+def five_loads(client: Path, *gone: str) -> Row:
+    """Return a row of loads whose PLT grows with the run, so that run 3 is the median.
+
+    `gone` are files that cannot be read: RUN.har or RUN.log.
+    """
+    for run in range(1, 6):
+        load = chain(2, connect=100 + run).write(client, run=run)
+        load.log.write_text(LOG)
+        if f"{run}.har" in gone:
+            load.har.write_text("{")
+        if f"{run}.log" in gone:
+            load.log.unlink()
+    return selected(client).rows[0]
+
+
+@pytest.mark.parametrize(("gone", "run", "is_explained"), [
+    ("", 3, True), ("3.har", 2, True), ("3.log 2.log", 3, True), ("3.har 4.har 5.har", 1, True),
+    ("1.har 3.har 4.har 5.har", 2, True), ("1.har 2.har 3.har 4.har 5.har", 3, False)])
+def test_the_load_of_a_cell_is_the_median_of_those_it_was_chosen_from(
+        tmp_path: Path, gone: str, run: int, *, is_explained: bool) -> None:
+    """And the same in all figures: the one of the requests once showed run 3 and the breakdown another one."""
+    row = five_loads(tmp_path, *gone.split())
+    shown, compared = shown_load(row.off), compare_loads(row)
+    assert shown
+    assert compared
+    assert (shown.load.run, len(shown.cell.loads), bool(shown.explanation)) == (run, 5, is_explained)
+    others = [compared.loads[0], *(load for load, _ in explained_loads([row]))]
+    assert {each.load.run for each in others if each} == {run}
+
+
+def test_of_a_cell_without_files_there_is_none(tmp_path: Path) -> None:
+    row = five_loads(tmp_path, *(f"{run}.{of}" for run in range(1, 6) for of in ("har", "log")))
+    assert (shown_load(row.off), compare_loads(row)) == (None, None)
+    assert [problem.rpartition("/")[2].partition(":1: ")[0] for problem in file_problems(row.cells)] == [
+        "httppage.test.har"] * 5
