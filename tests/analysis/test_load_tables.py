@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from harness.analysis.load_tables import COLUMNS, write_load_tables
 from harness.files.experiment import write_experiment
+from harness.files.pages import sanitise
 from harness.files.results import attempt_directory, write_load
 from harness.files.table_files import WRITERS
 from harness.system.fastopen import COUNTERS
@@ -19,7 +20,6 @@ from tests.support.client_folder import NEWS, POST, add_load
 from tests.support.made_record import made_record
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-NEWS_PAGE = "httpwww.news.example"
 NONE = dict.fromkeys(COUNTERS, 0)
 
 
@@ -50,7 +50,7 @@ def make_folder(client: Path) -> Path:
                    timekeeping={"late": [{"host": "a", "start_ms": 5, "late_ms": late_ms, "critical": critical}
                                          for late_ms, critical in ((300, False), (7.5, True))]})
     write_load(attempt_directory(client / "10-2-tfo-1", 1), made_record(
-        url=NEWS, page=NEWS_PAGE, delaynet_ms=10, run=2, tfo=1, why_not=["it hung"], timekeeping={}))
+        url=NEWS, page=sanitise(NEWS), delaynet_ms=10, run=2, tfo=1, why_not=["it hung"], timekeeping={}))
     return client
 
 

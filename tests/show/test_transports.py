@@ -10,7 +10,7 @@ from harness.show.transports import draw_transports
 from harness.sweep.site_rows import OF_A_SITE
 from tests.support.client_folder import add_load, make_client, selected
 
-URL, PAGE = "https://www.news.example", "httpswww.news.example"
+URL = "https://www.news.example"
 RTTS_MS = (20.0, 100.0)
 
 
