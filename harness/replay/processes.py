@@ -152,7 +152,9 @@ def _make_server(host: ServerHost, options: ServingOptions) -> ReplayServer:
                  for service in host.services for key in keys]
     sites = [site for service in host.services for site in service.sites]
     logs = _open_logs({site.host for site in sites}, options)
-    directories = _open_directories({lender for site in sites for lender in site.lenders}, options)
+    with _opened("is this a directory of the mirror?"):
+        directories = {name: os.open(options.mirror_dir / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+                       for name in {lender for site in sites for lender in site.lenders}}
     server = ReplayServer(endpoints, Bodies(directories), logs, lambda: options.mark.load().early,
                           most_threads=1 if options.single_threaded else MOST_THREADS)
     become(unprivileged(options.user))
@@ -187,12 +189,6 @@ def _open_logs(names: Iterable[str], options: ServingOptions) -> Callable[[], Lo
         return logs[delay_ms if delay_ms in options.delays_ms else options.delays_ms[0], tfo]
 
     return logs_of_now
-
-
-def _open_directories(names: Iterable[str], options: ServingOptions) -> dict[str, int]:
-    with _opened("is this a directory of the mirror?"):
-        return {name: os.open(options.mirror_dir / name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
-                for name in names}
 
 
 @contextmanager
