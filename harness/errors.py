@@ -96,13 +96,12 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
-def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
+def run_main(main: Callable[[], int]) -> None:
     """Run a script's `main`, print an expected error as one line, and exit with its status.
 
-    A full or broken disk is one, and so is a limit of the machine, wherever it shows. With `at_once` nothing that
-    Python holds is taken apart any more, which takes it 0.1 s with Selenium's modules: for a script that has closed
-    all that it opened. What the terminal's encoding lacks is printed escaped (an ellipsis in ISO 8859-1, say). When
-    nobody reads standard output any more, that is one line, too.
+    A full or broken disk is one, and so is a limit of the machine, wherever it shows. What the terminal's encoding
+    lacks is printed escaped (an ellipsis in ISO 8859-1, say). When nobody reads standard output any more, that is one
+    line, too.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -122,8 +121,4 @@ def run_main(main: Callable[[], int], *, at_once: bool = False) -> None:
         with suppress(BrokenPipeError):             # nor standard error, where both are one pipe
             print(printable(line), file=sys.stderr, flush=True)
         status = ExitStatus.INCOMPLETE
-    if at_once:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
     sys.exit(status)

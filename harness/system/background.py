@@ -17,7 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, NoReturn
 
@@ -130,7 +130,11 @@ def call_forked(function: Callable[[], int], name: str, errors: IO[bytes], patie
 
 
 def _be_called(function: Callable[[], int], name: str, errors: int) -> NoReturn:
-    """Become the process of a call."""
+    """Become the process of a call.
+
+    It ends at once: that Python takes apart what it holds takes 0.1 s with Selenium's modules.
+    """
+    status = 1
     try:
         for number in ENDING_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
@@ -146,11 +150,15 @@ def _be_called(function: Callable[[], int], name: str, errors: int) -> NoReturn:
         os.closerange(3, MOST_FILES)
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__     # not what copies them into the run's log
         call("prctl", PR_SET_NAME, name.encode())       # /proc/self is root's where we gave up root
-        run_main(function, at_once=True)
+        run_main(function)
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
     except BaseException:  # noqa: BLE001 (nothing may go on in the caller's code)
         sys.excepthook(*sys.exc_info())
-        sys.stderr.flush()
-    os._exit(1)
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+        os._exit(status)
 
 
 def _has_ended(process: int, patience_s: float) -> bool:

@@ -8,7 +8,6 @@ Times of it in ms from the head.
 """
 
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -20,7 +19,6 @@ from harness.netlog.silences import server_pieces, silences
 from harness.netlog.transactions import HttpTransaction, ResponseBody
 from tests.support.noted import each_case
 
-HERE = Path(__file__).parent
 CONNECTION = Connection(1, "10.0.0.3:80", 9, 1000, 100.0, received=[1200, 1300, 1310])
 REQUEST = HttpTransaction(1, 0, "http://a.test/", 1000, closed=1310, status_line="HTTP/1.0 200 OK", sent_by=[1],
                           phases=Phases(0.0, -1.0, 100.0, -1.0, 0.0, 100.0, 110.0))

@@ -17,24 +17,6 @@ from harness.bootstrap import ROOT
 from harness.errors import InputError, printable, run_main
 from tests.support.ran import ran
 
-SCRIPT = """
-import atexit, sys
-from harness.errors import run_main
-
-def main():
-    print("out", end="")
-    print("err", end="", file=sys.stderr)
-    return 1
-
-atexit.register(print, "taken apart")
-run_main(main, at_once=True)
-"""
-
-
-def test_a_script_that_leaves_at_once_loses_no_word_and_keeps_its_status() -> None:
-    done = ran(sys.executable, "-c", SCRIPT, cwd=ROOT)
-    assert (done.stdout, done.stderr, done.returncode) == ("out", "err", 1)
-
 
 def test_a_reader_that_has_ended_is_one_line() -> None:
     """`sudo ./run.sh | less`, and q: every delay that followed ended in a traceback."""
