@@ -39,7 +39,7 @@ def page_of(requests: int) -> Timeline:
     load.add(PAGE, 0, "document", referer="", receive=requests)
     for number in range(requests):
         load.add(f"http://host{number % 40}.test/{number}", 200 + 2 * number,
-                 ("script", "image", "data", "style")[number % 4], queue=number % 30, wait=50 + number % 70)
+                 ("script", "image", "data", "style")[number % 4], blocked=number % 30, wait=50 + number % 70)
     return load.timeline()
 
 

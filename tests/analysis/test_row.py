@@ -39,7 +39,7 @@ def test_of_two_requests_for_one_url_each_has_its_own_handshake(tmp_path: Path) 
     """As a long POST and a short one to one address: since the short one fits into a SYN, both were called savable."""
     load = MadeLoad(0.0)
     end = load.add(PAGE, 0, "document", referer="")
-    end = load.add(f"{PAGE}graphql", end, "script", request_bytes=SYN_BYTES + 1)
+    end = load.add(f"{PAGE}graphql", end, "script", sent_bytes=SYN_BYTES + 1)
     load.plt_ms = load.add(f"{PAGE}graphql", end, "script") + 1
     load.write(tmp_path)
     explanation = explained(tmp_path)

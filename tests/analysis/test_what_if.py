@@ -31,7 +31,7 @@ def made_loads(draw: st.DrawFn) -> MadeLoad:
             queue = max(queue, ready[reuse - 1] - start)
         else:
             ready.append(start + queue + max(0, dns) + connect)
-        load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), queue=queue, dns=dns, connect=connect,
+        load.add(f"http://host{number % 3}.test/{number}", start, draw(kinds), blocked=queue, dns=dns, connect=connect,
                  connection=reuse, wait=draw(times), receive=draw(times),
                  referer=draw(st.sampled_from(["", PAGE, f"http://host{number % 2}.test/"])))
     for number in range(draw(st.integers(0, 3))):

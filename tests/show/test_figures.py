@@ -90,7 +90,7 @@ def test_of_several_requests_for_one_url_each_has_its_own_times_answer_and_place
     made = MadeLoad(1010)
     made.add(PAGE, 0, "document", referer="")
     made.add(POLL, 200, "script", dns=200, connect=100, wait=500)
-    made.add(POLL, 300, "data", connect=50, wait=900, _error=UNFINISHED)
+    made.add(POLL, 300, "data", connect=50, wait=900, extra={"_error": UNFINISHED})
     made.add(POLL, 400, "data", connect=22, wait=11)
     made.add_cached(POLL, 510, 1, "data")
     made.add(POLL, 600, "data", wait=1000)

@@ -36,23 +36,26 @@ class MadeLoad:
     connections: list[dict[str, Any]] = field(default_factory=list)
     long_tasks: list[tuple[float, float]] = field(default_factory=list)
 
-    def add(self, url: str, start: float, kind: str = "script", *, queue: float = 0, dns: float = -1,
-            connect: float = 100, ssl: float = -1, wait: float = 100, receive: float = 0, connection: int = 0,
-            referer: str = PAGE, request_bytes: int = 400, **more: Any) -> float:
-        """Add a request, on a new connection unless `connect` is below 0 and `connection` is one; return its end."""
-        number = connection or len(self.connections) + 1
-        if connect >= 0:
-            self.connections.append(connection_of(number, start + queue + max(0.0, dns), connect - max(0.0, ssl)))
+    def add(self, url: str, start: float, kind: str = "script", *, connection: int = 0, referer: str = PAGE,
+            **row: Any) -> float:
+        """Add a request, whose handshake and whose wait are 100 ms unless `row` says otherwise; return its end.
+
+        It is on a new connection unless `connect` is below 0 and `connection` is one.
+        """
+        row = {"connect": 100, "wait": 100, **row}
         mime_type, headers = KINDS[kind]
+        number = connection or len(self.connections) + 1
+        free = start + row.get("blocked", 0) + max(0, row.get("dns", 0))
+        if row["connect"] >= 0:
+            self.connections.append(connection_of(number, free, row["connect"] - max(0, row.get("ssl", 0))))
         self.entries.append(entry_of({
             "at": start, "url": url, "headers": {**headers, **({"Referer": referer} if referer else {})},
-            "type": mime_type, "blocked": queue, "dns": dns, "connect": connect, "ssl": ssl, "wait": wait,
-            "receive": receive, "connection": number, "sent_bytes": request_bytes, "extra": more}))
-        return start + queue + max(0.0, dns) + max(0.0, connect) + wait + receive
+            "type": mime_type, "connection": number, **row}))
+        return float(free + max(0, row["connect"]) + row["wait"] + row.get("receive", 0))
 
     def add_cached(self, url: str, start: float, waits: float, kind: str = "script") -> None:
         """Add a request that gets its answer from Chrome's cache after it has waited for it."""
-        self.add(url, start, kind, queue=waits, connect=-1, wait=0, _fromCache="disk")
+        self.add(url, start, kind, blocked=waits, connect=-1, wait=0, extra={"_fromCache": "disk"})
         del self.entries[-1]["connection"]
 
     def written(self) -> dict[str, Any]:
