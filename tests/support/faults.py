@@ -5,7 +5,7 @@ import random
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,12 +36,7 @@ class Fault:
     what: str
     part: str
     number: int = 1
-
-    @property
-    def ends(self) -> bool:
-        """Whether no load can follow."""
-        return (self.what, self.part) in {*(("kill", part) for part in ENDING), ("full disk", "results"),
-                                          ("no descriptors", "experiment")}
+    ends: bool = False
 
     @property
     def lasts(self) -> bool:
@@ -53,13 +48,16 @@ class Fault:
 
 
 FAULTS = (
-    *(Fault("kill", part, number) for part in KILLED for number in (1, 2)),
+    *(Fault("kill", part, number, part in ENDING) for part in KILLED for number in (1, 2)),
     *(Fault("stop", part) for part in KILLED),
     *(Fault("freeze", part) for part in ("one server", "delay line")),
-    *(Fault("full disk", place, number) for place in ("results", "temporary files") for number in (1, 2)),
-    *(Fault("no descriptors", part) for part in ("experiment", "load_page.py", "browser", "one server")),
+    *(Fault("full disk", place, number, place == "results") for place in ("results", "temporary files")
+      for number in (1, 2)),
+    *(Fault("no descriptors", part, 1, part == "experiment")
+      for part in ("experiment", "load_page.py", "browser", "one server")),
     Fault("suspend", "machine"),
 )
+SIGNALS = {"kill": signal.SIGKILL, "suspend": signal.SIGUSR1, "stop": signal.SIGSTOP, "freeze": signal.SIGSTOP}
 
 
 def find(part: str, started_as: int) -> int | None:
@@ -94,52 +92,44 @@ def command_of(pid: int) -> list[str]:
 
 
 @contextmanager
-def done_to(started_as: int, fault: Fault, disks: Mapping[str, Path]) -> Iterator[bool]:
+def done_to(started_as: int, fault: Fault, disk: Path) -> Iterator[bool]:
     """Do the fault to the experiment, and undo it at the end; give whether there was something to do it to.
 
-    `disks` are folders of its own that are small disks each, by what is in them.
+    `disk` is a folder that is a small disk of its own: what is to be full.
     """
     with ExitStack() as undo:
-        if fault.what == "full disk":
-            undo.enter_context(_filled(disks[fault.part]))
-            yield True
-            return
         pid = find(fault.part, started_as)
         try:
-            if pid:
+            if fault.what == "full disk":
+                undo.enter_context(_filled(disk))
+            elif pid:
                 _do(fault, pid, undo)
         except ProcessLookupError:      # it has ended by itself
             pid = None
-        yield pid is not None
+        yield fault.what == "full disk" or pid is not None
 
 
 def _do(fault: Fault, pid: int, undo: ExitStack) -> None:
-    if fault.what == "kill":
-        os.kill(pid, signal.SIGKILL)
-    elif fault.what == "suspend":
-        os.kill(pid, signal.SIGUSR1)
-    elif fault.what in ("stop", "freeze"):
-        os.kill(pid, signal.SIGSTOP)
-        undo.callback(_signal, pid, signal.SIGCONT)
+    if fault.what in SIGNALS:
+        os.kill(pid, SIGNALS[fault.what])
+        if SIGNALS[fault.what] == signal.SIGSTOP:
+            undo.callback(_go_on, pid)
         if fault.what == "stop":
             time.sleep(STOP_S)
     else:
-        undo.callback(limit, pid, f"--nofile={_file_limit(pid)}:")
+        try:
+            limits = Path(f"/proc/{pid}/limits").read_text()    # prlimit(2) tells only of a process of one's own
+        except FileNotFoundError:
+            raise ProcessLookupError from None
+        soft = re.search(r"Max open files +(\d+)", limits)
+        assert soft
+        undo.callback(limit, pid, f"--nofile={soft[1]}:")
         limit(pid, "--nofile=0:")
 
 
-def _signal(pid: int, number: signal.Signals) -> None:
+def _go_on(pid: int) -> None:
     with suppress(ProcessLookupError):
-        os.kill(pid, number)
-
-
-def _file_limit(pid: int) -> int:
-    """Return how many files a process may have open (soft limit). prlimit(2) tells only of a process of one's own."""
-    try:
-        lines = Path(f"/proc/{pid}/limits").read_text().splitlines()
-    except FileNotFoundError:
-        raise ProcessLookupError from None
-    return next(int(line.split()[3]) for line in lines if line.startswith("Max open files"))
+        os.kill(pid, signal.SIGCONT)
 
 
 def limit(pid: int, limits: str) -> None:
@@ -154,10 +144,8 @@ def limit(pid: int, limits: str) -> None:
 def _filled(folder: Path) -> Iterator[None]:
     """Leave no room in `folder`, a disk of its own, while this lasts."""
     file = folder / "filled"
-    try:
-        with file.open("wb", buffering=0) as filler, suppress(OSError):
-            while True:
-                filler.write(bytes(SPARE_BYTES))
-        yield
-    finally:
-        file.unlink()
+    with file.open("wb", buffering=0) as filler, suppress(OSError):
+        while True:
+            filler.write(bytes(SPARE_BYTES))
+    yield
+    file.unlink()

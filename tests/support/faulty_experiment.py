@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from harness.bootstrap import ROOT
 from tests.support.faults import Fault, command_of, done_to, find
 from tests.support.ran import ran
 from tests.support.recording import chain_of_hosts
+from tests.support.waiting import POLL_S, wait_until
 
 HOSTS = 3
 """Frames one in the other: the page waits for the network at any moment of its load."""
@@ -25,12 +26,9 @@ LOW_DELAYNET_MS = 50
 """For an experiment that ends with its fault: its loads are not compared."""
 FAULTS_A_LOAD, RETRIES = 6, 10
 """So many tries of a load get a fault, and so many more it may have."""
-DISKS = {"client": "20m", "t": "150m"}
-"""Folders that are small disks of their own: of results, and of temporary files. They can be filled."""
+DISKS = {"results": ("client", "20m"), "temporary files": ("t", "150m")}
+"""Folders that are small disks of their own, by what is in them. They can be filled."""
 LINE = re.compile(r"^\[ *\d+/\d+\] \S+ \S+ ms run (\d+) TFO (?:on|off) ?(?: try \d+)?  (PLT|FAILED)", re.MULTILINE)
-LIMIT_S = 90.0
-"""What a load's start and end and the experiment's may take."""
-POLL_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -72,18 +70,6 @@ class Running:
         return self.base / "client"
 
     @property
-    def temporary(self) -> Path:
-        """The folder of its temporary files."""
-        return self.base / "t"
-
-    @property
-    def status(self) -> int:
-        """Its exit status, when it has ended."""
-        status = self.process.poll()
-        assert status is not None
-        return status
-
-    @property
     def output(self) -> str:
         """All that it printed so far."""
         return (self.base / "output").read_text(encoding="utf-8", errors="replace")
@@ -94,14 +80,10 @@ class Running:
 
         def begins() -> bool:
             self.load_pid = self._load() or before
-            return self.process.poll() is not None or self.load_pid != before
+            return self.has_ended or self.load_pid != before
 
-        self._wait_until(begins, "further load")
-        return self.process.poll() is None
-
-    def await_end_of_load(self) -> None:
-        """Wait until the load's process is gone, or the experiment."""
-        self._wait_until(lambda: not self._loads(), "end of the load")
+        wait_until(begins)
+        return not self.has_ended
 
     def may_be_disturbed(self) -> bool:
         """Tell whether the load that began may still fail, and is not the last one, which is left alone."""
@@ -117,13 +99,12 @@ class Running:
         """
         began_s = time.time()
         wait_for_a_moment(find("experiment", self.process.pid) or 0, fault, chance)
-        while self._loads():
+        while not self.is_over():
             from_s = time.time()
-            with done_to(self.process.pid, fault, {"results": self.client, "temporary files": self.temporary}) as found:
-                if found and fault.lasts:
-                    self.await_end_of_load()
-                if found and fault.lasts and fault.ends:        # its results are written when the load is over
-                    self.process.wait(LIMIT_S)
+            disk = self.base / DISKS.get(fault.part, ("", ""))[0]
+            with done_to(self.process.pid, fault, disk) as found:
+                if found and fault.lasts:       # results are written when the load is over
+                    wait_until(lambda: self.has_ended if fault.ends else self.is_over())
             if found:
                 self.done.append(Done(fault, from_s, time.time(), from_s - began_s))
                 return True
@@ -140,20 +121,20 @@ class Running:
                 skipped -= 1
             elif waiting and (waiting[0].ends or self.may_be_disturbed()) and self.do(waiting[0], chance):
                 del waiting[0]
-            self.await_end_of_load()
-        self.process.wait(LIMIT_S)
+            wait_until(self.is_over)
+        self.process.wait()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the experiment has."""
+        return self.process.poll() is not None
+
+    def is_over(self) -> bool:
+        """Tell whether the load's process is gone, or the experiment."""
+        return self.has_ended or self._load() != self.load_pid
 
     def _load(self) -> int | None:
         return find("load_page.py", self.process.pid)
-
-    def _loads(self) -> bool:
-        return self.process.poll() is None and self._load() == self.load_pid
-
-    def _wait_until(self, happened: Callable[[], bool], what: str) -> None:
-        deadline_s = time.monotonic() + LIMIT_S
-        while not happened():
-            assert time.monotonic() < deadline_s, f"no {what}: {self.output}"
-            time.sleep(POLL_S)
 
 
 def _wait_for_packet(pid: int) -> None:
@@ -174,23 +155,21 @@ def _sent(counts: Path) -> list[str]:
 
 @contextmanager
 def started(base: Path, testruns: int, tfo: str, delaynet_ms: int = DELAYNET_MS) -> Iterator[Running]:
-    """Start the experiment in `base`, an empty folder that all may enter; it is ended, whatever happens."""
+    """Start the experiment in `base`, a folder that all may enter and that is made; it is ended, whatever happens."""
     with ExitStack() as undo:
-        for name, size in DISKS.items():
-            (base / name).mkdir()
+        for name, size in DISKS.values():
+            (base / name).mkdir(parents=True)
             ran("mount", "-t", "tmpfs", "-o", f"size={size},mode=1777", "tmpfs", base / name, status=0)
             undo.callback(ran, "umount", "--lazy", base / name, status=0)
         chain_of_hosts(base, HOSTS)
-        command = [sys.executable, str(ROOT / "tests" / "support" / "spoiled_experiment.py"), "suspend",
-                   "--dir", str(base), "--name", "small", "--delaynet", str(delaynet_ms),
-                   "--testruns", str(testruns), "--tfo", tfo, "--retries", str(RETRIES), "--quiet", "0.1",
-                   "--timeout", "3", "--patience", "20"]
-        with (base / "output").open("wb") as output:
-            process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-                                       env={**os.environ, "TMPDIR": str(base / "t")})
+        command = [sys.executable, ROOT / "tests" / "support" / "spoiled_experiment.py", "suspend",
+                   "--dir", base, "--name", "small", "--delaynet", delaynet_ms, "--testruns", testruns, "--tfo", tfo,
+                   "--retries", RETRIES, "--quiet", "0.1", "--timeout", "3", "--patience", "20"]
+        output = undo.enter_context((base / "output").open("wb"))
+        process = subprocess.Popen([*map(str, command)], stdout=output, stderr=subprocess.STDOUT,
+                                   start_new_session=True, env={**os.environ, "TMPDIR": str(base / "t")})
         try:
             yield Running(base, testruns, process)
         finally:
-            if process.poll() is None:
-                process.terminate()
-            process.wait(LIMIT_S)
+            process.terminate()
+            process.wait()
