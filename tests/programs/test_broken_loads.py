@@ -14,7 +14,6 @@ from harness.files.results import read_results
 from harness.replay.body import KEPT_BYTES
 from tests.support.finished import Finished
 from tests.support.har_schema import assert_har
-from tests.support.plotted import plot
 from tests.support.project_copy import LATE_PYTHON, TFO
 from tests.support.ran import ran
 from tests.support.recording import ICON, MadeRecording, one_document
@@ -79,12 +78,6 @@ def test_the_rule_that_is_broken_is_named(page: str, tfo: int, spoiled: Finished
         assert load.failed_requests == {"net::ERR_CERT_AUTHORITY_INVALID": 1}
         assert not [request for request in spoiled.requests(tfo)
                     if request.host == "authority.test" and request.time_s >= (load.began_s or 0)]
-
-
-def test_the_table_has_no_number_for_them(spoiled: Finished) -> None:
-    """They are all that their cells have."""
-    done = plot(spoiled.base, "--clientdir", spoiled.client, "--outputdir", spoiled.base / "out", status=1)
-    assert [row for row in done.stdout.splitlines() if row.startswith("\t10\t")] == ["\t10\t-\t-\t-"] * len(PAGES)
 
 
 def test_whatever_a_load_leaves_is_whole(spoiled: Finished) -> None:

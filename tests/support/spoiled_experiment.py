@@ -12,7 +12,6 @@ import dataclasses
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -31,14 +30,12 @@ from harness.measure.loads import record_of
 from harness.measure.rules import alone
 from harness.replay.authority import open_authority
 from harness.system import environment, fastopen
-from harness.system.background import beside
 from harness.system.namespaces import inside
 from harness.system.processes import descendants
 from harness.system.signals import run_interruptible
 from tests.support.faults import limit
 from tests.support.ran import ran
 
-POLL_S = 0.05
 HUNG_S = 3.0
 """Time limit of the load event where it never comes."""
 QUIET_S, PATIENT_S = 0.2, 1.5
@@ -61,21 +58,16 @@ def server_of(lab: Laboratory, load: Load) -> int:
 
 
 def dropped_syn(lab: Laboratory, load: Load, undo: ExitStack) -> None:
-    """The firewall of the document's server drops the first SYN."""
+    """The firewall of the document's server drops the first SYN, of as many as no load has."""
     server = lab.star.servers[host_of(load)]
-    rule = ["INPUT", "-p", "tcp", "--syn", "-j", "DROP"]
+    first = ("-m", "statistic", "--mode", "nth", "--every", "1000000", "--packet", "0")
 
-    def iptables(*words: str) -> str:
+    def change(what: str) -> None:
         with inside(server.pid):
-            return ran("iptables", *words, status=0).stdout
+            ran("iptables", "-w", what, "INPUT", "-p", "tcp", "--syn", *first, "-j", "DROP", status=0)
 
-    def first_one_only(ended: threading.Event) -> None:
-        while "-c 0 0" in iptables("-v", "-S", "INPUT").splitlines()[-1] and not ended.wait(POLL_S):
-            pass
-        iptables("-D", *rule)
-
-    iptables("-A", *rule)
-    undo.enter_context(beside(first_one_only, "firewall"))
+    change("-A")
+    undo.callback(change, "-D")
 
 
 def hung_server(lab: Laboratory, load: Load, undo: ExitStack) -> None:
