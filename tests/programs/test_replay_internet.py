@@ -1,22 +1,22 @@
-"""What fetch.py records of the test internet, tfo.py loads: every page, again and again, with nothing missing."""
+"""What fetch.py records of the test internet, tfo.py loads: every page, again and again, with nothing missing.
+
+That each answer is the recorded one is in tests/record/test_fetch_fixed_point.py, where a replay is recorded again.
+"""
 
 from collections import Counter
 
 import pytest
 
-from harness.mirror.recording import read_recording
 from tests.support.finished import Finished, measured
 from tests.support.internet import site
 from tests.support.internet.recorded import NAME, copy_of_the_recording
 from tests.support.internet.server import NEEDS_NGINX
-from tests.support.recording import lookup
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, NEEDS_NGINX]
 PAGES = (*site.PAGES, site.SECURE)
 LOADS = 2                       # five of each over both protocols: benchmarks/modern.py
 DELAY_MS = 5
 SYN_SHARE = 0.99
-WEBSOCKET = "/socket"
 OF_NO_LOAD_EVENT = ("/sw.js", "/worker.js", "/from-worker.txt?worker", "/from-worker.txt?sw")
 """No load event waits for workers: a load may be over before they have asked."""
 
@@ -40,18 +40,6 @@ def test_every_page_loads_again_and_again_as_it_was_recorded(found: Finished) ->
             assert not load.why_not, (url, load.run)
         asked = [Counter(url for url in load.request_urls if not url.endswith(OF_NO_LOAD_EVENT)) for load in loads]
         assert asked == [asked[0]] * LOADS, url
-
-
-def test_no_answer_is_an_error_that_was_not_recorded(found: Finished) -> None:
-    recording, requests = read_recording(found.base / NAME, found.base / f"{NAME}.fetchlog"), found.requests(tfo=1)
-    asked = [request for request in requests if request.path != WEBSOCKET]
-    assert len(asked) > LOADS * 60
-    errors = {(request.host, request.path): (request.status, recorded.status if recorded else None) for request in asked
-              if request.status >= 400
-              for recorded in [lookup(recording, request.host, request.path, request.scheme, request.method)]}
-    assert {path for _, path in errors} >= {"/gone.png", "/frame"}      # both answer with an error on the Internet, too
-    assert all(status == recorded for status, recorded in errors.values()), errors
-    assert {request.status for request in requests if request.path == WEBSOCKET} == {404}, "as recorded"
 
 
 def test_requests_ride_in_the_syn(found: Finished) -> None:
