@@ -11,10 +11,10 @@ NAME.py is the server, NAME.json what a recording must have, and what a load of 
 """
 
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -56,19 +56,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> PageFiles:
 
 
 def differences(asked: list[str], wanted: dict[str, Any]) -> list[str]:
-    """Say which of the `wanted` requests were asked for too often or too rarely, and which others were asked for."""
-    counts: Counter[str] = Counter()
-    others = []
-    for request in asked:
-        pattern = next((pattern for pattern in wanted
-                        if re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), request)), None)
-        counts[pattern or ""] += 1
-        others += [] if pattern else [f"also {request}"]
-    for pattern, count in wanted.items():
-        least, most = count if isinstance(count, list) else (count, count)
-        if not least <= counts[pattern] <= most:
-            others.append(f"{counts[pattern]} for {count} x {pattern}")
-    return others
+    """Say what was asked for more often or more rarely than `wanted`, and how often."""
+    spans = {pattern: count if isinstance(count, list) else [count, count] for pattern, count in wanted.items()}
+    counts = Counter(next((pattern for pattern in spans if fnmatchcase(url, pattern)), url) for url in asked)
+    return [f"{counts[each]} x {each}" for each in {**spans, **counts}
+            if not spans.get(each, [0])[0] <= counts[each] <= spans.get(each, [0])[-1]]
 
 
 def of_replay(load: LoadRecord, wanted: dict[str, Any]) -> Iterator[str]:

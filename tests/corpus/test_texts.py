@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import InputError
-from harness.files.encoding import encode_text
 from harness.files.exchange import Answer, Phases
 from harness.files.har_entry import from_har, handshake_ms
-from harness.files.hosts import is_host_name, read_hack_dns
+from harness.files.hosts import read_hack_dns
 from harness.files.load_record import LoadEvent, LoadRecord, load_event_of
 from harness.files.moments import moment_of
 from harness.files.notes import check_notes
 from harness.files.pages import page_of, read_pages
-from harness.files.results import parse_cell_directory
 from harness.mirror.exchanges import PageExchanges
 from harness.mirror.live import arrivals_of
 from harness.mirror.recording import Recording
@@ -105,11 +103,10 @@ def where(said: str, file: Path) -> str:
 
 
 READ: dict[str, Callable[[Any], Any]] = {
-    "host": is_host_name, "moment": us_after_ten,
+    "moment": us_after_ten,
     "handshake": lambda found: handshake_ms(found[0], Phases(**found[1]), *found[2:]),
     "late": lambda span: EVENT.is_late(*span), "load event": event_in, "range": part,
-    "cell": parse_cell_directory, "arrivals": lambda found: arrivals(*found), "recorded": recorded,
-    "charset": lambda found: encode_text(found[0], "text/css", size=found[1], page_charset=found[2]).decode("latin-1"),
+    "arrivals": lambda found: arrivals(*found), "recorded": recorded,
     "record": refused_in, "page": lambda text: astuple(page_of(text))[:2]}
 OF_FILES: dict[str, Callable[[Path], Any]] = {
     "pages": lambda file: [page.name for page in read_pages(file)], "notes": check_notes,
