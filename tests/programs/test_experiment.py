@@ -18,6 +18,7 @@ from tests.support.project_copy import TFO
 from tests.support.ran import assert_refused, ran
 from tests.support.recording import chain_of_hosts, chain_of_scripts
 
+pytestmark = [pytest.mark.root, pytest.mark.chrome]
 PAGE = "httpwww.nytimes.com"
 HOSTS, CONNECTIONS = 3, 6
 COOKIE_BYTES = 8
@@ -42,65 +43,56 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
                     "--min-pairs", 2, "--max-runs", 5, "--pcap")
 
 
-@pytest.mark.root
-@pytest.mark.chrome
-class TestExperiment:
-    """What its files say, and what its captures do."""
+def test_each_load_counts_by_the_kernels_counters(found: Finished) -> None:
+    """What TFO saves of such a chain is measured in test_savings.py."""
+    for load in found.loads:
+        assert (load.why_not, load.requests, load.connections_with_request) == ((), CONNECTIONS, CONNECTIONS)
+        passive, in_syn = load.counters["servers"]["TCPFastOpenPassive"], load.syn_data_connections
+        assert load.tfo or passive == in_syn == 0
+        assert not (load.tfo and load.run) or passive == in_syn == CONNECTIONS
+    environment = found.loads[0].to_json()["environment"]
+    assert len(environment["measured_rtt_ms"]) == HOSTS
+    assert environment["versions"]["chrome"]
+    assert "--headless" in " ".join(environment["argv"])
+    assert "--no-sandbox" not in environment["argv"]
 
-    def test_each_load_counts_by_the_kernels_counters(self, found: Finished) -> None:
-        """What TFO saves of such a chain is measured in test_savings.py."""
-        for load in found.loads:
-            assert (load.why_not, load.requests, load.connections_with_request) == ((), CONNECTIONS, CONNECTIONS)
-            passive, in_syn = load.counters["servers"]["TCPFastOpenPassive"], load.syn_data_connections
-            assert load.tfo or passive == in_syn == 0
-            assert not (load.tfo and load.run) or passive == in_syn == CONNECTIONS
-        environment = found.loads[0].environment
-        assert environment is not None
-        assert environment.argv is not None
-        assert len(environment.measured_rtt_ms) == HOSTS
-        assert environment.versions
-        assert environment.versions["chrome"]
-        assert "--headless" in " ".join(environment.argv)
-        assert "--no-sandbox" not in environment.argv
 
-    def test_pairs_are_added_until_the_interval_is_narrow(self, found: Finished) -> None:
-        assert "(95% interval of 2 pairs) after 2 measured runs\n" in found.said
-        assert "[  1/>=4]" in found.said
-        assert "[  6/6]" in found.said
-        done = [[load.run, load.tfo] for load in found.loads]
-        assert [run for run, _ in done] == [0, 0, 1, 1, 2, 2]
-        assert [tfo for _, tfo in done] in ([0, 1, 1, 0, 0, 1], [1, 0, 0, 1, 1, 0])
+def test_pairs_are_added_until_the_interval_is_narrow(found: Finished) -> None:
+    assert "(95% interval of 2 pairs) after 2 measured runs\n" in found.said
+    assert "[  1/>=4]" in found.said
+    assert "[  6/6]" in found.said
+    assert [load.run for load in found.loads] == [0, 0, 1, 1, 2, 2]
+    assert [load.tfo for load in found.loads] in ([0, 1, 1, 0, 0, 1], [1, 0, 0, 1, 1, 0])
 
-    def test_results_are_whole(self, found: Finished) -> None:
-        description = json.loads((found.client / "experiment-50.json").read_text())
-        assert [description[name] for name in ("until_ci", "max_runs", "min_pairs")] == [99, 5, 2]
-        assert description["tfo_lab"] == program_digest()
-        assert len((found.client / "loads.csv").read_text().splitlines()) == 1 + len(found.loads)
-        assert (found.results.problems, [load.page for load in found.results.loads]) == ([], [PAGE] * 6)
-        for path in found.client.glob("50-*/*.har"):
-            assert len(assert_har(path)["entries"]) == CONNECTIONS
-        assert sorted(path.name for path in (found.base / "serverlogs").iterdir()) == ["50-tfo-0", "50-tfo-1"]
 
-    def test_captures_are_whole_and_syns_carry_a_cookie_and_data_with_tfo_alone(self, found: Finished) -> None:
-        """No packet is missing: each connection of the load is there to the end, with all its data."""
-        for load in found.loads:
-            assert load.capture is not None
-            assert (load.capture.dropped, load.capture.problem) == (0, None)
-            read = packets(found, load)
-            assert len(read) == load.capture.packets > CONNECTIONS * 7, "SYN, SYN-ACK, request, answer, FIN, FIN, ACK"
-            assert sum(bool(flags & FIN) for flags, _ in read) == 2 * CONNECTIONS
-            assert not [lost for _, (*_, lost, lost_ack) in read if lost or lost_ack]
+def test_results_are_whole(found: Finished) -> None:
+    assert json.loads((found.client / "experiment-50.json").read_text())["tfo_lab"] == program_digest()
+    assert len((found.client / "loads.csv").read_text().splitlines()) == 1 + len(found.loads)
+    assert (found.results.problems, [load.page for load in found.results.loads]) == ([], [PAGE] * 6)
+    for path in found.client.glob("50-*/*.har"):
+        assert len(assert_har(path)["entries"]) == CONNECTIONS
 
-            syns = [(int(size), cookie, request) for flags, (size, cookie, request, *_) in read
-                    if flags & (SYN | ACK) == SYN]
-            assert len(syns) == CONNECTIONS
-            if not load.tfo:
-                assert syns == [(0, "", "")] * CONNECTIONS
-            elif load.run == 0:
-                assert sum(request != "" for *_, request in syns) == HOSTS, "the warm-up asks each for a cookie"
-            else:
-                assert {(size > 100, len(cookie) // 2, request) for size, cookie, request in syns} == {
-                    (True, COOKIE_BYTES, "")}, "a whole HTTP request"
+
+def test_captures_are_whole_and_syns_carry_a_cookie_and_data_with_tfo_alone(found: Finished) -> None:
+    """No packet is missing: each connection of the load is there to the end, with all its data."""
+    for load in found.loads:
+        assert load.capture is not None
+        assert (load.capture.dropped, load.capture.problem) == (0, None)
+        read = packets(found, load)
+        assert len(read) == load.capture.packets > CONNECTIONS * 7, "SYN, SYN-ACK, request, answer, FIN, FIN, ACK"
+        assert sum(bool(flags & FIN) for flags, _ in read) == 2 * CONNECTIONS
+        assert not [lost for _, (*_, lost, lost_ack) in read if lost or lost_ack]
+
+        syns = [(int(size), cookie, request) for flags, (size, cookie, request, *_) in read
+                if flags & (SYN | ACK) == SYN]
+        assert len(syns) == CONNECTIONS
+        if not load.tfo:
+            assert syns == [(0, "", "")] * CONNECTIONS
+        elif load.run == 0:
+            assert sum(request != "" for *_, request in syns) == HOSTS, "the warm-up asks each for a cookie"
+        else:
+            assert {(size > 100, len(cookie) // 2, request) for size, cookie, request in syns} == {
+                (True, COOKIE_BYTES, "")}, "a whole HTTP request"
 
 
 TWO_SITES = ("http://www.one.test/", "http://a.one.test/1.js", "http://b.one.test/2.js", "http://a.one.test/3.js",
@@ -109,8 +101,6 @@ DIALOGS = "<script>setTimeout(() => { alert('one'); confirm('two') }, 100)</scri
 """A page that asks while more of it is on the way: that must not end its load."""
 
 
-@pytest.mark.root
-@pytest.mark.chrome
 @pytest.mark.parametrize(("mode", "gave", "in_syn"), [
     ("cold", 4, 1), pytest.param("domain", 2, 3, marks=pytest.mark.timing)])
 def test_first_visits_have_the_cookies_that_servers_gave_before(mode: str, gave: int, in_syn: int,
@@ -134,6 +124,5 @@ def test_first_visits_have_the_cookies_that_servers_gave_before(mode: str, gave:
     assert record.counters["servers"]["TCPFastOpenCookieReqd"] >= gave
 
 
-@pytest.mark.root
 def test_without_root_is_one_clear_line(tmp_path: Path) -> None:
     assert_refused(ran(*AS_ORDINARY, *TFO, "--dir", tmp_path))

@@ -1,6 +1,5 @@
 """What scripts/setup.sh installs and when, with stand-ins for the distribution's tools that write down their calls."""
 
-import re
 import shutil
 import subprocess
 import tempfile
@@ -10,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
-from harness.system.privileges import User
+from tests.support.ordinary import AS_ORDINARY, ORDINARY, SUDO
 from tests.support.ran import assert_refused, ran
 
-NOBODY = 65534
 THERE = "setup: everything is there\n"
-ALICE = User("alice", 12345, 12346)
 
 ALL_INSTALLED = 'shift 3; for package; do [ "$package" = "$MISSING" ] || echo "installed $package"; done'
 """Stand-in for dpkg-query: everything asked for is installed, but the package $MISSING."""
@@ -27,12 +24,11 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root, self.tools, self.calls = root, root / "tools", root / "calls"
 
-    def setup(self, *arguments: str, prefix: tuple[str, ...] = (), user: int | None = None,
-              status: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    def setup(self, *arguments: str, prefix: tuple[str, ...] = (), status: int = 0, **environment: str
+              ) -> subprocess.CompletedProcess[str]:
         """Run setup.sh with the stand-ins first in PATH."""
         environment = {"PATH": f"{self.tools}:/usr/bin:/bin", "TMPDIR": str(self.root), **environment}
-        return ran(*prefix, self.root / "scripts" / "setup.sh", *arguments, status=status, cwd="/", env=environment,
-                   user=user, group=user, extra_groups=[] if user else None)
+        return ran(*prefix, self.root / "scripts" / "setup.sh", *arguments, status=status, cwd="/", env=environment)
 
     def stand_in(self, **scripts: str) -> None:
         """Put shell scripts in the places of commands (`_` for `-`), and forget what was called."""
@@ -64,7 +60,7 @@ def environment() -> Iterator[Project]:
         for file in ROOT.glob("requirements/*.txt"):
             (made.root / "requirements" / file.name).write_text("# nothing\n")
         made.stand_in(dpkg_query=ALL_INSTALLED)
-        first = made.setup(SUDO_UID=str(ALICE.uid), SUDO_GID=str(ALICE.gid))
+        first = made.setup(prefix=(), status=0, **SUDO)
         assert "making the Python environment" in first.stdout
         yield made
 
@@ -82,7 +78,7 @@ def project(environment: Project) -> Iterator[Project]:
 @pytest.mark.root
 def test_environment_is_the_callers_sees_mininet_and_is_made_once(project: Project) -> None:
     venv = project.root / ".venv"
-    assert {(path.lstat().st_uid, path.lstat().st_gid) for path in venv.rglob("*")} == {(ALICE.uid, ALICE.gid)}
+    assert {(path.lstat().st_uid, path.lstat().st_gid) for path in venv.rglob("*")} == {(ORDINARY.uid, ORDINARY.gid)}
     sees_mininet = "import sys; sys.exit('/usr/lib/python3/dist-packages' not in sys.path)"
     ran(venv / "bin" / "python", "-c", sees_mininet, status=0)
     second = project.setup()
@@ -139,7 +135,7 @@ def test_a_package_that_cannot_be_installed_is_named(project: Project) -> None:
     assert "E: no such package\nsetup: failed with status 100: apt-get " in complaint
     assert "install mininet" in Path(complaint.rpartition("the whole log: ")[2].strip()).read_text()
     project.stand_in()
-    refused = project.setup(status=2, MISSING="mininet", user=NOBODY)
+    refused = project.setup(status=2, MISSING="mininet", prefix=AS_ORDINARY)
     assert_refused(refused)
     assert "root is needed to install mininet; run: sudo " in refused.stderr
     assert project.calls_made() == []
@@ -165,9 +161,8 @@ def test_browser_by_distribution(project: Project, release: str, browser: str, c
 
 def test_pins_are_exact_and_named_once() -> None:
     """A version that is not pinned would change under a user's hands."""
-    lines = [line.partition("#")[0].partition(";")[0].strip() for file in ROOT.glob("requirements/*.txt")
+    lines = [line.partition("#")[0].partition(";")[0].strip() for file in ROOT.glob("requirements/[brst]*.txt")
              for line in file.read_text().splitlines()]
-    pins = [re.fullmatch(r"([\w.-]+)(\[.*\])?==[\w.]+", line) for line in filter(None, lines)]
-    names = [pin[1].lower().replace("_", "-") for pin in pins if pin]
-    assert None not in pins
-    assert len(names) == len(set(names))
+    pins = [line.lower().replace("_", "-").partition("==") for line in lines if line]
+    assert [pin for pin in pins if not pin[2]] == []
+    assert len(pins) == len({name for name, _, _ in pins})
