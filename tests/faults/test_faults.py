@@ -25,6 +25,7 @@ from tests.support.faulty_experiment import LOW_DELAYNET_MS, Done, Running, star
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mark.timing]
 
+PAGE = "httpwww.nytimes.com"
 ENDING, GOING_ON = 2, 5
 """So many of the seven end the experiment, or do not: as among all."""
 TOLERANCE = 0.1
@@ -119,7 +120,7 @@ def assert_whole(running: Running) -> None:
             read_load_record(path)
         elif path.suffix == ".har":
             read_har(path)
-        elif path.suffix == ".test":
+        elif path.name == PAGE:
             assert read_log(path).problems == []
     if running.process.returncode >= 0:         # who is killed leaves its temporary file
         assert not list(running.client.rglob(".*")), "halves of files"
