@@ -8,15 +8,13 @@ So a load opens connections to ten hosts, and four times the page waits for new 
 nothing else is asked for beside.
 """
 
-from pathlib import Path
-
 import pytest
 
 from harness.files.har import read_har
 from harness.files.load_record import LoadRecord
 from harness.files.transport import Transport
 from tests.support.finished import Finished, measured
-from tests.support.recording import MadeRecording
+from tests.support.recording import ICON, MadeRecording
 
 RTT_MS = 200.0
 SHARE, SLACK_MS = 0.03, 6.0
@@ -40,24 +38,17 @@ pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow, pytest.mar
 Loads = dict[Transport, LoadRecord]
 
 
-def record(directory: Path) -> Path:
-    """Record the page."""
-    recorded = MadeRecording(directory, "small")
-    images = "".join(f'<img src="{image}">' for image in IMAGES)
-    frames = [*(f'<iframe src="{frame}"></iframe>' for frame in DOCUMENTS[1:]), images]
-    for url, inside in zip(DOCUMENTS, frames, strict=True):
-        body = f'<!doctype html><link rel="icon" href="data:,"><p>{url}</p>{inside}'.encode()
-        recorded.add(url, body, "text/html")
-    for url in IMAGES:
-        recorded.add(url, bytes(1000), "image/png")
-    return recorded.finish(DOCUMENTS[0])
-
-
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     pytest.importorskip("aioquic", reason="Python 3.10 has no HTTP/3 (harness/replay/http3.py)")
-    made = measured(record(tmp_path_factory.mktemp("compared")), "--compare-transports", "--delaynet",
-                    RTT_MS / 2, status=None)
+    page = MadeRecording(tmp_path_factory.mktemp("compared"), "small")
+    images = "".join(f'<img src="{image}">' for image in IMAGES)
+    frames = [*(f'<iframe src="{frame}"></iframe>' for frame in DOCUMENTS[1:]), images]
+    for url, inside in zip(DOCUMENTS, frames, strict=True):
+        page.add(url, f"<!doctype html>{ICON}<p>{url}</p>{inside}", "text/html")
+    for url in IMAGES:
+        page.add(url, bytes(1000), "image/png")
+    made = measured(page.finish(DOCUMENTS[0]), "--compare-transports", "--delaynet", RTT_MS / 2, status=None)
     assert made.loads, made.said
     return made
 
@@ -91,23 +82,15 @@ def test_documents_wait_for_as_many_round_trips_as_theory_says(found: Finished) 
 
     The shortest of three counts: a busy machine makes waits longer, and never shorter.
     """
-    waits_ms: dict[Transport, float] = {}
-    for load in (load for load in found.results.loads if load.run):
-        timings = [each.phases for each in read_har(load.har).exchanges if each.request.url in DOCUMENTS]
-        waits_ms[Transport(load.transport)] = min(
-            timing.connect + timing.send + timing.wait for timing in timings)
-    off = {}
-    for over, wait_ms in waits_ms.items():
-        theory_ms = over.round_trips * waits_ms[Transport.TCP] / Transport.TCP.round_trips
-        if abs(wait_ms - theory_ms) > SHARE * theory_ms + SLACK_MS:
-            off[over.words] = wait_ms, theory_ms
-    assert not off
+    waits_ms = {Transport(load.transport): min(
+        each.phases.connect + each.phases.send + each.phases.wait
+        for each in read_har(load.har).exchanges if each.request.url in DOCUMENTS)
+        for load in found.results.loads if load.run}
+    theory_ms = {over: over.round_trips * waits_ms[Transport.TCP] / Transport.TCP.round_trips for over in waits_ms}
+    assert waits_ms == {over: pytest.approx(ms, rel=0, abs=SHARE * ms + SLACK_MS) for over, ms in theory_ms.items()}
 
 
 def test_page_load_time_is_saved_as_theory_says(loads: Loads) -> None:
-    off, plts_ms = {}, {over: loads[over].plt_ms or 0.0 for over in Transport}
-    for over, plt_ms in plts_ms.items():
-        saved_ms, theory_ms = plts_ms[Transport.TCP] - plt_ms, IN_A_ROW * RTT_MS * (3 - over.round_trips)
-        if abs(saved_ms - theory_ms) > PLT_SHARE * theory_ms:
-            off[over.words] = saved_ms, theory_ms
-    assert not off
+    saved_ms = {over: (loads[Transport.TCP].plt_ms or 0.0) - (loads[over].plt_ms or 0.0) for over in loads}
+    assert saved_ms == {over: pytest.approx(IN_A_ROW * RTT_MS * (3 - over.round_trips), rel=PLT_SHARE)
+                        for over in loads}

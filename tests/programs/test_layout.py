@@ -1,11 +1,9 @@
 """Host names that share a server: fewer addresses and fewer cookies, over HTTP/2 fewer connections, the same page."""
 
-import json
-from urllib.parse import urlsplit
-
 import pytest
 
 from harness.files.experiment import experiment_file, read_experiment
+from harness.files.har import read_har
 from harness.files.hosts import read_hack_dns
 from tests.support.finished import Finished, measured
 from tests.support.recording import chain_of_scripts
@@ -43,13 +41,11 @@ def test_hosts_of_a_server_share_its_address_and_over_http2_a_connection(found: 
     But not what belongs to the page's own site with what does not: where Chrome gives other sites no cookies, it keeps
     their connections apart, too (its privacy mode).
     """
-    load, of_host = found.load(tfo=1), dict[str, set[str]]()
-    [har] = (found.client / f"{DELAY_MS}-1-tfo-1").glob("*.har")
-    for entry in json.loads(har.read_text())["log"]["entries"]:
-        if (url := entry["request"]["url"]) in SECURE:
-            of_host.setdefault(urlsplit(url).hostname or "", set()).add(entry["connection"])
-    assert of_host["www.one.test"] == of_host["a.one.test"]
-    assert of_host["two.test"] == of_host["b.two.test"]
+    load = found.load(tfo=1)
+    connections = {each.request.url: each.connection for result in found.results.loads if result.run
+                   for each in read_har(result.har).exchanges}
+    www_one, a_one, two, b_two = (connections[url] for url in SECURE)
+    assert (www_one, two) == (a_one, b_two)
     assert {connection.address.rpartition(":")[0] for connection in load.connections or ()} == {"10.0.0.2", "10.0.0.3"}
     passive, used = load.counters["servers"]["TCPFastOpenPassive"], len(load.connections or ())
     assert used == load.connections_with_request == load.syn_data_connections == passive == len(CHAIN) + 2
