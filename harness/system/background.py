@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, NoReturn
 
 from harness.errors import ExperimentError, InputError, run_main
 from harness.system.libc import call
 from harness.system.namespaces import fork_into_namespace, inside, see_own_processes, why_none
-from harness.system.privileges import as_root
-from harness.system.processes import bound_to_us, die_with_parent, stop
+from harness.system.processes import bound_to_us, die_with_parent, signal_as_root, stop
 from harness.system.signals import ENDING_SIGNALS
 
 START_TIMEOUT_S = 30.0
@@ -173,8 +173,7 @@ def _end(process: int) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         if _has_ended(process, 0):
             return
-        with as_root():         # it may be root's, or may not have given root up yet
-            signal.pidfd_send_signal(process, number)
+        signal_as_root(partial(signal.pidfd_send_signal, process), number)
         _has_ended(process, ENDING_S)
 
 

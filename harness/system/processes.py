@@ -5,7 +5,7 @@ with its parent.
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.errors import ExperimentError
@@ -43,13 +43,18 @@ def terminate_as_interrupt() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+def signal_as_root(send: Callable[[int], None], number: int) -> None:
+    """Have `send` send a signal to a process of ours that may be root's, or may not have given root up yet."""
+    with as_root():
+        send(number)
+
+
 def stop(process: subprocess.Popen[str] | subprocess.Popen[bytes], patience_s: float = 3.0) -> None:
     """End `process` by SIGTERM, or SIGKILL after `patience_s` seconds, and reap it."""
     for number, wait_s in ((signal.SIGTERM, patience_s), (signal.SIGKILL, max(patience_s, KILLED_S))):
         if process.poll() is not None:
             break
-        with as_root():         # it may be root's, or may not have given root up yet
-            process.send_signal(number)
+        signal_as_root(process.send_signal, number)
         try:
             process.wait(wait_s)
         except subprocess.TimeoutExpired:
