@@ -18,8 +18,12 @@ that does not ends the series.
 import argparse
 import itertools
 import json
+import os
 import sys
-from dataclasses import asdict
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,28 +33,18 @@ from harness.bootstrap import ROOT, use_project_python
 use_project_python()
 
 from experiments.load_points import STYLES, LoadSample, draw_server_load, load_points, percentile_ms, server_load_lines
-from experiments.pinned_server import (
-    CLIENT_CORE,
-    PATH,
-    PORT,
-    SERVER,
-    SERVER_CORE,
-    SPEEDS,
-    read_core,
-    require_two_cores,
-    running_pinned,
-    separate_cores,
-)
+from experiments.nginx import running_nginx
 from harness.browser.page import packets
+from harness.errors import InputError
 from harness.files.pages import FIGURES as FIGURES_FOLDER
 from harness.files.table_files import write_table
 from harness.measure.command_line import add_patience
 from harness.network.needs import check_programs
 from harness.network.nodes import running_star
-from harness.network.star import Host, Star
+from harness.network.star import Host, LinkSpeeds, Star
 from harness.system import fastopen
 from harness.system.contained import begin_experiment
-from harness.system.environment import wait_for_quiet
+from harness.system.environment import MS_PER_TICK, STAT, STEAL_FIELD, wait_for_quiet
 from harness.system.lock import only_experiment
 from harness.system.namespaces import inside
 from harness.system.options import Decimal, OptionParser, Several, Whole
@@ -63,6 +57,20 @@ SWITCHES = {"off": (fastopen.OFF, fastopen.OFF), "on": (fastopen.ON, fastopen.ON
             "refused": (fastopen.ON, fastopen.CLIENT_BIT)}
 """net.ipv4.tcp_fastopen of client and server. Refused: the client knows a cookie from before, the server takes none."""
 FIGURES = ROOT / FIGURES_FOLDER
+CLIENT_CORE, SERVER_CORE = 0, 1
+SERVER, PORT, PATH, FILE_BYTES = "server.test", 8080, "/5k", 5000
+SPEEDS = LinkSpeeds(bw_net_mbit=1000, delay_net_ms=0)
+CLIENT_PORTS = "1024 65535"
+"""Each request is a connection of its own, whose port is taken for a while."""
+NGINX = ("access_log off; keepalive_timeout 0; default_type text/plain; "
+         "server {{ listen {address}:{port} fastopen=4096 backlog=4096; root .; }}")
+
+IDLE_FIELDS = (3, 4)
+"""idle and iowait among the numbers of a line of /proc/stat (proc(5)), which the kernel counts exactly; of user, system
+and interrupts it only samples who runs at its ticks, and what a timer wakes up runs between them."""
+STEER = ('mount -t sysfs sysfs /sys && for queue in /sys/class/net/"$1"/queues/rx-*; do '
+         'echo "$2" >"$queue/rps_cpus"; done')
+"""/sys shows the network of whoever mounted it: so it is mounted once more, in a mount namespace that ends with it."""
 
 
 def main() -> int:
@@ -101,6 +109,64 @@ def compile_client(work_dir: Path) -> Path:
     client = work_dir / "http_load"
     run(["gcc", "-O2", "-o", str(client), str(ROOT / "experiments" / "http_load.c"), "-lm"], "compiling the client")
     return client
+
+
+def require_two_cores() -> None:
+    """Raise InputError where there is only one."""
+    if (os.cpu_count() or 1) <= SERVER_CORE:
+        raise InputError("needs two processor cores, one for the server and one for its client; give the VM two")
+
+
+def separate_cores(star: Star) -> None:
+    """Have each side's core handle the packets that reach it."""
+    server = star.servers[SERVER]
+    steer_packets(server.pid, server.interface, SERVER_CORE)
+    steer_packets(star.user.pid, star.user.interface, CLIENT_CORE)
+    with inside(star.user.pid):
+        Path("/proc/sys/net/ipv4/ip_local_port_range").write_text(f"{CLIENT_PORTS}\n")
+
+
+@dataclass(frozen=True)
+class CoreTimes:
+    """How long a processor had nothing to do so far, and what a hypervisor took of it, in ms, and when that was."""
+
+    idle_ms: float
+    steal_ms: float
+    at_ms: float
+
+    def busy_since(self, before: "CoreTimes") -> float:
+        """Return the share of the time since `before` was read in which it was busy, without what was stolen."""
+        ours_ms = self.at_ms - before.at_ms - (self.steal_ms - before.steal_ms)
+        return min(max(1 - (self.idle_ms - before.idle_ms) / ours_ms, 0.0), 1.0) if ours_ms > 0 else 0.0
+
+
+def read_core(core: int) -> CoreTimes:
+    """Return the times of processor `core` from /proc/stat."""
+    lines, at_ms = STAT.read_text().splitlines(), time.monotonic() * 1000
+    [line] = [line for line in lines if line.startswith(f"cpu{core} ")]
+    ticks = [int(word) for word in line.split()[1:]]
+    return CoreTimes(sum(ticks[field] for field in IDLE_FIELDS) * MS_PER_TICK, ticks[STEAL_FIELD] * MS_PER_TICK, at_ms)
+
+
+def steer_packets(pid: int, interface: str, core: int) -> None:
+    """Have `core` handle what arrives at an interface in the namespace of `pid` (receive packet steering).
+
+    Left to itself, the kernel handles a packet that crosses a veth link on the processor of whoever sent it. Source:
+    Linux Documentation/networking/scaling.rst. Raises ExperimentError.
+    """
+    with inside(pid):
+        run(["unshare", "--mount", "sh", "-c", STEER, "sh", interface, f"{1 << core:x}"], "steering packets")
+
+
+@contextmanager
+def running_pinned(star: Star, work_dir: Path) -> Iterator[None]:
+    """Run nginx, one process, on the server's core. Raises as `running_nginx`."""
+    server, home = star.servers[SERVER], work_dir / "nginx"
+    home.mkdir()
+    (home / PATH.strip("/")).write_bytes(bytes(FILE_BYTES))
+    with running_nginx(server, home, NGINX.format(address=server.address, port=PORT),
+                             ["taskset", "-c", str(SERVER_CORE)]):
+        yield
 
 
 class Bench:
