@@ -29,7 +29,7 @@ if __name__ == "__main__":
 from harness.files.pages import CLIENT, PageFiles
 from harness.measure.experiment import known, measure_stages
 from harness.measure.folders import check_folders, open_results
-from harness.measure.laboratory import running_hosts
+from harness.measure.laboratory import running_laboratory
 from harness.measure.loopback import say_ready, try_pages
 from harness.measure.preflight import (
     ReplayedWeb,
@@ -86,9 +86,9 @@ def main() -> int:
         trials = try_pages(page_set, settings) if how.dry_run == "load" else {}
         return say_ready(trials, f"{len(page_set.pages)} pages on {len(page_set.hosts)} hosts; {planned}")
     if how.on_user:
-        with only_experiment(), running_hosts(star_links[:1], web, browser, netem=netem,
-                                              results_dir=how.dir) as hosts:
-            star = hosts.at(star_links[0]).star
+        with only_experiment(), running_laboratory(star_links[:1], web, browser, netem=netem,
+                                                   results_dir=how.dir) as lab:
+            star = lab.at(star_links[0]).star
             set_fastopen(star.pids, ON)
             return run_on_user(star.user, how.on_user, invoking_user())
 
@@ -100,9 +100,9 @@ def main() -> int:
         if not to_do:
             return 0
         busy = wait_for_quiet(how.patience)
-        with running_hosts([stage.speeds for stage in to_do], web, browser, netem=netem,
-                           results_dir=how.dir) as hosts:
-            return measure_stages(hosts, to_do, busy, how.patience)
+        with running_laboratory([stage.speeds for stage in to_do], web, browser, netem=netem,
+                                results_dir=how.dir) as lab:
+            return measure_stages(lab, to_do, busy, how.patience)
 
 
 if __name__ == "__main__":

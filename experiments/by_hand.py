@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from harness.errors import ExperimentError
 from harness.files.load_record import LoadRecord
 from harness.measure.evidence import Load
-from harness.measure.laboratory import Laboratory, running_hosts
+from harness.measure.laboratory import Laboratory, running_laboratory
 from harness.measure.loads import record_of
 from harness.measure.preflight import PageSet, ReplayedWeb, check_browser
 from harness.measure.rules import alone
@@ -27,9 +27,9 @@ def at_each_delay(page_set: PageSet, settings: Settings, *, netem: bool,
     links = [LinkSpeeds(delay_net_ms=delay_ms) for delay_ms in settings.delays_ms]
     with lock():
         print_machine()
-        with running_hosts(links, ReplayedWeb(page_set=page_set, settings=settings), check_browser(),
-                           netem=netem) as hosts:
-            yield map(hosts.at, links)
+        with running_laboratory(links, ReplayedWeb(page_set=page_set, settings=settings), check_browser(),
+                                netem=netem) as lab:
+            yield map(lab.at, links)
 
 
 def valid_load(lab: Laboratory, load: Load, judged: Callable[[LoadRecord], Sequence[object]] = alone) -> LoadRecord:

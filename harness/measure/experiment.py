@@ -14,7 +14,7 @@ from harness.files.reason_kinds import ReasonKind
 from harness.files.results import write_load
 from harness.measure.evidence import Load
 from harness.measure.folders import begin_try
-from harness.measure.laboratory import Hosts, Laboratory, place_of_key_shares
+from harness.measure.laboratory import Laboratory, place_of_key_shares
 from harness.measure.loads import cell_of, record_of
 from harness.measure.preflight import ReplayedWeb
 from harness.measure.resume import Stage, program_digest, recording_digest
@@ -114,7 +114,7 @@ def delay_by(*, netem: bool) -> str:
     return "netem" if netem else "delay line" if real_time_allowed() else "delay line without real-time priority"
 
 
-def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], patience_s: float) -> int:
+def measure_stages(lab: Laboratory, stages: Sequence[Stage], busy: Sequence[str], patience_s: float) -> int:
     """Measure at one RTT after the other; return the status.
 
     `busy` is what kept the machine busy before. An RTT that is not what it should be costs only its own loads. Raises
@@ -125,8 +125,8 @@ def measure_stages(hosts: Hosts, stages: Sequence[Stage], busy: Sequence[str], p
     for stage in stages:
         later -= len(stage.to_do)
         try:
-            lab = hosts.at(stage.speeds, experiment_id=stage.experiment_id, patience_s=patience_s)
-            status = max(status, summarise(measure(lab, stage, progress, busy, later)))
+            at_rtt = lab.at(stage.speeds, experiment_id=stage.experiment_id, patience_s=patience_s)
+            status = max(status, summarise(measure(at_rtt, stage, progress, busy, later)))
         except RttError as error:
             print(f"{stage.speeds.rtt_ms:g} ms: {error}", file=sys.stderr)
             status = 1

@@ -6,9 +6,9 @@ tfo.py and the benchmarks use the same one, so what the benchmarks find holds fo
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 
@@ -33,12 +33,9 @@ from harness.network.star import LinkSpeeds, Star, check_hosts
 from harness.replay.authority import AUTHORITY, open_authority
 from harness.system import fastopen
 from harness.system.background import BackgroundProgram
-from harness.system.privileges import User, browsing_user, invoking_user
+from harness.system.privileges import invoking_user
 from harness.system.scratch import temporary_directory
 from harness.system.untrusted import read_untrusted
-
-UNUSED_PORT = 1
-"""Nobody listens there on a host of ours: a connection is refused after one RTT, and stands in no server's log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,27 +43,46 @@ class Laboratory:
     """Everything a load needs: the running star and where things are."""
 
     web: ReplayedWeb
-    star: Star
     browser: Browser
-    browsing_user: User
     work_dir: Path
+    results_dir: Path
     chrome: ChromeSettings
     """How Chrome is started for any load; what differs from load to load is in harness.measure.loads."""
-    client_dir: Path
-    server_log_dir: Path
-    measured_rtt_ms: dict[str, float]
     recorded: Mapping[Page, RecordedPage]
     """What the recording holds for each page."""
     delay: Delay
     servers: BackgroundProgram
-    speeds: LinkSpeeds
     middlebox: StandingBox | None = None
     """What stands on the way to the servers."""
+    speeds: LinkSpeeds
+    measured_rtt_ms: Mapping[str, float] = field(default_factory=dict)
+    """To each server over links of these `speeds`; nothing before that was measured (`at`)."""
+    experiment_id: str = field(default_factory=new_experiment_id)
+    """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
     network: ClassVar[NetworkKind] = "star"
     nice: ClassVar[int] = 0
     """Chrome's, by nice(1)."""
-    experiment_id: str
-    """Stands in the experiment's file and in each of its loads' records, so that a reader can tell them from others."""
+
+    def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None, patience_s: float = 0) -> "Laboratory":
+        """Give the links the delays of `speeds`, measure the RTT to each server, and be an experiment's laboratory.
+
+        What was one before is none any more. Raises RttError when a measured RTT is not what it should be after
+        `patience_s`.
+        """
+        self.delay.change(speeds)
+        rtts_ms = proven_rtts_of_star_ms(self.star, speeds, netem=self.delay.netem, patience_s=patience_s)
+        return replace(self, speeds=speeds, measured_rtt_ms=rtts_ms,
+                       experiment_id=experiment_id or new_experiment_id())
+
+    @property
+    def star(self) -> Star:
+        """The hosts."""
+        return self.delay.star
+
+    @property
+    def client_dir(self) -> Path:
+        """Where loads are written down."""
+        return self.results_dir / CLIENT
 
     @property
     def settings(self) -> Settings:
@@ -123,33 +139,13 @@ class Laboratory:
     @property
     def server_logs(self) -> list[Path]:
         """The directories in which the servers log loads: which of them is the kernel's switch of TFO to say."""
-        return [self.server_log_dir / directory_name(self.delaynet_ms, tfo) for tfo in (0, 1)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Hosts:
-    """The hosts of an experiment, servers with them, and what delays their packets, by as much as it is told."""
-
-    delay: Delay
-    fields: Mapping[str, Any]
-    """Those of a Laboratory that are the same at each RTT."""
-
-    def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None, patience_s: float = 0) -> Laboratory:
-        """Give the links the delays of `speeds`, measure the RTT to each server, and be a laboratory until the next.
-
-        Raises ExperimentError when a measured RTT is not what it should be after `patience_s`.
-        """
-        self.delay.change(speeds)
-        rtts_ms = proven_rtts_of_star_ms(self.delay.star, UNUSED_PORT, speeds, netem=self.delay.netem,
-                                         patience_s=patience_s)
-        return Laboratory(**self.fields, measured_rtt_ms=rtts_ms, delay=self.delay, speeds=speeds,
-                          experiment_id=experiment_id or new_experiment_id())
+        return [self.results_dir / SERVER_LOGS / directory_name(self.delaynet_ms, tfo) for tfo in (0, 1)]
 
 
 @contextmanager
-def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser, *, netem: bool,
-                  results_dir: Path | None = None) -> Iterator[Hosts]:
-    """Run the star and its servers while this lasts, for loads over each of `links` in turn (`Hosts.at`).
+def running_laboratory(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser, *, netem: bool,
+                  results_dir: Path | None = None) -> Iterator[Laboratory]:
+    """Run the star and its servers while this lasts, for loads over each of `links` in turn (`Laboratory.at`).
 
     `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
     thrown away at the end. Raises ExperimentError.
@@ -158,21 +154,20 @@ def running_hosts(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browse
     with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, delaying(
             star, netem=netem, delayed=any(speeds.longest_rtt_ms for speeds in links)) as delay, (
             standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
-            star, web, browser, work_dir, results_dir or work_dir,
-            delays_ms=[speeds.delay_net_ms for speeds in links]) as fields:
-        yield Hosts(delay=delay, fields={**fields, "middlebox": middlebox})
+            delay, links, web, browser, work_dir, results_dir or work_dir) as lab:
+        yield replace(lab, middlebox=middlebox)
 
 
 @contextmanager
-def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, results_dir: Path, *,
-           delays_ms: Sequence[float], held_rtt_ms: float = 0.0, authority: Path = AUTHORITY,
-           ) -> Iterator[dict[str, Any]]:
-    """Run the servers of `web` on the hosts of `star` while this lasts.
+def served(delay: Delay, links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser,   # noqa: PLR0917
+           work_dir: Path, results_dir: Path, *, held_rtt_ms: float = 0.0, authority: Path = AUTHORITY,
+           ) -> Iterator[Laboratory]:
+    """Run the servers of `web` on the hosts of a star while this lasts, for loads over `links`.
 
-    Gives those fields of a Laboratory that are the same at each of these one-way delays. With `held_rtt_ms` the servers
-    hold their answers back for round trips of that length. `authority` is the folder of their certificate authority.
+    With `held_rtt_ms` the servers hold their answers back for round trips of that length. `authority` is the folder of
+    their certificate authority.
     """
-    user, settings, server_log_dir = invoking_user(), web.settings, results_dir / SERVER_LOGS
+    star, settings, server_log_dir = delay.star, web.settings, results_dir / SERVER_LOGS
     server_log_dir.mkdir(exist_ok=True)
     secure = open_authority(authority) if web.page_set.secure else None
     key_shares = place_of_key_shares(settings, browser) if secure else None
@@ -190,13 +185,14 @@ def served(star: Star, web: ReplayedWeb, browser: Browser, work_dir: Path, resul
         connection_limit=check_connection_limit(browser, settings.connections_per_host))
     recording, files = web.page_set.recording, web.page_set.files
     with running_servers(star, files.mirror, files.fetchlog, msgspec.to_builtins(settings),
-                         work_dir, logdir=server_log_dir, delays_ms=delays_ms, user=user, names=web.servers,
-                         held_rtt_ms=held_rtt_ms, think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
-        yield {"web": web, "star": star, "browser": browser, "browsing_user": browsing_user(), "work_dir": work_dir,
-               "chrome": chrome, "client_dir": results_dir / CLIENT, "server_log_dir": server_log_dir,
-               "recorded": {page: recorded_page(recording, files.mirror, page.name,
-                                                document_bytes(files, recording, page)) for page in web.page_set.pages},
-               "servers": servers}
+                         work_dir, logdir=server_log_dir, delays_ms=[speeds.delay_net_ms for speeds in links],
+                         user=invoking_user(), names=web.servers, held_rtt_ms=held_rtt_ms,
+                         think_rtts_ms=web.think_rtts_ms, authority=authority) as servers:
+        yield Laboratory(
+            web=web, browser=browser, work_dir=work_dir, results_dir=results_dir, chrome=chrome,
+            recorded={page: recorded_page(recording, files.mirror, page.name, document_bytes(files, recording, page))
+                      for page in web.page_set.pages},
+            delay=delay, servers=servers, speeds=links[0])
 
 
 def _own_shim(work_dir: Path) -> Path:

@@ -38,6 +38,7 @@ from harness.network.programs import captured_packets
 from harness.system import environment, fastopen
 from harness.system.atomic import write_atomically, written_beside
 from harness.system.background import call_forked
+from harness.system.privileges import browsing_user, give
 from harness.system.tcp import open_sockets, wait_for_close
 from harness.system.ticker import ticking
 from harness.system.untrusted import (
@@ -170,7 +171,7 @@ def run_chrome(lab: Laboratory, load: Load, directory: Path, begin: Callable[[],
     report, return {"errors": [why]}.
     """
     scratch = Path(tempfile.mkdtemp(prefix="load-", dir=lab.work_dir))
-    os.chown(scratch, lab.browsing_user.uid, lab.browsing_user.gid)
+    give(scratch, browsing_user())
     directory.mkdir(parents=True, exist_ok=True)
     try:
         with tempfile.TemporaryFile(dir=lab.work_dir) as output:
@@ -199,7 +200,7 @@ def page_load(lab: Laboratory, load: Load, scratch: Path) -> PageLoad:
         lab.chrome, work_dir=scratch, quic_origins=lab.chrome.quic_origins if load.over.quic else (),
         user_agent=recording.manifest.user_agents.get(page.name), initiators=lab.chrome.initiators or load.run == 0,
         over=load.over if settings.warm_pairs else None)
-    return PageLoad(url=page.url, interface=lab.star.user.interface, user=lab.browsing_user, browser=lab.browser,
+    return PageLoad(url=page.url, interface=lab.star.user.interface, user=browsing_user(), browser=lab.browser,
                     chrome=chrome, settings=settings, asked_as=recording.asked_as(page.url), nice=lab.nice)
 
 

@@ -18,7 +18,6 @@ from typing import ClassVar
 
 from harness.browser.program import Browser, find_browser
 from harness.errors import ExperimentError, printable
-from harness.files.experiment import new_experiment_id
 from harness.files.hosts import HOST
 from harness.files.load_parts import Counters, Coverage, NetworkKind
 from harness.files.load_record import LoadRecord
@@ -84,13 +83,11 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
     as long as they should.
     """
     star = loopback_star(web.page_set.hosts)
-    with temporary_directory() as work_dir, served(
-            star, web, browser, work_dir, results_dir, delays_ms=[speeds.delay_net_ms], held_rtt_ms=speeds.rtt_ms,
-            authority=authority) as fields:
-        fields["chrome"] = replace(fields["chrome"], loopback_tfo=own_network)
-        yield LoopbackLaboratory(
-            **fields, measured_rtt_ms=_proven_rtts_ms(star, web, speeds.rtt_ms, patience_s), delay=Delay(star),
-            speeds=speeds, experiment_id=new_experiment_id())
+    with temporary_directory() as work_dir, served(Delay(star), [speeds], web, browser, work_dir, results_dir,
+                                                   held_rtt_ms=speeds.rtt_ms, authority=authority) as lab:
+        yield LoopbackLaboratory(**vars(lab) | {
+            "chrome": replace(lab.chrome, loopback_tfo=own_network),
+            "measured_rtt_ms": _proven_rtts_ms(star, web, speeds.rtt_ms, patience_s)})
 
 
 def _proven_rtts_ms(star: Star, web: ReplayedWeb, wanted_ms: float, patience_s: float) -> RttsMs:

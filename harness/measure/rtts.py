@@ -21,6 +21,9 @@ from harness.system.tcp import SYN_AGAIN_MS
 RTT_PAUSE_S = 5.0
 """How long a wrong RTT waits for a quiet machine before it is measured again."""
 
+UNUSED_PORT = 1
+"""Nobody listens there on a host of ours: a connection is refused after one RTT, and stands in no server's log."""
+
 RttsMs = dict[str, float]
 """The RTT in ms to each server, by its name."""
 
@@ -113,8 +116,8 @@ def proven_rtts_ms(measure: Callable[[], RttsMs], wanted_ms: Mapping[str, float]
         wait_for_quiet(min(RTT_PAUSE_S, deadline_s - time.monotonic()))
 
 
-def proven_rtts_of_star_ms(star: Star, port: int, speeds: LinkSpeeds, *, netem: bool, patience_s: float = 0) -> RttsMs:
+def proven_rtts_of_star_ms(star: Star, speeds: LinkSpeeds, *, netem: bool, patience_s: float) -> RttsMs:
     """Measure the RTT to each server of the star, as `proven_rtts_ms` does: how long a TCP connect takes."""
     pace_s = max(PACE_S, 2 * SYN_BITS / (min(speeds.bw_home_mbit, speeds.up_mbit) * 1e6))
-    return proven_rtts_ms(lambda: measure_rtts(star, port, pace_s=pace_s), speeds.rtts_ms(star.servers),
+    return proven_rtts_ms(lambda: measure_rtts(star, UNUSED_PORT, pace_s=pace_s), speeds.rtts_ms(star.servers),
                           "netem" if netem else "delay line", patience_s)

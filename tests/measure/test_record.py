@@ -62,7 +62,7 @@ def test_no_answer_is_late_where_all_servers_together_are_faster_than_the_client
     star, arrivals, lab = loopback_star(["a.test", "b.test", "c.test"]), Arrivals(), object.__new__(Laboratory)
     address = star.servers["c.test"].address
     arrivals.note(address, Said.ANSWER, [1e9 + 0.5])
-    vars(lab).update(web=ReplayedWeb(page_set=Mock()), star=star, measured_rtt_ms=dict.fromkeys(star.servers, 20.0),
+    vars(lab).update(web=ReplayedWeb(page_set=Mock()), measured_rtt_ms=dict.fromkeys(star.servers, 20.0),
                      delay=Delay(star), speeds=LinkSpeeds(bw_home_mbit=home_mbit))
     silence = {"server": address, "start_ms": 100.0, "end_ms": 500.0, "connecting": False}
     assert late_in(lab, arrivals=arrivals, report={"silences": [silence]}) == late
