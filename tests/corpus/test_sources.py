@@ -49,7 +49,8 @@ def summary(source: Path, listed: Path, into: Path) -> dict[str, Any]:
             "remarks": len(brought.remarks),
             "asked_for": {log: sorted(brought.asked_for(log)) for log in {each.page for each in found.exchanges}},
             "of_pages": {each.request.url: each.page for each in found.exchanges},
-            "live": {live.place.url: len(live.messages) for live in found.live()} or None}
+            "live": {live.place.url: len(live.messages) for of_origin in brought.recording().live.values()
+                     for live in of_origin} or None}
 
 
 def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:

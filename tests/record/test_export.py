@@ -22,7 +22,7 @@ from harness.record.export import export
 from harness.synthetic.build import make_pages
 from tests.support.devtools import import_hars
 from tests.support.har_schema import assert_har
-from tests.support.read_source import NAVIGATES, read_source
+from tests.support.read_source import FETCHES, NAVIGATES, read_source
 from tests.support.recording import MadeRecording
 
 URL = "https://www.made.test/"
@@ -112,7 +112,7 @@ def test_others_and_we_read_what_is_written_byte_for_byte(tmp_path: Path, pages:
         assert bodies == {**sent, f"{URL}api": b'{"answer": 1}', f"{URL}map": b"", f"{URL}old": b""}
     source = read_source(file)
     for url, (body, headers) in (TYPED | (ODD if ending == "har" else {})).items():
-        found = source.answered(url, headers=NAVIGATES if url == URL else None)
+        found = source.answered(url, headers=NAVIGATES if url == URL else FETCHES)
         assert found is not None
         assert found.answer.protocol == ("h2" if url.startswith("https:") else "HTTP/1.1")
         coding, got = headers.get("content-encoding", ""), source.body_of(found)

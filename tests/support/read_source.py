@@ -1,7 +1,7 @@
 """A source that was read into a recording, and what its servers answer."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from harness.files.exchange import Exchange
 from harness.files.load_mark import mark_load
 from harness.files.pages import sanitise
 from harness.mirror.asked import Asked, hash_body
-from harness.mirror.live import LiveConnection
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.reader import read_into
 from harness.record.sources.served import ServedSource
@@ -51,13 +50,13 @@ class ReadSource:
         found = self.answered(*request, **headers)
         return self.body_of(found) if found else None
 
-    def answered(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: dict[str, str] | None = None
+    def answered(self, url: str, method: str = "GET", sent: bytes = b"", *, headers: Mapping[str, str] = FETCHES
                  ) -> Exchange | None:
         """Return the exchange whose answer a request gets, None without one."""
         parts = urlsplit(url)
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
         site = Service(self._served.sites[parts.scheme], 0, "").named(parts.hostname or "")
-        found = site.answer(Request(method, target, Asked(FETCHES if headers is None else headers, hash_body(sent))))
+        found = site.answer(Request(method, target, Asked({**headers}, hash_body(sent))))
         number = dict(found.headers or ()).get(NUMBER.lower())
         return self.brought.exchanges[int(number) - 1] if number else None
 
@@ -65,10 +64,6 @@ class ReadSource:
         """Return the status of what a browser gets that goes to a page; None where the source has no answer."""
         found = self.answered(url.partition("#")[0], headers=NAVIGATES)
         return found.answer.status if found else None
-
-    def live(self) -> list[LiveConnection]:
-        """Return its WebSockets."""
-        return [live for of_origin in self.brought.recording().live.values() for live in of_origin]
 
 
 def read_source(path: Path, into: Path | None = None, wanted: Sequence[str] | None = None) -> ReadSource:

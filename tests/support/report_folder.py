@@ -13,17 +13,15 @@ MEASURED = Path(__file__).resolve().parent.parent / "data" / "report" / "client"
 WIKI = "http://en.wikipedia.org/wiki/Transmission_Control_Protocol"
 EVIL = "http://evil.example/</script><script>window.pwned=1</script>?&lt;b&gt;'\"<img src=x onerror=window.pwned=2>"
 ERROR = "net::ERR_<i>ABORTED</i>"
-DELAYS_MS = (10, 50)
-RUNS = (1, 2, 3)
 
 
 def make_report_folder(clientdir: Path) -> Path:
     """Two pages at 20 and 100 ms RTT, three runs each; run 3 of the evil page at 100 ms with TFO is not valid."""
     experiment = json.loads((MEASURED / "experiment-50.json").read_text(encoding="utf-8"))
-    for delay_ms in DELAYS_MS:
+    for delay_ms in (10, 50):
         write_experiment(clientdir, delay_ms, {**experiment, "pages": [WIKI, EVIL], "delaynet_ms": delay_ms,
                                                "rtt_ms": 2 * delay_ms, "testruns": 4})
-        for run in RUNS:
+        for run in (1, 2, 3):
             for tfo in (0, 1):
                 _copy_measured(clientdir, delay_ms, run, tfo)
                 _add_evil(clientdir, delay_ms, run, tfo)
