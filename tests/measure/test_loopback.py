@@ -16,8 +16,8 @@ from tests.support.recording import ICON, MadeRecording
 
 
 def test_each_host_has_an_address_of_its_own_and_always_the_same() -> None:
-    servers = loopback_star([f"host{number}.test" for number in range(600)]).servers
-    addresses = [host.address for host in servers.values()]
+    star = loopback_star([f"host{number}.test" for number in range(600)])
+    addresses = [host.address for host in star.servers.values()]
     assert (addresses[0], addresses[599], len(set(addresses))) == ("127.84.0.1", "127.84.2.88", 600)
 
 
