@@ -10,8 +10,6 @@ A folder is client/, or one with a client/ in it, such as results-DATE/. So one 
         sudo ./tfo.py --dir layouts/$layout --delaynet 50 --layout $layout
     done
     ./experiments/side_by_side.py layouts/host layouts/domain layouts/one --output layouts.png
-
-With --middlebox KIND in the place of --layout, and a folder without a box beside those, one sees what each box costs.
 """
 
 import sys
