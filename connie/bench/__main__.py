@@ -6,10 +6,10 @@
 
 Strategies: connie_connect races all addresses; cached_dns_connect keeps names for 60 s and takes one address at random;
 create_connection asks for the name each time and tries the addresses in turn. --peers adds asyncio's Happy Eyeballs,
-and where installed curl and Go's dialer. A time begins before the name is looked up and ends with the connection;
-closing is not part of it. With --http and --https it is one GET over a new connection until its whole answer, by
-connie.http's classes and http.client's own. All times are seconds. Where all names are this machine's, and no --port is
-given, a small server is started for it. Needs no root.
+anyio, trio, curl and Go's dialer, where installed. A time begins before the name is looked up and
+ends with the connection; closing is not part of it. With --http and --https it is one GET over a new connection until
+its whole answer, by connie.http's classes and http.client's own. All times are seconds. Where all names are this
+machine's, and no --port is given, a small server is started for it. Needs no root.
 
 Exit status: 0, 1 when a strategy never succeeded, 2 for bad input.
 """

@@ -1,45 +1,98 @@
 """Other people's ways to connect, as their users get them; those that are installed."""
 
 import asyncio
+import importlib.util
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from connie.bench.strategies import Measure, Sample, exchanged
 
 DELAY_S = 0.25
-"""RFC 8305's Connection Attempt Delay, which asyncio's documentation recommends."""
+"""RFC 8305's Connection Attempt Delay: asyncio's documentation recommends it; the default of anyio and trio."""
 
 CURL_FIELDS = "%{time_connect} %{time_starttransfer} %{remote_ip}"
 """curl(1): seconds from the start until the connection stood, and until the first byte came; the peer's address."""
 
 DIALER = Path(__file__).with_name("dial.go")
+Open = Callable[[str, int], AbstractAsyncContextManager[Any]]
+Run = Callable[[Callable[[], Awaitable[Sample]], float], Sample]
 
 
-def measure_asyncio(host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
-    """Measure asyncio's Happy Eyeballs; starting and ending the event loop is no part of a time."""
-    async def connect() -> Sample:
-        began = perf_counter()
-        _, writer = await asyncio.open_connection(host, port, happy_eyeballs_delay=DELAY_S)
-        connect_s = perf_counter() - began
-        try:
-            # The request goes by the same calls for all peers: it is connecting that they differ in.
-            with socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno())) as sock:
-                sock.settimeout(timeout_s)
-                return exchanged(sock, connect_s, request)
-        finally:
-            writer.close()
-
+@asynccontextmanager
+async def _asyncio(host: str, port: int) -> AsyncIterator[Any]:
+    _, writer = await asyncio.open_connection(host, port, happy_eyeballs_delay=DELAY_S)
     try:
-        return asyncio.run(asyncio.wait_for(connect(), timeout_s))
+        yield writer.get_extra_info("socket")
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def _anyio(host: str, port: int) -> AsyncIterator[Any]:
+    import anyio.abc
+
+    async with await anyio.connect_tcp(host, port) as stream:
+        yield stream.extra(anyio.abc.SocketAttribute.raw_socket)
+
+
+@asynccontextmanager
+async def _trio(host: str, port: int) -> AsyncIterator[Any]:
+    import trio
+
+    async with await trio.open_tcp_stream(host, port) as stream:
+        yield stream.socket
+
+
+def _run_asyncio(measure: Callable[[], Awaitable[Sample]], timeout_s: float) -> Sample:
+    try:
+        return asyncio.run(asyncio.wait_for(measure(), timeout_s))
     except asyncio.TimeoutError:                    # not TimeoutError before Python 3.11
         raise TimeoutError("timed out") from None
+
+
+def _run_trio(measure: Callable[[], Awaitable[Sample]], timeout_s: float) -> Sample:
+    import trio
+
+    async def limited() -> Sample:
+        with trio.fail_after(timeout_s):
+            return await measure()
+
+    try:
+        return trio.run(limited)
+    except trio.TooSlowError:
+        raise TimeoutError("timed out") from None
+    except BaseException as error:                  # Ctrl-C comes in an exception group
+        if isinstance(getattr(error, "exceptions", [None])[0], KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
+
+
+IN_LOOPS: dict[str, tuple[Open, Run]] = {"asyncio": (_asyncio, _run_asyncio),
+                                         "anyio": (_anyio, _run_asyncio), "trio": (_trio, _run_trio)}
+"""By the name of their module: what opens a connection and gives its socket, and what runs that."""
+
+
+def in_loop(opened: Open, run: Run) -> Measure:
+    """Return what measures a coroutine; starting and ending the event loop is no part of a time."""
+    def measure(host: str, port: int, timeout_s: float, request: bytes = b"") -> Sample:
+        async def connect() -> Sample:
+            began = perf_counter()
+            async with opened(host, port) as raw:
+                connect_s = perf_counter() - began
+                # The request goes by the same calls for all peers: it is connecting that they differ in.
+                with socket.socket(fileno=os.dup(raw.fileno())) as sock:
+                    sock.settimeout(timeout_s)
+                    return exchanged(sock, connect_s, request)
+        return run(connect, timeout_s)
+    return measure
 
 
 def program(name: str, command: Callable[[str, int, float], Sequence[str]]) -> Measure:
@@ -83,7 +136,7 @@ def _build_go_dialer(folder: str) -> dict[str, Measure]:
 def open_peers(only: Sequence[str] = ()) -> Iterator[dict[str, Measure]]:
     """Give other people's ways to connect, those of them that are installed and in `only` (nothing: all)."""
     with ExitStack() as stack:
-        found: dict[str, Measure] = {"asyncio": measure_asyncio}
+        found = {name: in_loop(*how) for name, how in IN_LOOPS.items() if importlib.util.find_spec(name)}
         if shutil.which("curl"):
             found["curl"] = program("curl", curl_command)
         if shutil.which("go") and (not only or "go" in only):

@@ -14,6 +14,7 @@ from harness.analysis.stats import improvement_interval
 CONNIE = "connie_connect"
 STYLES = {"connie_connect": ("#d55e00", "-"), "connie_connect, TFO": ("#d55e00", "--"),
           "cached_dns_connect": ("#e69f00", "--"), "create_connection": ("#000000", "-"), "asyncio": ("#0072b2", "-"),
+          "anyio": ("#56b4e9", "-."), "trio": ("#cc79a7", "-."),
           "curl": ("#009e73", ":"), "go": ("#009e73", "--"), FLOOR: ("#999999", ":")}
 """Colour and line by strategy, in the order of tables. Okabe and Ito's colours for any colour vision."""
 
