@@ -1,7 +1,7 @@
-"""One page load: of what, and how, and the load in headless Chrome itself.
+"""One page load: of what, and how (tfo-test/load_page.py gets it as JSON), and the load in headless Chrome itself.
 
-The process that does so is a fork of tfo.py in `user`'s network namespace, called load_page.py. It gives up root first,
-so that Chrome runs unprivileged in its own sandbox. In the directory that it is given, which is empty, it leaves:
+The process that does so gives up root first, so that Chrome runs unprivileged in its own sandbox. In the directory that
+it is given, which is empty, it leaves:
 
     PAGE, PAGE.har   the client log in the 2013 format, and as HAR
     load.json        the load's figures, what was started, and what went wrong
@@ -14,10 +14,11 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from selenium import webdriver
 from selenium.common.exceptions import InvalidSessionIdException, TimeoutException, WebDriverException
 
@@ -27,7 +28,7 @@ from harness.browser.devtools import read_initiators
 from harness.browser.page import Idle, network_silent
 from harness.browser.program import CLOCK_SHIFT_MS, Browser
 from harness.browser.warm_pair import forget_all_but_tickets, wait_for_watcher
-from harness.errors import ExperimentError, printable
+from harness.errors import ExperimentError, InputError, printable
 from harness.files.pages import sanitise
 from harness.measure.client_log import REPORT, shows_error_page, write_client_log
 from harness.measure.settings import Settings
@@ -73,11 +74,23 @@ class PageLoad:
     user: User
     browser: Browser
     chrome: ChromeSettings
-    settings: Settings
-    asked_as: str
-    """Where to go: another URL than the page's if the recording's Chrome made that of it by itself (HSTS)."""
-    nice: int
+    settings: Settings = field(default_factory=Settings)
+    asked_as: str = ""
+    """Where to go, if the recording's Chrome made another URL of the page's by itself (HSTS)."""
+    nice: int = 0
     """Other programs go before Chrome by nice(1), which servers on its own machine need."""
+
+    def to_json(self) -> str:
+        """Return it as one line of JSON."""
+        return msgspec.json.encode(self, enc_hook=str).decode()
+
+
+def read_page_load(text: str) -> PageLoad:
+    """Read JSON. Raises InputError."""
+    try:
+        return msgspec.json.decode(text, type=PageLoad, dec_hook=lambda kind, value: kind(value))
+    except (msgspec.DecodeError, ValueError) as error:
+        raise InputError(f"load_page.py: not a load: {error}; see harness/measure/loading.py") from None
 
 
 class _Reading:
@@ -105,7 +118,7 @@ class _Reading:
 
 def _load(wanted: PageLoad) -> dict[str, Any]:
     """Load the page; return the contents of load.json. A load that fails has the reason under "errors"."""
-    report: dict[str, Any] = {"url": wanted.url, "asked_as": wanted.asked_as, "errors": []}
+    report: dict[str, Any] = {"url": wanted.url, "asked_as": wanted.asked_as or wanted.url, "errors": []}
     try:
         driver = chrome.start(wanted.browser, wanted.chrome)
     except page.ERRORS as error:

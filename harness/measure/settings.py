@@ -3,7 +3,7 @@
     timeout_s: float = option("--timeout", TIMEOUT_S, 60.0, "how long a page may take to its load event", "SECONDS")
 
 The parsers of tfo.py, experiments/localhost.py, sweep.py and others are made from these fields. As JSON they are what
-client/experiment-*.json holds, what --resume compares, and what the servers get. To read what is typed loads nothing
+client/experiment-*.json holds, what --resume compares, and what load_page.py gets. To read what is typed loads nothing
 that an experiment needs, so that --help answers at once.
 """
 

@@ -1,8 +1,7 @@
-"""A page load by itself, of a server on this host: what it leaves when a program dies under it; that nothing stays."""
+"""load_page.py against a server on this host: what it leaves when a program dies under it, and that nothing stays."""
 
 import json
 import os
-import pickle
 import re
 import signal
 import subprocess
@@ -31,8 +30,7 @@ from tests.support.faults import PARTS, command_of, name_of
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.chrome
-LOAD_PAGE = """import pickle, sys; from harness.measure.loading import load_page
-sys.exit(load_page(pickle.loads(bytes.fromhex(sys.argv[1]))))"""
+LOAD_PAGE = ROOT / "tfo-test" / "load_page.py"
 URL, PAGE = "http://www.a.test/", "httpwww.a.test"
 ICON = "<!doctype html><link rel=icon href=data:,>"
 DOCUMENT = f"{ICON}<title>a</title><img src=never.png>"
@@ -86,9 +84,9 @@ def loading(*, program: str = "", **others: str) -> Iterator[Load]:
             Path(browser.binary).chmod(0o755)
         rules = resolver_rules([Remap("www.a.test", "127.0.0.1", int(web.rpartition(":")[2]))])
         wanted = PageLoad(url=URL, interface="lo", user=user, browser=browser, settings=Settings(timeout_s=300),
-                          chrome=ChromeSettings(work_dir, rules, require_shim()), asked_as=URL, nice=0)
-        with subprocess.Popen([sys.executable, "-c", LOAD_PAGE, pickle.dumps(wanted).hex()], stderr=subprocess.PIPE,
-                              text=True, cwd=ROOT) as process:
+                          chrome=ChromeSettings(work_dir, rules, require_shim()))
+        with subprocess.Popen([sys.executable, LOAD_PAGE, wanted.to_json()], stderr=subprocess.PIPE, text=True
+                              ) as process:
             load = Load(work_dir, asked, process)
             try:
                 yield load
