@@ -32,6 +32,7 @@ from PIL import Image
 from werkzeug.serving import make_server
 
 from harness.system.options import OptionParser
+from harness.system.signals import run_interruptible
 from tests.support.internet.app import NAMES
 from tests.support.internet.recorded import fetch
 from tests.support.internet.server import serve
@@ -60,7 +61,7 @@ ask('{ names }').then(({names}) => names.forEach((name) =>
 """
 
 
-def main() -> None:
+def main() -> int:
     """Record all pages."""
     parser = OptionParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where to record them")
@@ -70,7 +71,8 @@ def main() -> None:
     hosts = {"htmx.theta.test": _htmx(), "dash.iota.test": Host(locations=[_location(_dash_application())]),
              "graphql.kappa.test": _graphql(), "film.lambda.test": _film(), "modules.mu.test": _modules()}
     with serve(hosts) as internet:
-        print(fetch(internet, folder, (*RECORDED, *(f"https://{host}/" for host in hosts))).stdout)
+        print(fetch(internet, folder, (*RECORDED, *(f"https://{host}/" for host in hosts)), name="demo").stdout)
+    return 0
 
 
 def _location(application: Flask) -> str:
@@ -186,4 +188,4 @@ def _page(body: str) -> File:
 
 
 if __name__ == "__main__":
-    main()
+    run_interruptible(main)

@@ -12,7 +12,7 @@ from harness.errors import ExperimentError, InputError
 from harness.network.star import Host
 from harness.system.namespaces import inside
 from harness.system.privileges import browsing_user, give
-from harness.system.processes import stop
+from harness.system.processes import bound_to_us, stop
 
 STARTED_WITHIN_S = 20.0
 CONFIGURATION = """daemon off; master_process off; pid nginx.pid; error_log error.log;
@@ -43,7 +43,7 @@ def running_nginx(host: Host, home: Path, of_http: str, prefix: Sequence[str] = 
     if nginx is None:
         raise InputError("nginx: not installed; run: sudo apt-get install nginx-light")
     (home / "nginx.conf").write_text(CONFIGURATION.format(of_http=of_http))
-    command = [*prefix, nginx, "-p", str(home), "-e", "error.log", "-c", str(home / "nginx.conf")]
+    command = bound_to_us([*prefix, nginx, "-p", str(home), "-e", "error.log", "-c", str(home / "nginx.conf")])
     with inside(host.pid):
         is_root = os.geteuid() == 0
         if is_root:

@@ -165,7 +165,7 @@ def running_pinned(star: Star, work_dir: Path) -> Iterator[None]:
     home.mkdir()
     (home / PATH.strip("/")).write_bytes(bytes(FILE_BYTES))
     with running_nginx(server, home, NGINX.format(address=server.address, port=PORT),
-                             ["taskset", "-c", str(SERVER_CORE)]):
+                       ["taskset", "-c", str(SERVER_CORE)]):
         yield
 
 

@@ -6,8 +6,7 @@ A recording's net-log holds every byte of the page, up to LARGEST_NETLOG_BYTES, 
 Measured with a log of 655 MB (Chromium 156, answers of 4 MB, captured with `Everything`): 1.4 s of CPU and 13 MB of
 memory for all its events; line by line with json 3.6 s and 11 MB, or 2.6 s when lines of no interest are passed over;
 as a whole 3.0 s and 1286 MB. With all subscribers a log of 300 MB (h2_streams of tests/corpus/netlogs, 51 times, each
-time with new ids and later) takes 2.4 s and 148 MiB for a recording, which keeps its bodies, and 1.5 s and 44 MiB for a
-load.
+time with new ids and later) takes 2.4 s and 148 MiB, bodies included. A load's log has none.
 See Chromium's ``net/log/file_net_log_observer.cc`` and ``net/log/net_log_event_type_list.h``.
 """
 

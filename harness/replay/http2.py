@@ -66,8 +66,8 @@ class Http2Connection(Streams, Answering):
         self._decoder, self._encoder = HeadDecoder(), HeadEncoder()
         self._came = b""
         """The beginning of a frame."""
-        self._has_preface, self._leaves = False, False
-        """Whether the client has said hello, and whether the connection is over by an error."""
+        self._has_preface = False
+        """Whether the client has said hello."""
         self._head: HeadersFrame | None = None
         """A head whose end has not come, and what there is of it."""
         self._last = 0
@@ -92,9 +92,9 @@ class Http2Connection(Streams, Answering):
         try:
             self._take_frames(self._came + data)
         except (ValueError, IndexError, HPACKError, HyperframeError):
-            self._leaves = True
             self._tell(GoAwayFrame(0, self._last, PROTOCOL_ERROR))
-        return not self._leaves
+            return False
+        return True
 
     def _take_frames(self, came: bytes) -> None:
         """Take the frames that are whole, and keep the rest."""
@@ -104,7 +104,7 @@ class Http2Connection(Streams, Answering):
                 raise ValueError("no client of HTTP/2")
             self._has_preface = len(came) >= len(PREFACE)
             at = len(PREFACE)
-        while len(came) - at >= FRAME_HEAD and not self._leaves:
+        while len(came) - at >= FRAME_HEAD:
             begin = at + FRAME_HEAD
             frame, size = Frame.parse_frame_header(memoryview(came[at:begin]))
             if size > FRAME_LIMIT or (self._head and not isinstance(frame, ContinuationFrame)):

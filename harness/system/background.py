@@ -156,9 +156,11 @@ def _be_called(function: Callable[[], int], name: str, errors: int) -> NoReturn:
     except BaseException:  # noqa: BLE001 (nothing may go on in the caller's code)
         sys.excepthook(*sys.exc_info())
     finally:
-        with suppress(OSError, ValueError):
-            sys.stderr.flush()
-        os._exit(status)
+        try:
+            with suppress(OSError, ValueError):
+                sys.stderr.flush()
+        finally:
+            os._exit(status)        # also where a signal comes just now
 
 
 def _has_ended(process: int, patience_s: float) -> bool:

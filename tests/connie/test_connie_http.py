@@ -23,6 +23,7 @@ from connie.http import (
     CachedDNSHTTPSConnection,
     ConnieHTTPConnection,
     ConnieHTTPSConnection,
+    timeout_s,
 )
 from tests.support.connie_echo import serving
 from tests.support.connie_hosts import WAIT_S, Names, refusing, silent
@@ -45,6 +46,12 @@ def hosts(names: Names) -> Iterator[Names]:
         names.hosts[SECURE] = names.hosts["other.test"] = [*dead, stack.enter_context(serving("127.0.0.3", context))]
         names.hosts["dead.test"] = dead[1:]
         yield names
+
+
+def test_the_default_timeout_is_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+    """http.client's own default is an object that stands for it."""
+    monkeypatch.setattr(socket, "getdefaulttimeout", lambda: 7.0)
+    assert [timeout_s(given) for given in (None, 3, object())] == [None, 3, 7.0]
 
 
 def trusting() -> ssl.SSLContext:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import connie
 from connie import Address, ConnectError, RaceOptions, connie_connect
 from connie.addresses import interleave, unique_addresses
+from connie.attempt import begin
 from connie.race import PATIENCE_S, SHORTAGES, Race
 from tests.support.connie_hosts import (
     WAIT_S,
@@ -127,6 +128,22 @@ def test_any_mixture(names: Names, connect: Connect) -> None:
                 own = {REFUSES: errno.ECONNREFUSED, SILENT: errno.ETIMEDOUT}.get(kind)
                 assert attempt.errno in {own, errno.ETIMEDOUT}
         mixture()
+
+
+@both
+def test_a_shortage_ends_with_an_attempt(names: Names, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    shortages = iter([None, OSError(errno.EMFILE, "")])
+
+    def short(*arguments: Any) -> Any:
+        if error := next(shortages, None):
+            raise error
+        return begin(*arguments)
+
+    with refusing() as closed, listening() as server:
+        names.hosts["two.test"] = [closed, server.getsockname()]
+        monkeypatch.setattr("connie.connect.begin", short)
+        connect("two.test", 80, WAIT_S).close()
+    assert not hasattr(connie.connect._Selector(), "fileno"), "waiting needs no descriptor"
 
 
 @both

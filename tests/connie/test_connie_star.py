@@ -8,8 +8,8 @@ import pytest
 from connie.bench.own_server import running_server
 from connie.bench.strategies import percentile
 from connie.lab import warm_up
-from connie.lab.report import CONNIE, finding_lines, time_rows, values_ms
-from connie.lab.task import FAULTS, FLOOR, LATE_S, PROFILES, Endpoint, Results, Time, make_scenario
+from connie.lab.report import CONNIE, COST_HEADER, cost_rows, draw, finding_lines, time_rows, values_ms
+from connie.lab.task import FAULTS, FLOOR, LATE_S, PROFILES, Cost, Endpoint, Results, Time, make_scenario
 from harness.bootstrap import ROOT
 from harness.errors import ExperimentError
 from tests.support.ran import ran
@@ -18,8 +18,8 @@ HOME = PROFILES["home"]
 ADDRESSES = len(HOME.rtts4_ms) + len(HOME.rtts6_ms)
 PLAIN = "create_connection"
 ROUNDS = 8
-MEASURED = ("none", "slow", "dead-v6")
-"""Whoever refuses loses the race at once (test_connie_race); `dead` is the milder of those that swallow SYNs."""
+MEASURED = ("none", "refuse", "slow", "dead-v6")
+"""`dead` is the milder of those that swallow SYNs."""
 FIRST_RETRANSMISSION_MS = 1000
 
 
@@ -43,6 +43,14 @@ def test_tables_count_failures_as_slowest_and_a_gain_is_given_only_where_nobody_
     assert line.startswith("none: ")
     assert " +25.0" in line
     assert "60 pairs" in line
+    assert [len(axes.get_lines()) for axes in draw(HOME, MADE).axes] == [2, 2]
+
+
+def test_each_cost_stands_below_its_name() -> None:
+    [row] = cost_rows(Results([], [Cost("none", CONNIE, 10, 8, 1234.5, 7, 0.5, 1.2)]))
+    assert dict(zip(COST_HEADER, row, strict=True)) == {
+        "fault": "none", "strategy": CONNIE, "n": "10", "sockets": "8.0", "bytes sent": "1234",
+        "aborted at servers": "7.0", "requests in a SYN": "0.5", "CPU ms": "1.20"}
 
 
 def test_faults_are_what_they_say() -> None:

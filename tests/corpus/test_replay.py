@@ -39,7 +39,7 @@ from harness.replay.body import Bodies
 from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
-from tests.corpus.replay.table import FILES, items
+from tests.corpus.replay.table import FILES, TOPICS, items
 from tests.support.noted import assert_noted, in_rows
 from tests.support.recording import HOST, MadeRecording, text_recording
 
@@ -144,4 +144,5 @@ def test_each_request_gets_its_answer(file: Path, case: dict[str, Any], tmp_path
 
 
 def test_every_case_is_in_the_list_of_the_docs() -> None:
+    assert {file.stem for file in FILES} == {*TOPICS}
     assert "\n".join(items()) in (ROOT / "docs" / "replay.md").read_text()

@@ -65,6 +65,12 @@ def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:
             | ({"sent": sent} if exchange.request.body else {}))
 
 
+def test_each_foreign_file_has_a_summary() -> None:
+    files = {path.with_name(path.name.partition(".")[0]) for path in SOURCES.rglob("*.[hw]*")}
+    assert files == {path.with_suffix("") for path in SOURCES.rglob("*.json")}
+    assert files
+
+
 @pytest.mark.parametrize("noted", sorted(SOURCES.rglob("*.json")), ids=lambda path: str(path.relative_to(SOURCES)))
 def test_a_foreign_file_is_read_as_its_summary_says(noted: Path, tmp_path: Path) -> None:
     [source] = noted.parent.glob(f"{noted.stem}.[hw]*")

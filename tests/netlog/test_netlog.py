@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import tempfile
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,21 @@ def test_a_fate_is_set_by_the_load_event_and_the_end_of_the_load(tmp_path: Path)
     end_load(netlog, silent.start + 50)
     assert fate(None) == fate(silent.start + 1) == (UNFINISHED, Fate.FAILED)
     assert fate(silent.start - 1) == (UNFINISHED, Fate.AFTER_LOAD)
+    assert any(each.startswith(silent.url) for each in page_log(netlog, 0).problems)
+
+
+def test_a_log_is_not_held_in_memory(tmp_path: Path) -> None:
+    """40 MB."""
+    head, mark, rest = WHOLE.partition(b'"events": [\n')
+    event = b'{"params":{"x":"%s"},"phase":0,"source":{"id":1,"type":0},"time":"1","type":0},\n' % (b"x" * 40_000)
+    path = tmp_path / "netlog.json"
+    path.write_bytes(head + mark + event * 1000 + rest)
+    tracemalloc.start()
+    try:
+        assert read_netlog(path).transactions
+        assert tracemalloc.get_traced_memory()[1] < 8_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_over_quic_a_request_is_too_late_for_early_data_once_the_handshake_is_over(tmp_path: Path) -> None:

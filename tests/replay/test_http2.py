@@ -3,6 +3,8 @@
 import os
 import signal
 
+from hyperframe.frame import GoAwayFrame
+
 from harness.system.processes import stat_of
 from tests.support.recording import HOST
 from tests.support.replay_process import Running
@@ -91,3 +93,10 @@ def test_requests_that_are_taken_back_at_once_disturb_no_other(client: Client, s
 
 def test_a_head_is_whole_that_takes_several_frames(client: Client) -> None:
     assert (b"x-long", LONG.encode()) in client.get("/long-head").headers
+
+
+def test_a_client_that_says_goodbye_gets_what_it_asked_for(client: Client) -> None:
+    big = client.ask("/big")
+    client.socket.sendall(client.h2.data_to_send() + GoAwayFrame(0).serialize())
+    client.finish()
+    assert bytes(client.answers[big].body) == BIG

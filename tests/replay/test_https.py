@@ -11,6 +11,7 @@ from hyperframe.frame import HeadersFrame
 from harness.replay.authority import open_authority
 from harness.replay.http2 import PREFACE
 from harness.replay.server import ReplayServer
+from tests.support.ran import ran
 from tests.support.recording import HOST
 from tests.support.replay_process import Running, read_all, running
 from tests.support.secure_replay import AT_ONE_ADDRESS, speaking_h2
@@ -28,7 +29,7 @@ def test_only_tls_1_3_and_only_its_own_authority(secure: Running, tmp_path: Path
     for context in (old, other):
         with secure.connect(secure.tls_port) as plain, pytest.raises(ssl.SSLError):
             context.wrap_socket(plain, server_hostname=HOST)
-    wait_until(lambda: silent(secure, "-") == before + 2)
+    wait_until(lambda: silent(secure, "-") >= before + 2)
 
 
 def silent(server: Running, protocol: str) -> int:
@@ -46,7 +47,7 @@ def test_who_only_shakes_hands_is_noted_and_keeps_nobody_waiting(secure: Running
             with speaking_h2(secure) as other:
                 assert other.get("/gone").body == b"sorry"
             assert time.monotonic() - begin < ReplayServer.idle_limit_s / 2, "who waits for the first waits so long"
-        wait_until(lambda noted=noted, before=before: silent(secure, noted) == before + 20)  # type: ignore[misc]
+        wait_until(lambda noted=noted, before=before: silent(secure, noted) >= before + 20)  # type: ignore[misc]
 
 
 def spoken(server: Running, *, answers: bytes = b"") -> list[str | None]:
@@ -73,6 +74,7 @@ def test_as_recorded_each_host_speaks_what_it_did(secure: Running, early: Runnin
 def test_which_protocol_is_spoken(tls_recording: Path, http: str, protocols: list[str]) -> None:
     with running(tls_recording, "--http", http, hosts=AT_ONE_ADDRESS) as server:
         assert spoken(server) == protocols
+        assert not ran("ss", "-Hlun", f"sport = :{server.tls_port}", status=0).stdout, "QUIC only if asked for"
 
 
 def test_the_server_of_2013_speaks_http_1_0_and_serves_one_at_a_time(tls_recording: Path) -> None:
@@ -97,7 +99,8 @@ BOMB = HeadersFrame(1, b"\x40\x01a\x7f\xa1\x1e" + b"x" * 4000 + b"\xbe" * 4000, 
 @pytest.mark.parametrize("frame", [
     "000000 00 00 00000000", "000001 00 08 00000001 ff", "000005 04 00 00000000 0000000000", "000000 04 00 00000001",
     "000004 08 00 00000000 00000000", "004001 00 00 00000001", "000000 09 04 00000001",
-    "00000c 04 00 00000000 000100000000 000100001000", "000000 01 00 00000001 000000 06 00 00000000", BOMB])
+    "00000c 04 00 00000000 000100000000 000100001000", "000000 01 00 00000001 000008 06 00 00000000 0000000000000000",
+    BOMB])
 def test_a_frame_that_may_not_come_ends_the_connection_in_words(secure: Running, frame: str) -> None:
     with secure.secure("h2") as connection:
         connection.sendall(PREFACE + bytes.fromhex(frame))

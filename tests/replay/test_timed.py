@@ -88,13 +88,14 @@ def test_so_long_it_takes(timed: Running, *, version: str, asked: list[Any], thi
 
 def test_over_http2_others_are_answered_meanwhile(timed: Running) -> None:
     with speaking_h2(timed) as client:
-        hangs = client.ask("/poll")
-        client.open.discard(hangs)
+        hangs, endless = map(client.ask, ("/poll", "/forever"))
+        client.open -= {hangs, endless}
         slow, also_slow, paused, quick, big = map(client.ask, ("/slow", "/slow", "/paused", "/quick", "/big"))
         client.finish()
         assert client.answers[quick].ended < client.answers[slow].ended < client.answers[also_slow].ended
         assert [bytes(client.answers[each].body) for each in (slow, paused, big)] == [b"body", PIECES, BIG]
         assert client.answers[hangs].headers == []
+    wait_until(lambda: {"/poll", "/forever"} <= {line.path for line in timed.log() if line.protocol == "h2"})
 
 
 def test_by_how_much_it_oversleeps_is_not_its_own_time(timed: Running) -> None:

@@ -97,7 +97,8 @@ def test_an_rtt_that_stands_for_several_has_one_name_everywhere(tmp_path: Path) 
 def test_what_stands_under_the_head(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     """paper.jsonl: how a folder is made, and the lines."""
     made = make_client(tmp_path, **{name: value for name, value in case.items() if name not in ("what", "lines")})
-    return {"lines": [*paper_lines(selected(made))][2:]}
+    found = [*paper_lines(selected(made))]
+    return {"lines": found[2:] if len(found) > 2 else found}
 
 
 def test_the_papers_improvements_are_those_that_it_prints() -> None:

@@ -79,6 +79,7 @@ def test_details_go_into_the_notes_and_a_missing_cell_is_exit_status_1(tmp_path:
     assert "timed out after 60 s" not in done.stdout
     assert (tmp_path / "figures" / "report.html").read_text().count("timed out after 60 s") >= 3
     assert "\t20\t3\t3\t1.062\t1.042\t1.0\t1.0\t1.88%\t" in detail
+    assert detail.count("\n\nNo prediction: ") == 1
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == [
         "improvement-vs-rtt.pdf", "report.html", *(f"timing-www.news.example-{rtt}.pdf" for rtt in (100, 20, 200))]
     assert (tmp_path / "notes.txt").read_text() == f"I saw that ...\n{done.stdout}"

@@ -71,7 +71,10 @@ def test_each_load_that_does_not_count_is_a_row(tmp_path: Path) -> None:
     made = add_load(tmp_path / "first", NEWS, 10, 1, 0, 9000, why_not=["SYN retransmitted: 2"], experiment="newer")
     made.parent.rename(attempt_directory(client / made.parent.name, 1))
     make_client(client, delays_ms=[50], urls=[NEWS], runs=2, cookies="cold", buffer_kb=128.0, think=None)
+    har = client / "10-1-tfo-0" / "httpwww.news.example.har"
+    har.write_text("{")
     rows = [*rows_of(sections(selected(client)))]
+    assert any(row.startswith(f"{har}:1: cannot be read") for row in rows)
     assert {"http|1.0", "synthetic|yes", "buffer_kb|RTT 100 ms: 128", "think|RTT 100 ms: -", "cookies|RTT 100 ms: cold",
             } <= {*rows}
     place = f"{NEWS}|recorded 10-30|"

@@ -56,6 +56,11 @@ def test_each_of_many_bars_looks_like_no_other_and_no_names_overlap(tmp_path: Pa
     figure.canvas.draw()
     improved = figure.axes[-1]
     assert len({(bar.get_facecolor(), bar.get_hatch()) for bar in improved.patches}) == 8
+    assert [label.get_text().split("\n")[-1] for label in improved.get_xticklabels()] == [
+        "20 ms", "100 ms", "30-300 ms"] * 4
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [f"results-{number}" for number in range(8)]
     boxes = [label.get_window_extent() for label in improved.get_xticklabels()]
     assert not any(left.overlaps(right) for left, right in pairwise(boxes))
 

@@ -49,13 +49,14 @@ class Visit(QuicConnectionProtocol):
             if isinstance(got, HeadersReceived):
                 self.hints += (b":status", b"103") in got.headers
                 self.open[got.stream_id].headers = got.headers
-            elif isinstance(got, DataReceived):
+            elif isinstance(got, DataReceived) and got.stream_id in self.open:
                 self.open[got.stream_id].body += got.data
                 if self.leaves_after and len(self.open[got.stream_id].body) >= self.leaves_after:
                     self._quic.stop_stream(got.stream_id, 0x10c)
                     self._ended(got.stream_id)
                     continue
-            if isinstance(got, (HeadersReceived, DataReceived)) and got.stream_ended:
+            if isinstance(got, (HeadersReceived, DataReceived)) and got.stream_ended and (
+                    got.stream_id in self.open):
                 self.open[got.stream_id].ended = len(self.answers) - len(self.open)
                 self.came.append(sum(len(answer.body) for answer in self.answers))
                 self._ended(got.stream_id)

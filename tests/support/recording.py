@@ -123,7 +123,9 @@ class MadeRecording:
         fetchlog = self.directory / f"{self.name}.fetchlog"
         for page in pages:
             entries = [entry for entry in self.entries if entry["pageref"] == page]
-            write_text_log(fetchlog / page, [] if self.har else [*map(_response, entries)])     # a HAR's does not count
+            write_text_log(fetchlog / page, [       # beside a HAR it does not count: all of it is wrong
+                Response("Not Found", "x/y", "", entry["request"]["url"], None) if self.har else _response(entry)
+                for entry in entries if entry["request"]["url"].startswith("http")])
             if self.har:
                 (fetchlog / f"{page}.har").write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
 

@@ -168,6 +168,7 @@ def test_documents_say_what_they_are_and_every_url_stands_in_one_resource_above_
         texts = {node.final: unescape(page.bodies[node.final].decode("latin-1")) for node in page.plan.nodes
                  if not node.no_content and node.kind not in (NodeKind.IMAGE, NodeKind.BEACON)}
         assert f"stands in for {page.shape.url} as it was in March 2013" in texts[page.plan.nodes[0].final]
+        assert 'rel="icon"' in texts[page.plan.nodes[0].final], "or Chrome asks for /favicon.ico"
         for node in page.plan.nodes[1:]:
             above, at = [], node.parent
             while at is not None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,7 +47,7 @@ def tell() -> int:
     files = {str(each.readlink()) for each in (own / "fd").iterdir() if each.exists()}
     print("nobody reads this")
     print(json.dumps({"session": os.getsid(0) == os.getpid(), "in": os.read(0, 1).decode(), "files": sorted(files),
-                      "name": (own / "comm").read_text().strip()}), file=sys.stderr)
+                      "name": (own / "comm").read_text().strip()}), end="", file=sys.stderr)
     return 7
 
 
@@ -66,6 +67,20 @@ def test_a_call_ends_as_a_program_does(tmp_path: Path) -> None:
     assert (refused, failed) == ("no", "ZeroDivisionError: divided")
     assert json.loads(told) == {"session": True, "in": "", "name": "told",
                                 "files": sorted([os.devnull, str(tmp_path / "errors")])}
+
+
+def test_nothing_of_the_caller_goes_on_in_a_call_that_is_interrupted_as_it_ends(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+    monkeypatch.setattr(sys, "__stderr__", SimpleNamespace(flush=interrupted, write=len))
+    ours = os.getpid()
+    try:
+        with (tmp_path / "errors").open("w+b") as errors:
+            assert call_forked(lambda: 3, "ends", errors, 10) == 3
+    finally:
+        if os.getpid() != ours:
+            os._exit(9)
 
 
 def test_a_call_that_takes_too_long_is_ended_and_all_that_it_started(tmp_path: Path,

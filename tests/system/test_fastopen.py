@@ -1,4 +1,4 @@
-"""The scripts that show and set TCP Fast Open in the kernel; and a network namespace of one's own, without root."""
+"""TCP Fast Open in the kernel: scripts that show and set it, its counters; a network namespace without root."""
 
 import os
 import sys
@@ -7,12 +7,19 @@ from pathlib import Path
 import pytest
 
 from harness.bootstrap import ROOT
+from harness.system.fastopen import COUNTERS, OF_ESTABLISHED, parse_netstat
 from tests.support.ordinary import AS_ORDINARY, ORDINARY
 from tests.support.ran import assert_refused, ran
 
 SCRIPTS = ROOT / "tfo-test"
 ENABLE, DISABLE, STATUS = (SCRIPTS / f"{name}_tfo.sh" for name in ("enable", "disable", "status"))
 NOBODY = 65534
+
+
+def test_this_kernel_has_all_counters_that_are_kept() -> None:
+    """Of one that it has not, 0 is kept."""
+    assert {*COUNTERS, *OF_ESTABLISHED} <= parse_netstat(Path("/proc/net/netstat").read_text()).keys()
+    assert "RcvbufErrors" in parse_netstat(Path("/proc/net/snmp").read_text(), "Udp:")
 
 
 @pytest.mark.root

@@ -53,6 +53,19 @@ def test_whoever_was_lent_the_lock_neither_waits_for_it_nor_ends_it(lock: Lock) 
 
 
 @pytest.mark.root
+def test_whoever_outlives_its_lender_puts_the_switch_back(lock: Lock, monkeypatch: pytest.MonkeyPatch) -> None:
+    lock.notes.write_text("pid 1 (run.sh)\ntcp_fastopen 1\n")
+    monkeypatch.setattr("harness.system.lock.started_by", iter((1, 2)).__next__)
+    descriptor = os.open(lock.folder, os.O_RDONLY)
+    try:
+        with only_experiment(replace(lock, lent=descriptor)):
+            assert lock.sysctl.read_text() == "3\n"
+    finally:
+        os.close(descriptor)
+    assert (lock.sysctl.read_text(), lock.notes.read_text()) == ("1\n", "")
+
+
+@pytest.mark.root
 def test_what_a_killed_run_left_of_tcp_fastopen_is_put_back(lock: Lock, capsys: pytest.CaptureFixture[str]) -> None:
     lock.notes.write_text("pid 999999999 (./run.sh) since 12:00:00\ntcp_fastopen 1\n")
     with only_experiment(lock):

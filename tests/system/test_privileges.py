@@ -60,8 +60,8 @@ def test_give_takes_everything_below_and_follows_no_link(tmp_path: Path) -> None
     outside.mkdir()
     (tree / "link").symlink_to(outside)
     give(tree, ALICE)
-    assert {path.name: path.lstat().st_uid for path in tmp_path.rglob("*")} == {
-        **dict.fromkeys(("tree", "a", "file", "link"), 1234), "outside": os.geteuid()}
+    assert {path.name: (path.lstat().st_uid, path.lstat().st_gid) for path in tmp_path.rglob("*")} == {
+        **dict.fromkeys(("tree", "a", "file", "link"), (1234, 4321)), "outside": (os.geteuid(), os.getegid())}
 
 
 @pytest.mark.parametrize(("closed", "mode"), [("", 0o711), ("outer", 0o700), ("outer/inner", 0o750)])
