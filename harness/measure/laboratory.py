@@ -66,8 +66,8 @@ class Laboratory:
     def at(self, speeds: LinkSpeeds, *, experiment_id: str | None = None, patience_s: float = 0) -> "Laboratory":
         """Give the links the delays of `speeds`, measure the RTT to each server, and be an experiment's laboratory.
 
-        What was one before is none any more. Raises RttError when a measured RTT is not what it should be after
-        `patience_s`.
+        What was one before is none any more. Raises ExperimentError, an RttError when a measured RTT is not what it
+        should be after `patience_s`.
         """
         self.delay.change(speeds)
         rtts_ms = proven_rtts_of_star_ms(self.star, speeds, netem=self.delay.netem, patience_s=patience_s)

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
@@ -22,6 +22,8 @@ MANIFEST_FORMAT = 2
 USER_AGENT = re.compile(r"[\x20-\x7e]{1,1000}")
 """What a browser may say that it is."""
 CHUNK_BYTES = 2**20
+GONE, CHANGED = "missing", "not as recorded"
+"""What may become of a recorded body."""
 
 
 class ListedBody(msgspec.Struct, frozen=True):
@@ -86,24 +88,32 @@ def bodies_of(pages: Iterable[PageExchanges]) -> dict[str, Body]:
 
 def damage(bodies: Mapping[str, Body], mirror: Path) -> str:
     """Return in words which of the recorded `bodies` are missing from the mirror or are others now, "" when none is."""
-    found: dict[str, list[str]] = {"missing": [], "not as recorded": []}
-    for name, recorded in bodies.items():
-        try:
-            body = body_in(mirror, name)
-        except OSError:
-            found["missing"].append(name)
-            continue
-        if recorded.bytes not in (None, body.bytes) or recorded.sha256 not in ("", body.sha256):
-            found["not as recorded"].append(name)
+    found = {name: _damage_of(mirror, name, recorded) for name, recorded in bodies.items()}
+    damaged = {what: [name for name in bodies if found[name] == what] for what in (GONE, CHANGED)}
     return "; ".join(f"{len(names)} of {len(bodies)} bodies of {mirror.name}/ {'is' if len(names) == 1 else 'are'} "
-                     f"{what}, first {shortened(names[0])}" for what, names in found.items() if names)
+                     f"{what}, first {shortened(names[0])}" for what, names in damaged.items() if names)
+
+
+def _damage_of(mirror: Path, name: str, recorded: Body) -> str:
+    """Return what has become of a body; it is read only where its size cannot tell."""
+    try:
+        with os.fdopen(open_below(mirror, name), "rb") as file:
+            same = (recorded.bytes in (None, os.fstat(file.fileno()).st_size)
+                    and (not recorded.sha256 or _sha256(file) == recorded.sha256))
+        return "" if same else CHANGED
+    except OSError:
+        return GONE
 
 
 def body_in(mirror: Path, name: str) -> Body:
     """Return a file of a mirror, ``host/file``, with what it holds. Raises OSError for what is none, such as a link."""
-    digest, size = hashlib.sha256(), 0
     with os.fdopen(open_below(mirror, name), "rb") as file:
-        while chunk := file.read(CHUNK_BYTES):
-            digest.update(chunk)
-            size += len(chunk)
-    return Body(name, size, digest.hexdigest())
+        sha256 = _sha256(file)
+        return Body(name, file.tell(), sha256)
+
+
+def _sha256(file: IO[bytes]) -> str:
+    digest = hashlib.sha256()
+    while chunk := file.read(CHUNK_BYTES):
+        digest.update(chunk)
+    return digest.hexdigest()

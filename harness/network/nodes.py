@@ -138,7 +138,8 @@ def _set_up(star: Star, speeds: LinkSpeeds, netem: bool) -> None:
               for other in (servers if host is star.user else [star.user]))], what)
     what = "setting up the switch"
     _shape(star.switch_pid, {host.port: end for host, end in (ends | {star.user: at_switch}).items()}, netem, what)
-    run_batch(star.switch_pid, "ip", ["link add s0 type bridge",
+    # Without snooping: a bridge that snoops joins a group (RFC 4286), and user gets its report during a load.
+    run_batch(star.switch_pid, "ip", ["link add s0 type bridge mcast_snooping 0",
                                       *(f"link set {host.port} master s0 up" for host in ends)], what)
     _await_running(star.switch_pid, [host.port for host in ends])
     for host in ends:

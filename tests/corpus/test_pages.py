@@ -58,7 +58,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> PageFiles:
 def differences(asked: list[str], wanted: dict[str, Any]) -> list[str]:
     """Say what was asked for more often or more rarely than `wanted`, and how often."""
     spans = {pattern: count if isinstance(count, list) else [count, count] for pattern, count in wanted.items()}
-    counts = Counter(next((pattern for pattern in spans if fnmatchcase(url, pattern)), url) for url in asked)
+    counts = Counter(next((each for each in spans if fnmatchcase(url, each.replace("?", "[?]"))), url) for url in asked)
     return [f"{counts[each]} x {each}" for each in {**spans, **counts}
             if not spans.get(each, [0])[0] <= counts[each] <= spans.get(each, [0])[-1]]
 

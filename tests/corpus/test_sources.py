@@ -68,7 +68,7 @@ def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:
 def test_each_foreign_file_has_a_summary() -> None:
     files = {path.with_name(path.name.partition(".")[0]) for path in SOURCES.rglob("*.[hw]*")}
     assert files == {path.with_suffix("") for path in SOURCES.rglob("*.json")}
-    assert files
+    assert all(json.loads(path.with_suffix(".json").read_text("utf-8"))["about"] for path in files)
 
 
 @pytest.mark.parametrize("noted", sorted(SOURCES.rglob("*.json")), ids=lambda path: str(path.relative_to(SOURCES)))

@@ -62,6 +62,7 @@ def test_an_experiment_that_cannot_go_on_says_so(number: int, base: Path) -> Non
             about_before = fault.part in ("experiment", "results")      # what was written before
             running.run([fault], chance, skipped=int(about_before))
             assert_true(running)
+            print(f"{fault}: exit status {running.process.returncode}")
         if running.done:
             expected = -signal.SIGKILL if (fault.what, fault.part) == ("kill", "experiment") else 1
             assert running.process.returncode == expected
@@ -133,7 +134,7 @@ def assert_near_undisturbed(results: Results, running: Running) -> None:
     print(f"undisturbed: {' '.join(f'{plt_ms:.0f}' for plt_ms in sorted(alone_ms))} ms")
     for load in results.everything:
         for done in met(load, results, running):
-            why_not = load.record.why_not if load.record else "no record"
+            why_not = load.record.why_not if load.record else ()
             print(f"{done.fault}, {done.after_s:.2f} s after the load began: {why_not or load.plt_ms}")
             assert load not in counted or not alone_ms or (
                 min(alone_ms) * (1 - TOLERANCE) <= (load.plt_ms or 0.0) <= max(alone_ms) * (1 + TOLERANCE))

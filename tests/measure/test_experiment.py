@@ -2,6 +2,8 @@
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -10,12 +12,15 @@ from hypothesis import strategies as st
 from harness.errors import ExperimentError
 from harness.files.pages import Page
 from harness.files.results import read_results
+from harness.measure import experiment
 from harness.measure.evidence import Load
 from harness.measure.experiment import summarise
 from harness.measure.loads import cell_of
 from harness.measure.rule import Reason
 from harness.measure.series import plan_loads
 from harness.measure.settings import Settings
+from harness.network.rtt import RttError
+from harness.network.star import LinkSpeeds
 from tests.support.bench import FIRST, LOST, SECOND, WRONG, Bench
 
 PAGES = [Page(f"http://{index}.org", f"http{index}.org") for index in range(6)]
@@ -24,6 +29,17 @@ PAGES = [Page(f"http://{index}.org", f"http{index}.org") for index in range(6)]
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
+
+
+def test_a_wrong_rtt_costs_only_its_own_loads(monkeypatch: pytest.MonkeyPatch,
+                                              capsys: pytest.CaptureFixture[str]) -> None:
+    stages = [Mock(speeds=LinkSpeeds(delay_net_ms=delay_ms), to_do=[None]) for delay_ms in (10, 50)]
+    lab, done = Mock(), list[Any]()
+    lab.at.side_effect = [RttError("is off"), lab]
+    monkeypatch.setattr(experiment, "measure", lambda _, stage, *__: done.append(stage))
+    monkeypatch.setattr(experiment, "summarise", lambda _: 0)
+    assert (experiment.measure_stages(lab, stages, [], 0), done) == (1, stages[1:])
+    assert capsys.readouterr().err == "20 ms: is off\n"
 
 
 def test_an_accident_is_measured_again_at_the_end_of_its_run(

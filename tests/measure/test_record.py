@@ -1,6 +1,7 @@
 """What is taken over of what a load leaves, and the record of it: Chrome's side may be a hostile page."""
 
 import io
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from harness.network.arrivals import Arrivals, Said
 from harness.network.links import Delay
 from harness.network.star import LinkSpeeds, loopback_star
 from harness.system.ticker import Ticks
+from harness.system.untrusted import LARGEST_FILE
 from tests.support.made_record import made_record
 
 KNOWN: dict[str, Any] = {
@@ -131,6 +133,11 @@ def test_what_is_no_file_of_ours_is_not_taken(tmp_path: Path) -> None:
     report = taken_over(tmp_path)
     assert report["errors"] == ["load_page.py left no report: it is a symbolic link"]
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == sorted(report["logs"]), "no log, no HAR"
+    (tmp_path / "page.har").unlink()
+    (tmp_path / "page.har").touch()
+    os.truncate(tmp_path / "page.har", LARGEST_FILE + 1)
+    taken_over(tmp_path)
+    assert not (tmp_path / "kept" / "page.har").exists(), "too large"
 
 
 def test_what_is_no_report_is_an_error_and_the_last_words_are_kept(tmp_path: Path) -> None:

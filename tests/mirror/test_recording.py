@@ -3,6 +3,7 @@
 Those of 2013's format are brought into today's once, whole, and answer as before.
 """
 
+import os
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,8 @@ def test_what_is_brought_in_is_a_recording_like_any_other(
     338 answers came up to 220 s after that event. Where the disk was full after so many files, it is begun anew.
     """
     text_recording(tmp_path, MIRROR, [])
+    for name in (b"\xe9.js", b"empty.woff"):       # no replay serves them
+        (tmp_path / "Web" / "a.test" / os.fsdecode(name)).touch()
     files, left = PageFiles(tmp_path, "Web"), [*range(writes)]
     (files.fetchlog / "page").write_bytes(LOG_OF_2013)
 
@@ -123,10 +126,11 @@ URLS = ["http://one.test/", *(f"http://img.test/{number}.png" for number in rang
     ({"1.png": None, "3.png": None}, "2 of 5 bodies of Web/ are missing, first img.test/1.png"),
     ({"0.png": b"shorter"}, "1 of 5 bodies of Web/ is not as recorded, first img.test/0.png"),
     ({"0.png": b"same size"}, "1 of 5 bodies of Web/ is not as recorded, first img.test/0.png"),
+    ({"0.png": 15 * 10**12}, "1 of 5 bodies of Web/ is not as recorded, first img.test/0.png"),
     ({"1.png": "2.png"}, "1 of 5 bodies of Web/ is missing, first img.test/1.png")])
 def test_what_is_spoilt_is_said_before_anything_is_built(
-        tmp_path: Path, spoilt: dict[str, bytes | str | None], problem: str) -> None:
-    """A file that is gone (None), holds something else, or is a link now."""
+        tmp_path: Path, spoilt: dict[str, bytes | str | int | None], problem: str) -> None:
+    """A file that is gone (None), holds something else, is 15 TB large, or is a link now."""
     files = PageFiles(tmp_path, "Web")
     write_small_recording(files, {url: MadeResource("text/html", b"nine bits") for url in URLS})
     for name, content in spoilt.items():
@@ -134,6 +138,9 @@ def test_what_is_spoilt_is_said_before_anything_is_built(
         file.unlink(missing_ok=True)
         if isinstance(content, bytes):
             file.write_bytes(content)
+        elif isinstance(content, int):
+            file.touch()
+            os.truncate(file, content)
         elif content:
             file.symlink_to(content)
     with pytest.raises(InputError, match=f"^{problem}; record it again: ") if problem else nullcontext():

@@ -44,11 +44,12 @@ def test_the_older_one_is_kept_until_the_new_one_has_shown_that_it_is_fit(tmp_pa
     for content in ("1", "2", "3"):
         with new_store(PageFiles(tmp_path, "demo")) as store:
             store.put("http://a.test/x", "GET", content.encode())
-            store.write_manifest()
+            store.write_manifest(note=content)
             kept = store.publish(keep=True)
     assert {path.name: tree(path) for path in tmp_path.iterdir() if not path.name.endswith(".fetchlog")} == {
         "demo": {"a.test/x": "3"}, "demo.previous": {"a.test/x": "1"}, "demo.previous-2": {"a.test/x": "2"}}
     assert len([*tmp_path.iterdir()]) == 6
+    assert '"note": "3"' in (tmp_path / "demo.fetchlog" / "manifest.json").read_text()
     elsewhere = (tmp_path / kept).rename(tmp_path / "elsewhere")
     (tmp_path / kept).symlink_to(elsewhere)
     outcome = RecordingOutcome([(Page("http://a.test/", "httpa.test"), Verdict(reasons=reasons))], kept)
@@ -115,15 +116,18 @@ def test_broken_off_at_any_moment_of_the_exchange(
                 store.publish(keep=True)
                 if stop is kill:
                     kill()
+        except OSError as error:
+            os._exit(error.errno or 1)
         finally:
             kill()
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    # Of a killed one the rest follows the first rename that puts something new in its place.
+    is_new = renames > 2 * replaces if stop is kill else renames >= (6 if replaces else 2)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert ended == (-signal.SIGKILL if stop is kill or is_new else errno.ENOSPC), "a full disk is said"
     assert len(list(tmp_path.glob(".demo.recording-*"))) == (stop is kill)
     with new_store(PageFiles(tmp_path, "other")):
         pass
     found = {path.name: sorted(tree(path)) for path in tmp_path.iterdir() if ".previous" not in path.name}
-    # Of a killed one the rest follows the first rename that puts something new in its place.
-    is_new = renames > 2 * replaces if stop is kill else renames >= (6 if replaces else 2)
     assert found == (new if is_new else old if replaces else {})
     assert stop is kill or len(list(tmp_path.glob("demo.previous*"))) == 2 * (replaces and is_new)
 

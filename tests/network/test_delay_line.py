@@ -64,6 +64,27 @@ def test_packets_it_loses_are_counted_and_all_are_lost_when_it_dies(monkeypatch:
 
 @pytest.mark.root
 @pytest.mark.timing
+def test_what_is_sent_in_pieces_arrives_at_once() -> None:
+    """The kernel holds back what is behind packets that somebody holds on their way out. The best of 20 counts."""
+    arrived_within_s = []
+    with delay_line(250) as (star, _, _):
+        with inside(star.servers["one.test"].pid):
+            listener = socket.create_server((star.servers["one.test"].address, 0))
+        with listener, inside(star.user.pid), socket.create_connection(listener.getsockname()) as sender, \
+                listener.accept()[0] as receiver:
+            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for _ in range(20):
+                for _ in range(8):
+                    sender.send(bytes(1400))
+                left, began_s = 8 * 1400 - len(receiver.recv(1)), time.monotonic()
+                while left:
+                    left -= len(receiver.recv(2**16))
+                arrived_within_s.append(time.monotonic() - began_s)
+    assert min(arrived_within_s) < 0.125
+
+
+@pytest.mark.root
+@pytest.mark.timing
 def test_it_counts_how_late_it_was() -> None:
     """Both kinds of packets a stopped delay line makes late: those it holds, and those that nobody reads meanwhile."""
     one_way_ms = 20

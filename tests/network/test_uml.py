@@ -20,9 +20,9 @@ pytestmark = [pytest.mark.root, pytest.mark.skipif(not KERNEL.exists(), reason="
 SCRIPT = f"""echo "$PWD"; echo "to stderr" >&2; uname -r >"$1/kernel"; printf %s "$SAID" >"$1/said"
 echo gone >"$2" && cat "$2"; cd .. && scripts/make_pages.py --name tiny --directory /tmp && {{
 PYTHONPATH=$PWD/{LATE_FOLDER} .venv/bin/python tfo.py --dir /tmp --name tiny --delaynet 100 --patience 0 \\
-    --on-user 'curl -s --connect-to ::10.0.0.3:8000 http://www.tiny.test/'
+    --on-user 'curl -s --connect-to ::10.0.0.3:8000 http://www.tiny.test/' &&
 .venv/bin/python -m pytest --noconftest -p no:cacheprovider -k changed_in_place tests/network/test_network.py
-}} 2>"$1/complaints"; exit 7"""
+}} 2>"$1/complaints" && exit 7"""
 """That kernel's clock may be late beside other tests: an RTT of 206 ms for 200 was seen."""
 
 
@@ -35,7 +35,7 @@ def test_a_command_runs_in_a_kernel_of_its_own(tmp_path: Path) -> None:
     kept, lost = tmp_path / "kept here", ROOT / "test_uml.lost"
     done = run_uml("--out", kept, "sh", "-c", SCRIPT, "sh", kept, lost, SAID="two words\nand 'lines'")
     print(done)
-    assert (done.returncode, done.stderr) == (7, "to stderr\n")
+    assert (done.returncode, done.stderr) == (7, "to stderr\n"), (kept / "complaints").read_text()
     assert done.stdout.splitlines()[:2] == [str(ROOT / "tests"), "gone"]
     assert (kept / "kernel").read_text().strip() != os.uname().release
     assert (kept / "said").read_text() == "two words\nand 'lines'"

@@ -1,6 +1,6 @@
 """Ctrl-C or SIGTERM at any moment: soon nothing of ours is left, and the logs written so far are whole.
 
-What is left is found by the leak detectors of conftest.py, after each of these tests. Whatever is killed:
+What is left is found by the leak detectors of conftest.py, after each of these tests. Whichever process is killed:
 tests/system/test_contained.py, tests/faults.
 """
 
@@ -8,16 +8,17 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from harness.errors import ExitStatus
 from harness.files.results import read_results
-from harness.system.lock import MACHINES
+from harness.system.lock import MACHINES, only_experiment
 from harness.system.privileges import give
-from harness.system.processes import descendants
+from harness.system.processes import descendants, is_running
+from tests.support.faults import command_of
 from tests.support.ordinary import ORDINARY, SUDO
 from tests.support.project_copy import copy_project, typed
 from tests.support.ran import assert_refused, ran
@@ -82,11 +83,12 @@ def ended(process: "subprocess.Popen[str]", number: signal.Signals, project: Pat
         assert all(load.valid for load in results.loads)
 
 
-def test_nothing_is_left_of_half_a_network(project: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_nothing_is_left_of_half_a_network(project: Path, number: signal.Signals) -> None:
     with begun(project) as process:
         read_until(process, "page loads;")
         wait_until(lambda: "mininet:server" in commands_below(process))
-        ended(process, signal.SIGTERM, project)
+        ended(process, number, project)
 
 
 def test_a_second_experiment_is_refused_and_logs_of_an_interrupted_one_can_be_plotted(project: Path) -> None:
@@ -110,3 +112,22 @@ def test_a_killed_run_ends_its_experiment_which_puts_the_switch_back(project: Pa
         read_until(process, "[  1/")
         process.kill()
         assert "SIGTERM" in process.communicate()[0], "which ends at the end of all who write to this pipe"
+
+
+def test_what_a_killed_experiment_leaves_is_removed_as_the_student(project: Path) -> None:
+    """Of tfo.py's own processes each is killed, inside its namespace and outside, but for whoever begins then."""
+    give(project, ORDINARY)
+    command = typed(project, "./tfo.py", "--name", "small", "--delays", "20", "--quiet", "0.3", "--patience", "0")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, **SUDO}) as process:
+        read_until(process, "[  1/")
+        below = descendants(process.pid)
+        for pid in (process.pid, *below):
+            if "tfo.py" in " ".join(command_of(pid)):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        process.communicate()
+    wait_until(lambda: not any(map(is_running, below)))
+    wait_until(lambda: not [*Path(os.environ["TMPDIR"]).glob("tfo-lab-*")])
+    with only_experiment():
+        pass        # which puts the switch back

@@ -6,6 +6,7 @@ from harness.files.experiment import experiment_file, read_experiment
 from harness.files.har import read_har
 from harness.files.hosts import read_hack_dns
 from tests.support.finished import Finished, measured
+from tests.support.plotted import plot
 from tests.support.recording import chain_of_scripts
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]
@@ -33,6 +34,7 @@ def test_a_domain_has_one_server_and_every_host_its_log(found: Finished) -> None
     assert described.settings["shared_servers"] == {"one.test": ["a.one.test", "www.one.test"],
                                                     "two.test": ["b.two.test", "two.test"]}
     assert [*described.settings["measured_rtt_ms"]] == ["one.test", "two.test"]
+    assert "--layout domain" in plot(found.base, "--clientdir", found.client, "--outputdir", found.base / "out").stdout
 
 
 def test_hosts_of_a_server_share_its_address_and_over_http2_a_connection(found: Finished) -> None:

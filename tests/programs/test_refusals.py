@@ -10,6 +10,7 @@ import os
 import platform
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -78,11 +79,15 @@ PROGRAMS = (
     ("tfo-test/http_tfo.py", "--mirror", "small", "--fetchlog", "small.fetchlog", "--hosts", "file"),
     ("scripts/make_pages.py", "--directory", ".", "--name", "new", "--shape", "file"),
     ("plot.py", "--clientdir", str(MEASURED), "--outputdir", "out", "--append", "file"))
-"""Of a file, and one that writes to it. What else is no file: tests/system/test_untrusted.py."""
-@pytest.mark.parametrize("command", PROGRAMS)
-def test_what_would_hang_is_one_line(command: tuple[str, ...], tmp_path: Path) -> None:
+"""Of a file, and one that writes to it. What else a reader does not take: tests/system/test_untrusted.py."""
+
+
+@pytest.mark.parametrize(("command", "make"), [*((command, os.mkfifo) for command in PROGRAMS), *(
+    (PROGRAMS[-1], make) for make in (Path.mkdir, lambda path: path.symlink_to("/dev/full"),
+                                      lambda path: path.symlink_to(path)))])
+def test_what_is_no_file_is_one_line(command: tuple[str, ...], make: Callable[[Path], None], tmp_path: Path) -> None:
     one_document(tmp_path)
-    os.mkfifo(tmp_path / "file")
+    make(tmp_path / "file")
     program, *words = command
     done = forked.typed(ROOT / program, *words, cwd=tmp_path)
     assert_refused(done)

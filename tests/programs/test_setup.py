@@ -164,5 +164,6 @@ def test_pins_are_exact_and_named_once() -> None:
     lines = [line.partition("#")[0].partition(";")[0].strip() for file in ROOT.glob("requirements/[brst]*.txt")
              for line in file.read_text().splitlines()]
     pins = [line.lower().replace("_", "-").partition("==") for line in lines if line]
+    assert pins
     assert [pin for pin in pins if not pin[2]] == []
     assert len(pins) == len({name for name, _, _ in pins})

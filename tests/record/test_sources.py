@@ -8,6 +8,7 @@ import gzip
 import os
 import threading
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -36,6 +37,12 @@ def record(body: bytes = b"page", url: str = PAGE, head: str = "HTTP/1.1 200 OK"
     content, kind = f"{head}\r\n\r\n".encode() + body, "response" if head.startswith("HTTP") else "request"
     return (f"WARC/1.0\r\nWARC-Type: {kind}\r\nWARC-Target-URI: {url}\r\n{more}Content-Length: {len(content)}\r\n\r\n"
             ).encode() + content + b"\r\n\r\n"
+
+
+def test_chunks_of_a_crawl_are_joined(tmp_path: Path) -> None:
+    (tmp_path / "x.warc").write_bytes(record(b"8\r\nbody { }\r\n0\r\n\r\n",
+                                             head="HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked"))
+    assert read_source(tmp_path / "x.warc").answer_body(PAGE) == b"body { }"
 
 
 def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
@@ -141,12 +148,20 @@ def test_what_is_too_large_together_or_no_file_is_refused(tmp_path: Path, monkey
         refusal(tmp_path / name)
 
 
-@pytest.mark.parametrize("coding", CODINGS)
-def test_a_body_that_grows_too_large_stays_as_it_is(coding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("coding", [*CODINGS, "bare"])
+def test_a_body_that_grows_too_large_stays_as_it_is_and_is_left_early(
+        coding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Deflate comes bare, too. Of zstd a piece of ZSTD_PIECE bytes may become 32 MB."""
     monkeypatch.setattr(encoding, "LARGEST_BODY", 100_000)
-    most, bomb = (encoding.encode(b"a" * size, coding, -1)[0] for size in (100_000, 100_001))
-    assert encoding.decode(most, coding) == (b"a" * 100_000, True)
-    assert encoding.decode(bomb, coding) == (bomb, False)
+
+    def encoded(size: int) -> bytes:
+        return zlib.compress(bytes(size))[2:-4] if coding == "bare" else encoding.encode(bytes(size), coding, -1)[0]
+
+    named, bomb = "deflate" if coding == "bare" else coding, encoded(2**26)
+    assert encoding.decode(encoded(100_000), named) == (bytes(100_000), True)
+    assert encoding.decode(encoded(100_001), named)[1] is False
+    assert encoding.decode(bomb, named) == (bomb, False)
+    assert len(CODINGS[named].decode(bomb)) < 2**25 + 100_001
 
 
 WHOLE: dict[str, Callable[[Path], bytes]] = {

@@ -66,7 +66,8 @@ def assert_noted(found: dict[str, Any], case: dict[str, Any], file: Path, text: 
 
 def in_rows(found: dict[str, Any]) -> str:
     """Return an object as JSON, of a list of objects each on a line of its own: differences are read by lines."""
-    rows = {name: ",\n".join(f"  {in_a_line(row)}" for row in value if isinstance(row, dict))
-            for name, value in found.items() if isinstance(value, list)}
+    rows = {name: ",\n".join(f"  {in_a_line(row)}" for row in value)
+            for name, value in found.items() if isinstance(value, list)
+            and all(isinstance(row, dict) for row in value)}
     return "{\n" + ",\n".join(f' "{name}": ' + (f"[\n{rows[name]}]" if rows.get(name) else in_a_line(value))
                               for name, value in found.items()) + "\n}"

@@ -5,7 +5,7 @@
 rules      one load after the other is spoiled as SPOILT says, each in another way; the loads between them are not
 suspend    at SIGUSR1 the machine seems to have been suspended; it is not waited for other programs before measuring
 
-Tests start it with LATE_PYTHON (tests/support/project_copy.py), so that nothing is refused for its times.
+With `rules` it is started by LATE_PYTHON (tests/support/project_copy.py), so that nothing is refused for its times.
 """
 
 import dataclasses

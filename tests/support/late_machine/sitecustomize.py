@@ -3,7 +3,7 @@
 Python imports a module of this name before it runs a program (its documentation of site). So the programs are those
 that are shipped, and a test's environment says on what machine they run. For tests that are about something else and
 run beside others. Limits of time have tests of their own: tests/corpus/test_loads.py,
-tests/programs/test_broken_loads.py, tests/network/test_star.py.
+tests/measure/test_rtts.py.
 """
 
 import sys
