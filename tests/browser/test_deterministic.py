@@ -10,6 +10,8 @@ from tests.support.own_chrome import asked
 
 pytestmark = pytest.mark.chrome
 
+Loads = list[dict[str, Any]]
+"""What scripts found in each of two loads."""
 INSTANT_MS = 1_363_348_800_000          # `date -d 2013-03-15T12:00Z +%s`000
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 PROBE = """<!doctype html><link rel=icon href=data:,>
@@ -95,7 +97,7 @@ def answer(path: str) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def loads() -> list[dict[str, Any]]:
+def loads() -> Loads:
     """Return what the scripts found in two loads of each page; that their order does not matter: test_chance.py."""
     with serving(answer) as web:
         *probed, first, second = asked(*[(f"{web}/probe", "async () => ({...probe(), atStart})")] * 2,
@@ -103,14 +105,14 @@ def loads() -> list[dict[str, Any]]:
     return [probed[0] | first, probed[1] | second]
 
 
-def test_two_loads_see_the_same_time_and_randomness(loads: list[dict[str, Any]]) -> None:
+def test_two_loads_see_the_same_time_and_randomness(loads: Loads) -> None:
     first, second = ({name: value for name, value in load.items() if name not in ("realClock", "clock")}
                      for load in loads)
     assert first == second
     assert INSTANT_MS < loads[0]["realClock"] < loads[1]["realClock"], "by which loads are timed"
 
 
-def test_the_time_moves_on_from_the_instant_of_the_recording_but_slowly(loads: list[dict[str, Any]]) -> None:
+def test_the_time_moves_on_from_the_instant_of_the_recording_but_slowly(loads: Loads) -> None:
     found = loads[0]
     assert found["atStart"] == found["inFrame"] == INSTANT_MS
     assert found["now"] == sorted(found["now"])
@@ -119,7 +121,7 @@ def test_the_time_moves_on_from_the_instant_of_the_recording_but_slowly(loads: l
     assert all(0 <= called - INSTANT_MS < 1000 for called in found["called"]), "as a function it is that time as text"
 
 
-def test_date_behaves_as_date_does_also_replaced_and_frozen(loads: list[dict[str, Any]]) -> None:
+def test_date_behaves_as_date_does_also_replaced_and_frozen(loads: Loads) -> None:
     """Date.now() of a frozen Date threw a TypeError, and one that a page put in its place was never called."""
     wanted = {"instance": [True, True, False], "kind": ["[object Date]", "function", "Date", 7, "string"],
               "constructors": [True] * 3, "invalid": [True, True], "performanceMoves": True, "replaced": 7,
@@ -127,7 +129,7 @@ def test_date_behaves_as_date_does_also_replaced_and_frozen(loads: list[dict[str
     assert {name: loads[0][name] for name in wanted} == wanted
 
 
-def test_whatever_tells_the_time_of_day_agrees(loads: list[dict[str, Any]]) -> None:
+def test_whatever_tells_the_time_of_day_agrees(loads: Loads) -> None:
     clock = loads[0]["clock"]
     assert {clock["origin"], clock["json"]["timeOrigin"], clock["began"], clock["timing"]["navigationStart"]} == {
         INSTANT_MS}
@@ -142,7 +144,7 @@ def test_whatever_tells_the_time_of_day_agrees(loads: list[dict[str, Any]]) -> N
     assert clock["temporal"] in (None, [INSTANT_MS, "2013-03-15", "2013"])
 
 
-def test_scripts_and_frames_get_numbers_of_their_own(loads: list[dict[str, Any]]) -> None:
+def test_scripts_and_frames_get_numbers_of_their_own(loads: Loads) -> None:
     found = [loads[0]["found"]["a"], loads[0]["found"]["b"], loads[0]["frame"]["a"]]
     assert "later" in found[0], "in a callback, too"
     for kind in ("randoms", "uuids", "values"):
@@ -151,7 +153,7 @@ def test_scripts_and_frames_get_numbers_of_their_own(loads: list[dict[str, Any]]
     assert all(UUID.fullmatch(uuid) for script in found for uuid in script["uuids"])
 
 
-def test_crypto_refuses_what_it_refuses_and_scripts_see_no_trace_of_ours(loads: list[dict[str, Any]]) -> None:
+def test_crypto_refuses_what_it_refuses_and_scripts_see_no_trace_of_ours(loads: Loads) -> None:
     wanted = {"refuses": ["QuotaExceededError", "TypeMismatchError", "TypeError"], "returns": True,
               "untouched": [10, False], "hidden": 0, "cookies": ["both", "none", "session", "week"]}
     assert {name: loads[0]["clock"][name] for name in wanted} == wanted, "cookies end by the time that scripts see"

@@ -9,6 +9,8 @@ from tests.support.own_chrome import asked
 
 pytestmark = pytest.mark.chrome
 
+Found = dict[str, Any]
+"""What the page's script found."""
 FRAME_MS = 1000 / 60
 PAGE = """<!doctype html><title>x</title><script>
 /* As lodash debounces: at the end of a timer it asks Date whether the wait is over, and sets the rest anew if not. */
@@ -126,14 +128,14 @@ async function probe() {
 </script>"""
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Any]:
+def found() -> Found:
     """Return what the page's script found."""
     answer, = asked((f"data:text/html,{quote(PAGE)}", "probe"))
     assert isinstance(answer, dict), answer
     return answer
 
 
-def test_waits_end_by_date_as_by_any_clock(found: dict[str, Any]) -> None:
+def test_waits_end_by_date_as_by_any_clock(found: Found) -> None:
     assert found["debounced"] == 1, "the first timer's end is the wait's"
     assert found["frames"] in range(16, 20), "18 sixtieths of a second are 300 ms; a few questions count, too"
     assert found["prefixed"] in range(16, 20), "by its old name, too"
@@ -148,13 +150,13 @@ def test_waits_end_by_date_as_by_any_clock(found: dict[str, Any]) -> None:
     assert found["polledFarther"] in range(45, 60), "it took 80 times as long: only the first promise's timers counted"
 
 
-def test_date_is_not_ahead_of_the_real_time(found: dict[str, Any]) -> None:
+def test_date_is_not_ahead_of_the_real_time(found: Found) -> None:
     """By more than two frames: the first may be drawn at once, and they may come a little faster."""
     assert found["elapsed"] <= found["really"] + 2 * FRAME_MS
     assert found["paced"] >= 600 - 2 * FRAME_MS, "it took half of that: both waits counted in full"
 
 
-def test_the_functions_do_what_they_did(found: dict[str, Any]) -> None:
+def test_the_functions_do_what_they_did(found: Found) -> None:
     assert found["given"] == [True, "x", "y"]
     assert found["text"] == "as text"
     assert "cleared" not in found

@@ -16,6 +16,8 @@ from tests.support.own_chrome import answer_of
 
 pytestmark = pytest.mark.chrome
 
+Seen = Mapping[str, Any]
+"""What that Chrome and its page said."""
 STARTED = """
 import time
 from harness.browser import page
@@ -47,13 +49,13 @@ var Reflect = function () {};           // as Haxe wrote its classes</script>"""
 
 
 @pytest.fixture(scope="module")
-def started() -> Mapping[str, Any]:
+def started() -> Seen:
     with serving(lambda _: ("text/html", PAGE)) as web:
-        answer: Mapping[str, Any] = {"web": f"{web}/", **answer_of(STARTED, f"{web}/")}
+        answer: Seen = {"web": f"{web}/", **answer_of(STARTED, f"{web}/")}
     return answer
 
 
-def test_nothing_is_open_but_the_page_and_nothing_asked_for_but_what_it_wants(started: Mapping[str, Any]) -> None:
+def test_nothing_is_open_but_the_page_and_nothing_asked_for_but_what_it_wants(started: Seen) -> None:
     """Debian's Chromium loaded its home page while it started: a page of strangers beside the one that is measured.
 
     For one request of the page its thread stood still. The net-log has no byte of an answer: that takes time.
@@ -64,11 +66,11 @@ def test_nothing_is_open_but_the_page_and_nothing_asked_for_but_what_it_wants(st
     assert started["asked_for"] == [[started["web"], False], [f"{started['web']}stands/still", True]]
 
 
-def test_a_visitors_user_agent_is_its_own_but_for_one_word(started: Mapping[str, Any]) -> None:
+def test_a_visitors_user_agent_is_its_own_but_for_one_word(started: Seen) -> None:
     assert started["user_agent"].replace("HeadlessChrome", "Chrome") == visitors_user_agent(find_browser())
 
 
-def test_names_of_a_page_do_not_hide_the_browsers(started: Mapping[str, Any]) -> None:
+def test_names_of_a_page_do_not_hide_the_browsers(started: Seen) -> None:
     seen = started["seen"]
     assert started["state"] == {"complete": True, "ended": True}
     assert (seen["document_uri"], seen["ready"]) == (started["web"], "complete")

@@ -9,14 +9,13 @@ import gzip
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from harness.files.exchange import UNFINISHED
 from harness.files.har_entry import from_har
 from harness.files.text_log import read_log
 from harness.measure.client_log import write_client_log
 from harness.netlog.load import read_netlog
-from tests.support.noted import of_lines
+from tests.support.noted import JsonObject, of_lines
 
 NETLOGS = Path(__file__).parent / "netlogs"
 PAGE = "httpa.test"
@@ -24,7 +23,7 @@ KEPT = ("plt_ms", "last_ms", "first_byte_ms", "dom_content_loaded_ms", "document
         "bytes", "preconnects_unused", "left_out")
 
 
-def report_of_scene(scene: str) -> dict[str, Any]:
+def report_of_scene(scene: str) -> JsonObject:
     """Return what load_page.py reports of a whole load, from the navigation timing recorded with the net-log."""
     timing: dict[str, float] = json.loads((NETLOGS / f"{scene}.served.json").read_text())["timing"]
     origin_ms = timing["navigationStart"]
@@ -34,22 +33,16 @@ def report_of_scene(scene: str) -> dict[str, Any]:
             "timing": entry}
 
 
-def written(folder: Path, case: dict[str, Any]) -> dict[str, Any]:
-    """Write the log and the HAR of a load into `folder`; return the figures."""
-    name, netlog = case["netlog"], folder / "netlog.json"
+@of_lines("corpus/netlogs/loads.jsonl")
+def test_figures_log_and_har_of_a_load(case: JsonObject, tmp_path: Path) -> JsonObject:
+    name, report, netlog = case["netlog"], case["report"], tmp_path / "netlog.json"
     if (scene := NETLOGS / f"{name}.json.gz").exists():
         netlog.write_bytes(gzip.decompress(scene.read_bytes()))
-        report = report_of_scene(name) | case["report"]
+        report = report_of_scene(name) | report
     else:
-        netlog.write_bytes((NETLOGS / "made" / f"{name}.json").read_bytes())
-        report = case["report"]
-    figures = write_client_log(folder, PAGE, read_netlog(netlog), report)
-    return {key: round(value, 3) if isinstance(value := figures[key], float) else value for key in KEPT}
-
-
-@of_lines("corpus/netlogs/loads.jsonl")
-def test_figures_log_and_har_of_a_load(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
-    figures = written(tmp_path, case)
+        netlog = NETLOGS / "made" / f"{name}.json"
+    written = write_client_log(tmp_path, PAGE, read_netlog(netlog), report)
+    figures = {key: round(value, 3) if isinstance(value := written[key], float) else value for key in KEPT}
     log, har = read_log(tmp_path / PAGE), json.loads((tmp_path / f"{PAGE}.har").read_text())["log"]
     assert log.problems == []
     assert len(har["entries"]) == figures["requests"]

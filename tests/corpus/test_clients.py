@@ -14,7 +14,6 @@ import json
 import tarfile
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,17 +21,18 @@ from harness.analysis.explanation import explain
 from harness.analysis.selection import select
 from harness.files.results import LoadResult, read_results
 from harness.show.row_notes import notes_on
+from tests.support.noted import JsonObject
 
 CLIENTS = sorted(path.parent for path in (Path(__file__).parent / "clients").glob("*/expected.json"))
 
 
-def table_of(client: Path) -> dict[str, Any]:
+def table_of(client: Path) -> JsonObject:
     """Return what the table of a client folder says, by kinds and numbers."""
     selection = select(read_results(client), "load")
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, JsonObject] = {}
     for row in selection.rows:
         off_ms, on_ms = row.off.median_ms, row.on.median_ms
-        found: dict[str, Any] = {
+        found: JsonObject = {
             "off_s": None if off_ms is None else round(off_ms / 1000, 3),
             "on_s": None if on_ms is None else round(on_ms / 1000, 3),
             "percent": None if row.percent is None else round(row.percent, 2),
@@ -58,14 +58,11 @@ def path_of(load: LoadResult) -> list[str]:
             for url, steps in groupby(explanation.steps, key=lambda step: step.url)]
 
 
-def client_of(folder: Path, unpacked: Path) -> Path:
-    if (folder / "client").is_dir():
-        return folder / "client"
-    with tarfile.open(folder / "client.tar.gz") as packed:
-        packed.extractall(unpacked)
-    return unpacked / "client"
-
-
 @pytest.mark.parametrize("folder", CLIENTS, ids=lambda folder: folder.name)
 def test_the_table_is_the_expected_one(folder: Path, tmp_path: Path) -> None:
-    assert table_of(client_of(folder, tmp_path)) == json.loads((folder / "expected.json").read_text())
+    client = folder / "client"
+    if not client.is_dir():
+        client = tmp_path / "client"
+        with tarfile.open(folder / "client.tar.gz") as packed:
+            packed.extractall(tmp_path)
+    assert table_of(client) == json.loads((folder / "expected.json").read_text())

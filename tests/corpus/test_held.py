@@ -7,34 +7,18 @@ HAR's entry). The page `held` so many bytes of each name, of a `load` of Chrome'
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from harness.files.load_parts import ReceivedAnswer, ReceivedAnswers
 from harness.files.pages import sanitise
 from harness.measure.coverage import RecordedPage, coverage, recorded_page
 from harness.mirror.recording import Recording, read_recording
-from tests.support.noted import of_lines
+from tests.support.noted import JsonObject, of_lines
 from tests.support.recording import MadeRecording
 
 PAGE = "https://one.test/"
 
 
-def read(folder: Path, case: dict[str, Any]) -> tuple[Recording, RecordedPage]:
-    """Write the recording of a page; return what is read of it, and what it holds for the page."""
-    made = MadeRecording(folder)
-    for name, known in case["recorded"]:
-        made.add(f"{PAGE}{name}", known.get("body", "page") or None, known.get("type", "image/gif"),
-                 **{key: known[key] for key in ("status", "method", "asked", "post") if key in known},
-                 **known.get("more", {}))
-        if "at" in known:
-            made.entries[-1]["startedDateTime"] = f"2026-11-26T10:00:0{known['at']:.3f}Z"
-    made.add_files({f"one.test/{file}": text for file, text in case.get("files", {}).items()})
-    made.finish(PAGE)
-    recording = read_recording(folder / "Web", folder / "Web.fetchlog")
-    return recording, recorded_page(recording, folder / "Web", sanitise(PAGE))
-
-
-def got(recording: Recording, held: RecordedPage, load: dict[str, Any]) -> list[int]:
+def got(recording: Recording, held: RecordedPage, load: JsonObject) -> list[int]:
     each = []
     for name, number, known in load["answers"]:
         found = recording.exact_url(f"{PAGE}{name}")
@@ -46,8 +30,18 @@ def got(recording: Recording, held: RecordedPage, load: dict[str, Any]) -> list[
 
 
 @of_lines("corpus/held.jsonl")
-def test_what_a_page_holds_and_what_loads_got(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
-    recording, held = read(tmp_path, case)
+def test_what_a_page_holds_and_what_loads_got(case: JsonObject, tmp_path: Path) -> JsonObject:
+    made = MadeRecording(tmp_path)
+    for name, known in case["recorded"]:
+        made.add(f"{PAGE}{name}", known.get("body", "page") or None, known.get("type", "image/gif"),
+                 **{key: known[key] for key in ("status", "method", "asked", "post") if key in known},
+                 **known.get("more", {}))
+        if "at" in known:
+            made.entries[-1]["startedDateTime"] = f"2026-11-26T10:00:0{known['at']:.3f}Z"
+    made.add_files({f"one.test/{file}": text for file, text in case.get("files", {}).items()})
+    made.finish(PAGE)
+    recording = read_recording(tmp_path / "Web", tmp_path / "Web.fetchlog")
+    held = recorded_page(recording, tmp_path / "Web", sanitise(PAGE))
     names = {identity: answer.url.removeprefix(PAGE) for identity, answer in held.answers.items()}
     return {"held": sorted([names[identity], size] for identity, size in held.sizes.items()),
             "load": held.of_a_load and None,

@@ -5,13 +5,12 @@ Servers were `quiet`: [server, from, until]. Meanwhile packets of it may have `c
 until, URL], waited for it].
 """
 
-from typing import Any
 
 from harness.analysis.explanation import Step
 from harness.files.hosts import EACH_ITS_OWN, Layout
 from harness.measure.timekeeping import Answered, late_answers, nothing_came
 from harness.netlog.silences import Silence
-from tests.support.noted import of_lines
+from tests.support.noted import JsonObject, of_lines
 
 PATH = [Step("wait", 100, 260, "http://a.test/"), Step("cpu", 260, 1000, "http://b.test/x.js"),
         Step("receive", 1000, 2000, "http://b.test/y.js")]
@@ -19,7 +18,7 @@ ALLOWED_MS = {"a.test": 106.0, "b.test": 106.0}
 
 
 @of_lines("corpus/late_answers.jsonl")
-def test_what_is_late_is_noted_beside_it(case: dict[str, Any]) -> dict[str, Any]:
+def test_what_is_late_is_noted_beside_it(case: JsonObject) -> JsonObject:
     quiet = [Silence(*silence) for silence in case["quiet"]]
     if "came" in case:
         quiet = [part for silence in quiet for part in nothing_came(silence, case["came"], case.get("plt_ms", 2000))]

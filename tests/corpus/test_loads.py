@@ -9,21 +9,20 @@ written (`full`).
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.files.load_record import FORMAT, LoadRecord
 from harness.files.reason_kinds import ReasonKind
 from harness.measure.rules import RULES, judge
-from tests.support.noted import cases
+from tests.support.noted import JsonObject, cases
 
 DOCUMENT = {"url": "http://a.org/", "status": 200, "bytes": 5, "recorded_bytes": [5]}
 USUAL = {"kind": "exact", "status": 200, "bytes": 100, "critical": False, "purpose": "image"}
 FILES = sorted((Path(__file__).parent / "loads").glob("*.jsonl"))
 
 
-def full(load: dict[str, Any]) -> LoadRecord:
+def full(load: JsonObject) -> LoadRecord:
     """Return a load with what its line leaves out: an answer has its identity (`id`), and all else is as usual."""
     load = {"format": FORMAT, "url": "http://a.org", "page": "httpa.org", "delaynet_ms": 10, "rtt_ms": 20, "tfo": 0,
             "run": 1, **load, "valid": True}
@@ -34,7 +33,7 @@ def full(load: dict[str, Any]) -> LoadRecord:
     return LoadRecord.from_json(load)
 
 
-def verdicts(case: dict[str, Any], without: ReasonKind | None = None) -> list[list[list[str]]]:
+def verdicts(case: JsonObject, without: ReasonKind | None = None) -> list[list[list[str]]]:
     """Return the verdicts on the loads of a line, also when one rule is missing."""
     ours = [rule for rule in RULES if rule.kind in case.get("rules", ReasonKind) or rule.kind is ReasonKind.BROWSER]
     known = {"document": DOCUMENT} if "rules" in case else {}

@@ -10,7 +10,6 @@ its improvement is significant and helps, its notes by kind, and the answers awa
 """
 
 from pathlib import Path
-from typing import Any
 
 from harness.analysis.row import Row, threshold
 from harness.show.columns import texts
@@ -20,35 +19,31 @@ from harness.show.improvement import threshold_lines
 from harness.show.row_notes import notes_on
 from tests.support.client_folder import NEWS, add_load, selected
 from tests.support.made_record import made_answers
-from tests.support.noted import of_lines
+from tests.support.noted import JsonObject, of_lines
 
 
-def answers_of(awaited: int, late: int, polls: int, cached: int) -> dict[str, Any]:
+def answers_of(awaited: int, late: int, polls: int, cached: int) -> JsonObject:
     found = made_answers(*(f"{NEWS}/{number}" for number in range(awaited)))
     found["each"] += made_answers(*(f"{NEWS}/late{number}" for number in range(late)), late=True)["each"]
     found["each"] += made_answers(*(f"{NEWS}/poll{number}" for number in range(polls)), purpose="data")["each"]
     return {**found, "from_cache": [f"{NEWS}/poll0"] * cached}
 
 
-def make(client: Path, loads: dict[str, dict[str, list[Any]]]) -> None:
-    for rtt_ms, sides in loads.items():
-        for tfo, side in enumerate(("off", "on")):
-            for run, load in enumerate(sides[side], start=1):
-                more: dict[str, Any] = {} if load else {"valid": False, "why_not": ["broken"]}
-                if counts := load if isinstance(load, list) else ():
-                    more = {"answers": answers_of(*counts)}
-                add_load(client, NEWS, float(rtt_ms) / 2, run, tfo, 1000 if counts else load, **more)
-
-
-def of_row(row: Row) -> dict[str, Any]:
+def of_row(row: Row) -> JsonObject:
     return {"table": " ".join(texts(row, COLUMNS)), "detail": " ".join(texts(row, DETAIL)[1:]),
             "significant": row.significant, "helps": row.helps, "notes": [note.kind.name for note in notes_on(row)],
             "awaited": row.race and [*row.race]}
 
 
 @of_lines("corpus/made_rows.jsonl")
-def test_its_rows_are_those_beside_it(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
-    make(tmp_path, case["loads"])
+def test_its_rows_are_those_beside_it(case: JsonObject, tmp_path: Path) -> JsonObject:
+    for rtt_ms, sides in case["loads"].items():
+        for tfo, side in enumerate(("off", "on")):
+            for run, load in enumerate(sides[side], start=1):
+                more: JsonObject = {} if load else {"valid": False, "why_not": ["broken"]}
+                if counts := load if isinstance(load, list) else ():
+                    more = {"answers": answers_of(*counts)}
+                add_load(tmp_path, NEWS, float(rtt_ms) / 2, run, tfo, 1000 if counts else load, **more)
     selection = selected(tmp_path)
     first = threshold(selection.rows)
     return {"is": {"rows": [*map(of_row, selection.rows)],

@@ -37,7 +37,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import astuple
@@ -51,7 +50,7 @@ from harness.netlog.socket_bytes import Sockets
 from harness.netlog.transactions import HttpTransaction
 from harness.netlog.websockets import read_websockets
 from tests.support.made_netlog import write_made
-from tests.support.noted import assert_beside, of_lines
+from tests.support.noted import JsonObject, assert_beside, of_lines
 
 NETLOGS = Path(__file__).parent / "netlogs"
 LONG_MS = 100.0
@@ -65,7 +64,7 @@ def read(log: Path) -> tuple[NetLog, list[Exchange], SentBodies]:
     return netlog, [*read_websockets(sockets.found.values(), moment_at)], read_sent_bodies(sockets.found.values())
 
 
-def summary(netlog: NetLog, websockets: list[Exchange], sent: SentBodies) -> dict[str, Any]:
+def summary(netlog: NetLog, websockets: list[Exchange], sent: SentBodies) -> JsonObject:
     """Return what a net-log is noted to have."""
     pieces = server_pieces(netlog)
     start = netlog.transactions[0].start if netlog.transactions else 0
@@ -87,7 +86,7 @@ def two_kinds(found: Iterable[object]) -> list[int]:
     return [counts[True], counts[False]]
 
 
-def lines(netlog: NetLog, sent: SentBodies) -> list[dict[str, Any]]:
+def lines(netlog: NetLog, sent: SentBodies) -> list[JsonObject]:
     """Return the exchanges; JSON has no bytes, so bodies are told apart by the beginning of a hash."""
     bodies = {(*request, body.connection): body.body for request, several in sent.items() for body in several}
     order: dict[int, int] = {}
@@ -115,14 +114,14 @@ def fate(transaction: HttpTransaction) -> str:
     return "cache" if transaction.from_cache else "redirect" if transaction.redirect_url is not None else ""
 
 
-def said(websocket: Exchange) -> dict[str, Any]:
+def said(websocket: Exchange) -> JsonObject:
     """Return a WebSocket with how many messages of how many bytes the site and the page said."""
     of = {received: [len(message.data) for message in websocket.answer.messages or () if message.received is received]
           for received in (True, False)}
     return {"url": websocket.request.url, "status": websocket.answer.status, "received": of[True], "sent": of[False]}
 
 
-def made_summary(netlog: NetLog, websockets: list[Exchange], sent: SentBodies) -> dict[str, Any]:
+def made_summary(netlog: NetLog, websockets: list[Exchange], sent: SentBodies) -> JsonObject:
     """Return what a made log is noted to have: more of each request and message, and not what is empty."""
     found = summary(netlog, websockets, sent)
     found["exchanges"] = [without_empty(line | {
@@ -145,7 +144,7 @@ def tick_of(time_s: float) -> int:
     return round(time_s * 1000)
 
 
-def without_empty(found: dict[str, Any]) -> dict[str, Any]:
+def without_empty(found: JsonObject) -> JsonObject:
     """Return a summary without what says nothing."""
     return {name: value for name, value in found.items() if value not in (None, "", 0, [], {}, [0, 0], False)}
 
@@ -158,5 +157,5 @@ def test_a_net_log_is_read_as_its_summary_says(log: Path, tmp_path: Path) -> Non
 
 
 @of_lines("corpus/netlogs/made.jsonl")
-def test_a_made_log_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+def test_a_made_log_is_read_as_its_line_says(case: JsonObject, tmp_path: Path) -> JsonObject:
     return {"is": made_summary(*read(write_made(case["events"], tmp_path / "netlog.json")))}

@@ -4,13 +4,12 @@
 an RTT of 100 ms, by the circumstances: "", or the `link` that transfers share in Mbit/s ("/all": one for all servers).
 """
 
-from typing import Any
 
 from harness.analysis.causes import dependencies
 from harness.analysis.explanation import critical_path
 from harness.analysis.what_if import Circumstances, SharedLink, saved_ms
 from tests.support.made_har import timeline_of
-from tests.support.noted import of_lines
+from tests.support.noted import JsonObject, of_lines
 
 
 def circumstances(words: str) -> Circumstances:
@@ -19,7 +18,7 @@ def circumstances(words: str) -> Circumstances:
 
 
 @of_lines("corpus/paths.jsonl")
-def test_its_path_and_what_tfo_saves_are_those_beside_it(case: dict[str, Any]) -> dict[str, Any]:
+def test_its_path_and_what_tfo_saves_are_those_beside_it(case: JsonObject) -> JsonObject:
     timeline = timeline_of(case)
     graph = dependencies(timeline)
     return {"path": [f"{step.kind} {step.start_ms:g}-{step.end_ms:g} {step.url}"

@@ -12,7 +12,7 @@ from harness.files.exchange import UNKNOWN, Answer, Exchange, Phases, Request, f
 from harness.files.har import LoadLog, PageTimes
 from harness.files.server_log import ServerRequest
 from harness.measure.received import received_answers
-from tests.support.noted import of_lines
+from tests.support.noted import JsonObject, of_lines
 
 BEGAN = datetime(2026, 11, 22, 1, 0, tzinfo=timezone.utc)
 PHASES = Phases(blocked=1, connect=20, send=0, wait=20, receive=1)
@@ -35,7 +35,7 @@ def served(path: str, at_ms: float = 0.0, **more: Any) -> ServerRequest:
 
 
 @of_lines("corpus/received.jsonl")
-def test_each_request_gets_what_is_noted_beside_it(case: dict[str, Any]) -> dict[str, Any]:
+def test_each_request_gets_what_is_noted_beside_it(case: JsonObject) -> JsonObject:
     critical = case.get("critical", [])
     answers = received_answers(LoadLog(PageTimes(BEGAN), tuple(entry(**asked) for asked in case["asked"])),
                                [served(**request) for request in case["served"]],

@@ -25,7 +25,6 @@ from contextlib import ExitStack
 from functools import cache
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,7 +39,7 @@ from harness.replay.match import Request
 from harness.replay.reply import Reply, reply_to
 from harness.replay.site import Site
 from tests.corpus.replay.table import FILES, TOPICS, items
-from tests.support.noted import assert_noted, in_rows
+from tests.support.noted import JsonObject, assert_noted, in_rows
 from tests.support.recording import HOST, MadeRecording, text_recording
 
 CASES = [(file, case) for file in FILES for case in json.loads(file.read_text())]
@@ -53,7 +52,7 @@ NUMBER = "x-number"
 """A header that says which of the recorded exchanges an answer is."""
 
 
-def recording_of(case: dict[str, Any], directory: Path) -> Recording:
+def recording_of(case: JsonObject, directory: Path) -> Recording:
     """Write and read the recording of a case."""
     if case.get("text_log"):
         responses = [Response(each["words"], each["type"], "", each["url"], each.get("to"))
@@ -69,13 +68,13 @@ def recording_of(case: dict[str, Any], directory: Path) -> Recording:
     return written.read()
 
 
-def names_of(case: dict[str, Any], recording: Recording) -> dict[str, int]:
+def names_of(case: JsonObject, recording: Recording) -> dict[str, int]:
     """Return the numbers of the recorded exchanges by the identities of their answers."""
     return {answer.identity: int(dict(answer.headers or ()).get(NUMBER) or _number(case, answer))
             for answer in recording.each if answer.page}
 
 
-def _number(case: dict[str, Any], answer: Recorded) -> int:
+def _number(case: JsonObject, answer: Recorded) -> int:
     """Return the number of an exchange that has no headers: the first of its URL and page without an answer, or any."""
     return next(number for number, exchange in enumerate(case["recorded"], start=1)
                 if absolute(exchange["url"]).partition("#")[0] == answer.url
@@ -88,7 +87,7 @@ def absolute(url: str) -> str:
     return url if "://" in url else f"https://{HOST}{url}"
 
 
-def replay(case: dict[str, Any], directory: Path) -> Iterator[dict[str, Any]]:
+def replay(case: JsonObject, directory: Path) -> Iterator[JsonObject]:
     """Yield what the requests of a case get, one after the other."""
     recording, mark = recording_of(case, directory), directory / "mark"
     if any("load" in request for request in case["requests"]):      # else a navigation begins a load
@@ -113,11 +112,11 @@ def replay(case: dict[str, Any], directory: Path) -> Iterator[dict[str, Any]]:
             yield outcome(case, reply, numbers.get(reply.answer), preflight=method == "OPTIONS")
 
 
-def outcome(case: dict[str, Any], reply: Reply, number: int | None, *, preflight: bool) -> dict[str, Any]:
+def outcome(case: JsonObject, reply: Reply, number: int | None, *, preflight: bool) -> JsonObject:
     """Return what a reply is in a case's words; `number`: of the recorded exchange that it comes from."""
     headers = dict(reply.headers)
     body = (reply.body or b"").decode() if reply.found != "missing" else ""
-    gets: dict[str, Any] = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
+    gets: JsonObject = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
                             "status": reply.status}
     if 0 < reply.think_ms < inf:
         gets["waits_ms"] = reply.think_ms
@@ -136,7 +135,7 @@ OUTCOME = ("gets", "found", "status", "waits_ms", "to", "sends", "allows")
 
 
 @pytest.mark.parametrize(("file", "case"), CASES, ids=[case["name"] for _, case in CASES])
-def test_each_request_gets_its_answer(file: Path, case: dict[str, Any], tmp_path: Path) -> None:
+def test_each_request_gets_its_answer(file: Path, case: JsonObject, tmp_path: Path) -> None:
     requests = [{name: value for name, value in request.items() if name not in OUTCOME} for request in case["requests"]]
     found = [request | got for request, got in zip(requests, replay(case, tmp_path), strict=True)]
     assert_noted({"requests": found}, case, file, lambda: "[\n" + ",\n".join(

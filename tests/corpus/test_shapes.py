@@ -7,28 +7,27 @@
   URL of resource 1.
 """
 
-from typing import Any
 
 from harness.synthetic.build import make_page_set
 from harness.synthetic.measured import make_shape
 from harness.synthetic.page_plan import NodeKind
 from harness.synthetic.shape import PageShape, Resource, format_shapes
 from tests.support.made_har import PAGE, timeline_of
-from tests.support.noted import each_case, of_lines
+from tests.support.noted import JsonObject, each_case, of_lines
 
 RESOURCE = {"host": "a.test", "scheme": "http", "mime": None, "charset": None, "size_bytes": 500, "path_chars": 9,
             "parent": 0, "redirect_to": None, "start_ms": 0}
 
 
 @of_lines("corpus/shapes.jsonl")
-def test_its_shape_is_the_one_beside_it(case: dict[str, Any]) -> dict[str, Any]:
+def test_its_shape_is_the_one_beside_it(case: JsonObject) -> JsonObject:
     shape = make_shape(PAGE, "2026-11", timeline_of(case["near"]), timeline_of(case["far"]),
                        texts=case.get("texts", {}), loading_ms=case.get("loading_ms"))
     return {"shape": [line for line in format_shapes([shape]).splitlines() if line[0] not in "#f"]}
 
 
 @each_case("corpus/made_pages.jsonl")
-def test_a_made_page_has_what_stands_beside_its_shape(case: dict[str, Any]) -> None:
+def test_a_made_page_has_what_stands_beside_its_shape(case: JsonObject) -> None:
     first, *others = case["resources"]
     shape = PageShape(case.get("url", "http://a.test/"), case.get("month", "2013-03"), [
         Resource(**{**RESOURCE, "index": 0, "parent": None, "path_chars": 1} | first),

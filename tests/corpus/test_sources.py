@@ -21,7 +21,6 @@ read the difference before it is committed.
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,13 +28,13 @@ from harness.errors import InputError
 from harness.files.encoding import decode
 from harness.files.exchange import Exchange
 from harness.files.pages import read_pages
-from tests.support.noted import assert_beside
+from tests.support.noted import JsonObject, assert_beside
 from tests.support.read_source import ReadSource, read_source
 
 SOURCES = Path(__file__).parent / "sources"
 
 
-def summary(source: Path, listed: Path, into: Path) -> dict[str, Any]:
+def summary(source: Path, listed: Path, into: Path) -> JsonObject:
     """Return what is read of a foreign file, with the list of pages that is `listed` beside it, if any."""
     try:
         wanted = [page.url for page in read_pages(listed)] if listed.exists() else None
@@ -53,7 +52,7 @@ def summary(source: Path, listed: Path, into: Path) -> dict[str, Any]:
                      for live in of_origin} or None}
 
 
-def line(exchange: Exchange, source: ReadSource) -> dict[str, Any]:
+def line(exchange: Exchange, source: ReadSource) -> JsonObject:
     """Return one exchange; JSON has no bytes, so bodies are told apart by their size and the beginning of a hash."""
     answer, wire = exchange.answer, source.body_of(exchange)
     coding = answer.header("content-encoding")

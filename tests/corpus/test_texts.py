@@ -29,7 +29,7 @@ from harness.record.recorder import require_recordable
 from harness.record.sources.served import list_pages
 from harness.replay.body import wanted_span
 from tests.support.made_record import made_record
-from tests.support.noted import of_lines
+from tests.support.noted import JsonObject, of_lines
 from tests.support.read_source import read_source
 
 TEN = datetime(2024, 3, 5, 10, tzinfo=timezone.utc)
@@ -56,7 +56,7 @@ def part(asked: dict[str, str]) -> list[int] | None:
     return None if span is None else [span.start, span.stop] if span else []
 
 
-def refused_in(change: dict[str, Any]) -> str | None:
+def refused_in(change: JsonObject) -> str | None:
     """Return which field of a load's record is refused that says this."""
     try:
         LoadRecord.from_json(made_record().to_json() | change)
@@ -65,7 +65,7 @@ def refused_in(change: dict[str, Any]) -> str | None:
     return None
 
 
-def arrivals(entry: dict[str, Any], last_s: float = inf) -> Any:
+def arrivals(entry: JsonObject, last_s: float = inf) -> Any:
     """Return when the pieces of an entry's answer come, and whether that ends with the load event, at this second of
     the clock; None where it makes no entry.
     """
@@ -76,7 +76,7 @@ def arrivals(entry: dict[str, Any], last_s: float = inf) -> Any:
     return arrivals_of(exchange, last_s)
 
 
-def recorded(entries: list[dict[str, Any]]) -> Any:
+def recorded(entries: list[JsonObject]) -> Any:
     """Return the hosts of a page's HAR, and of each answer that is replayed how it is found, whether it hangs until the
     page is closed, and whether it was asked for after a message: a brought page's answers keep their old dates, and its
     messages have those of the import.
@@ -116,7 +116,7 @@ OF_FILES: dict[str, Callable[[Path], Any]] = {
 
 
 @of_lines("corpus/texts.jsonl")
-def test_each_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
+def test_each_is_read_as_its_line_says(case: JsonObject, tmp_path: Path) -> JsonObject:
     if case["of"] in READ:
         return {"is": READ[case["of"]](case["in"])}
     file = tmp_path / f"file.{case['of']}"

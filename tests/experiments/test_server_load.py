@@ -20,13 +20,9 @@ PATIENCE_S = 3.0
 """http_load.c's for answers: what waited for them would begin its last request so much later."""
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return copy_project(tmp_path_factory.mktemp("load") / "project")
-
-
-def test_each_request_in_the_syn_saves_the_server_packets(project: Path) -> None:
+def test_each_request_in_the_syn_saves_the_server_packets(tmp_path: Path) -> None:
     """With TFO neither the SYN-ACK nor the request is acknowledged by a packet of its own (RFC 7413, section 4.2.2)."""
+    project = copy_project(tmp_path / "project")
     done = ran(*typed(project, "./experiments/server_load.py", "--rates", str(RATE),
                       "--repeats", "1", "--seconds", "1.5", "--patience", "0"), status=0)
     with (project / "output-figures" / "server-load-nginx.csv").open() as file:

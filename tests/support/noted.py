@@ -15,6 +15,8 @@ import pytest
 TESTS = Path(__file__).resolve().parent.parent
 WRITES = bool(os.environ.get("TFO_LAB_WRITE_CORPUS"))
 Reader = Callable[..., Any]
+JsonObject = dict[str, Any]
+"""A case, what is noted of it, or a part of that."""
 in_a_line = partial(json.dumps, ensure_ascii=False)
 
 
@@ -38,7 +40,7 @@ def of_lines(name: str) -> Callable[[Reader], Reader]:
 
     def as_test(read: Reader) -> Reader:
         @wraps(read)
-        def test(case: dict[str, Any], **fixtures: Any) -> None:
+        def test(case: JsonObject, **fixtures: Any) -> None:
             assert_noted(read(case, **fixtures), case, TESTS / name, lambda: "\n".join(map(in_a_line, all_cases)))
 
         marked: Reader = _each(all_cases)(test)
@@ -47,14 +49,14 @@ def of_lines(name: str) -> Callable[[Reader], Reader]:
     return as_test
 
 
-def assert_beside(found: dict[str, Any], noted: Path) -> None:
+def assert_beside(found: JsonObject, noted: Path) -> None:
     """Fail unless the file `noted` has what was found, and beside that only what it is `about`, written by hand."""
     before = json.loads(noted.read_text(encoding="utf-8"))
     others = dict.fromkeys(before.keys() - {"about"})
     assert_noted(others | found, before, noted, lambda: in_rows(before))
 
 
-def assert_noted(found: dict[str, Any], case: dict[str, Any], file: Path, text: Callable[[], str]) -> None:
+def assert_noted(found: JsonObject, case: JsonObject, file: Path, text: Callable[[], str]) -> None:
     """Fail unless a case has what was found, by the same names (None: it has not), or write the `text` of its file."""
     found = json.loads(in_a_line(found))
     if WRITES:
@@ -64,7 +66,7 @@ def assert_noted(found: dict[str, Any], case: dict[str, Any], file: Path, text: 
     assert found == {name: case.get(name) for name in found}
 
 
-def in_rows(found: dict[str, Any]) -> str:
+def in_rows(found: JsonObject) -> str:
     """Return an object as JSON, of a list of objects each on a line of its own: differences are read by lines."""
     rows = {name: ",\n".join(f"  {in_a_line(row)}" for row in value)
             for name, value in found.items() if isinstance(value, list)

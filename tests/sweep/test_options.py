@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from harness.sweep.folder import SweepFolder
 from harness.sweep.options import ASKED, SweepSettings, asked_for, parse_arguments, remember
 from harness.sweep.plan import check_options, grid
 from tests.support.made_units import VERSIONS, unit
-from tests.support.noted import each_case
+from tests.support.noted import JsonObject, each_case
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_the_same_content_has_the_same_key_and_any_other_another() -> None:
 
 
 @each_case("sweep/options.jsonl")
-def test_each_command_line_means_the_options_beside_it_or_is_refused(case: dict[str, Any],
+def test_each_command_line_means_the_options_beside_it_or_is_refused(case: JsonObject,
                                                                      capsys: pytest.CaptureFixture[str]) -> None:
     """In the order of their names, so that they mean one unit. What is refused would run a command or write elsewhere,
     as root, on every worker, or would fail there: it ends with a line and exit status 2.

@@ -18,7 +18,7 @@ from harness.mirror.servers import recorded_rtts
 from harness.sweep import recordings
 from harness.sweep.folder import SweepFolder
 from harness.sweep.measuring import SITE, write_files
-from harness.sweep.recordings import SiteRecording, files_of, planned, record_missing
+from harness.sweep.recordings import files_of, planned, record_missing
 from tests.support.made_units import VERSIONS
 from tests.support.recording import MadeRecording
 
@@ -40,10 +40,6 @@ def sweep(tmp_path: Path) -> SweepFolder:
     return made
 
 
-def of_site(sweep: SweepFolder, site: SiteRecording) -> PageFiles:
-    return PageFiles(sweep.recordings / site.page.name, SITE)
-
-
 def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
@@ -53,7 +49,7 @@ def test_a_site_gets_its_own_hosts_and_answers_as_before_also_where_it_arrives(
     both = PageFiles(tmp_path, "both")
     first, second = record_missing(sweep, both.pages)
     assert capsys.readouterr().out == f"[  1/2] {ONE}: cut out of both\n[  2/2] {TWO}: cut out of both\n"
-    assert names_in(of_site(sweep, second).mirror) == ["in-no-log.test", "two.test"]
+    assert names_in(sweep.recordings / second.page.name / SITE) == ["in-no-log.test", "two.test"]
     [made, _] = planned([first, first], [()], VERSIONS)
     write_files(tmp_path / "elsewhere", files_of(sweep, made))
     files = PageFiles(tmp_path / "elsewhere", SITE)
@@ -73,7 +69,7 @@ def test_a_site_has_its_own_list_of_bodies_and_a_spoilt_one_stands_alone(sweep: 
     complete(both.fetchlog, both.mirror, "recorded", {"pages": []})
     (both.mirror / "two.test" / "index.html").write_text("another page")
     first, second = record_missing(sweep, both.pages)
-    files = of_site(sweep, first)
+    files = PageFiles(sweep.recordings / first.page.name, SITE)
     bodies = read_recording(files.mirror, files.fetchlog).bodies
     assert {name.partition("/")[0] for name in bodies} == {"one.test", "img.one.test", "in-no-log.test"}
     assert (first.why_not, damage(bodies, files.mirror)) == ("", "")

@@ -77,23 +77,17 @@ def serve(directory: Path, *cases: str) -> None:
         names = [origin.netloc for origin in origins if origin.scheme == scheme]
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         if scheme == "https":
-            server.socket = _context(authority, names, directory).wrap_socket(server.socket, server_side=True)
+            certificate, chain = authority.issue_cert(*names), directory / "chain.pem"
+            chain.write_bytes(b"".join(part.bytes() for part in (    # to the authority, by which Chrome knows it
+                certificate.private_key_pem, *certificate.cert_chain_pems, authority.cert_pem)))
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(chain)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         remap += [f"{name} 127.0.0.1 {server.server_port} {scheme}\n" for name in names]
         threading.Thread(target=server.serve_forever, daemon=True).start()
     (directory / "remap").write_text("".join(remap))
     print("ready", flush=True)
     threading.Event().wait()
-
-
-def _context(authority: trustme.CA, names: list[str], directory: Path) -> ssl.SSLContext:
-    """Return a TLS server's context for `names`; its chain ends in the authority, by which Chrome knows it."""
-    certificate = authority.issue_cert(*names)
-    chain = directory / "chain.pem"
-    chain.write_bytes(b"".join(part.bytes() for part in (certificate.private_key_pem, *certificate.cert_chain_pems,
-                                                         authority.cert_pem)))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(chain)
-    return context
 
 
 if __name__ == "__main__":
