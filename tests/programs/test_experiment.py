@@ -4,12 +4,10 @@ Three nested frames, each found in the one before, with a style sheet each: six 
 """
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from harness.files.load_record import LoadRecord
 from harness.measure.resume import program_digest
 from tests.support.finished import Finished, measured
 from tests.support.har_schema import assert_har
@@ -26,14 +24,6 @@ COOKIE_BYTES = 8
 FIELDS = ("tcp.flags", "tcp.len", "tcp.options.tfo.cookie", "tcp.options.tfo.request", "tcp.analysis.lost_segment",
           "tcp.analysis.ack_lost_segment")
 FIN, SYN, ACK = 0x01, 0x02, 0x10
-
-
-def packets(found: Finished, load: LoadRecord) -> list[tuple[int, list[str]]]:
-    """Return the flags and the other FIELDS of each packet in the capture of a load."""
-    command = ["tshark", "-Y", "tcp", "-r", str(found.client / f"50-{load.run}-tfo-{load.tfo}" / f"{PAGE}.pcap"),
-               "-T", "fields", *(word for name in FIELDS for word in ("-e", name))]
-    lines = [line.split("\t") for line in subprocess.check_output(command, text=True).splitlines()]
-    return [(int(flags, 16), more) for flags, *more in lines]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +68,9 @@ def test_captures_are_whole_and_syns_carry_a_cookie_and_data_with_tfo_alone(foun
     for load in found.loads:
         assert load.capture is not None
         assert (load.capture.dropped, load.capture.problem) == (0, None)
-        read = packets(found, load)
+        said = ran("tshark", "-Y", "tcp", "-r", found.client / f"50-{load.run}-tfo-{load.tfo}" / f"{PAGE}.pcap",
+                   "-T", "fields", *(word for name in FIELDS for word in ("-e", name)), status=0).stdout
+        read = [(int(flags, 16), more) for flags, *more in (line.split("\t") for line in said.splitlines())]
         assert len(read) == load.capture.packets > CONNECTIONS * 7, "SYN, SYN-ACK, request, answer, FIN, FIN, ACK"
         assert sum(bool(flags & FIN) for flags, _ in read) == 2 * CONNECTIONS
         assert not [lost for _, (*_, lost, lost_ack) in read if lost or lost_ack]

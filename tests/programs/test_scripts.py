@@ -17,7 +17,6 @@ from tests.support.project_copy import LATE_PYTHON
 from tests.support.ran import assert_refused, ran
 from tests.support.recording import CHAIN, ICON, MadeRecording, chain_of_hosts
 
-SHAPE = (*LATE_PYTHON, ROOT / "scripts" / "shape.py", "--name", "small")
 LACKS = "http://lacks.test/"
 
 
@@ -30,7 +29,7 @@ def test_a_chain_keeps_its_causes_and_sizes_whatever_becomes_of_another_page(tmp
     mirror.add_chain(*CHAIN)
     mirror.add(LACKS, f"<!doctype html>{ICON}" + "".join(f"<img src={number}.png>" for number in range(5)))
     mirror.finish(CHAIN[0], LACKS)
-    done = ran(*SHAPE, "--dir", tmp_path, status=1)
+    done = ran(*LATE_PYTHON, ROOT / "scripts" / "shape.py", "--name", "small", "--dir", tmp_path, status=1)
     assert f"{LACKS}: " in done.stderr
     shape, = read_shapes(tmp_path / "small.shape")
     assert shape.url == CHAIN[0]

@@ -26,7 +26,8 @@ GOOD, PARTLY, FAILED, NOT_UTF8, NEWER, NOTHING, INVALID, WITH_LOADS = range(4), 
 """Sites by number. The last five have what a broken worker, or one that is not ours, may send."""
 MEASURED = [*GOOD, PARTLY, NOT_UTF8]
 Rows = dict[str, list[dict[str, str]]]
-"""The rows of sites.csv by their URLs."""
+Report = tuple[str, Rows]
+"""Its page, and the rows of sites.csv by their URLs."""
 
 
 def add(folder: SweepFolder, of: Unit, status: Status = "measured", *why: str, delays: Sequence[float] = (10, 100),
@@ -37,7 +38,7 @@ def add(folder: SweepFolder, of: Unit, status: Status = "measured", *why: str, d
     return client if status == "failed" else make_client(client, delays, [of.url])
 
 
-def written(folder: SweepFolder, units: Sequence[Unit], *without: SiteRecording) -> tuple[str, Rows]:
+def written(folder: SweepFolder, units: Sequence[Unit], *without: SiteRecording) -> Report:
     """Write all that comes out of these units and of pages `without` a recording; return the report, and the rows."""
     sites = [SiteRecording(Page(url, url), "digest") for url in dict.fromkeys(of.url for of in units)]
     options = tuple(dict.fromkeys(of.options for of in units))
@@ -57,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> SweepFolder:
 
 
 @pytest.fixture(scope="module")
-def made(folder: SweepFolder) -> tuple[str, Rows]:
+def made(folder: SweepFolder) -> Report:
     units = [unit(number, options=OPTIONS) for number in range(12)]
     for number in GOOD:
         add(folder, units[number])
@@ -74,7 +75,7 @@ def made(folder: SweepFolder) -> tuple[str, Rows]:
                    recorded(folder, Page(LAST, "last")))
 
 
-def test_every_load_is_in_the_table(folder: SweepFolder, made: tuple[str, Rows]) -> None:
+def test_every_load_is_in_the_table(folder: SweepFolder, made: Report) -> None:
     columns = pyarrow.parquet.read_table(folder.path / "loads.parquet").to_pydict()
     assert {url: columns["url"].count(url) for url in {*columns["url"]}} == {
         **{unit(number).url: 16 for number in (*MEASURED, INVALID, WITH_LOADS)}, r"\udcff": 1}, \
@@ -84,7 +85,7 @@ def test_every_load_is_in_the_table(folder: SweepFolder, made: tuple[str, Rows])
     assert min(filter(None, columns["plt_ms"])) > 1000
 
 
-def test_every_site_is_a_row_for_each_rtt_with_its_reason(folder: SweepFolder, made: tuple[str, Rows]) -> None:
+def test_every_site_is_a_row_for_each_rtt_with_its_reason(folder: SweepFolder, made: Report) -> None:
     """Spoiled loads ended the report in a traceback, or were "measured", without a number, and named nowhere."""
     html, found = made
     assert "\n".join(f"{url}: {', '.join(row['status'] for row in rows)}" for url, rows in found.items()) == f"""\
@@ -118,7 +119,7 @@ http://s11.test/: not measured yet"""
         assert middle == pytest.approx(100 * rtt_ms / off_ms, abs=0.001)
 
 
-def test_each_site_that_has_a_number_counts_once(folder: SweepFolder, made: tuple[str, Rows]) -> None:
+def test_each_site_that_has_a_number_counts_once(folder: SweepFolder, made: Report) -> None:
     """One none of whose loads count was one of the synthetic sites measured, and one of its machine's."""
     html, _ = made
     count = len(MEASURED)
@@ -130,7 +131,7 @@ def test_each_site_that_has_a_number_counts_once(folder: SweepFolder, made: tupl
     assert html.count(f"100.0% ({low:.1f}% to 100.0%) of {count}<td") == 2, "at both RTTs"
 
 
-def test_the_report_is_one_file_in_which_no_text_is_run(folder: SweepFolder, made: tuple[str, Rows]) -> None:
+def test_the_report_is_one_file_in_which_no_text_is_run(folder: SweepFolder, made: Report) -> None:
     html, _ = made
     assert html.count("<script") == 1
     for said in ("http://evil.test/&lt;script&gt;", "&lt;b&gt;Chrome hangs&lt;/b&gt;",
