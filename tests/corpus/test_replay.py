@@ -68,12 +68,6 @@ def recording_of(case: JsonObject, directory: Path) -> Recording:
     return written.read()
 
 
-def names_of(case: JsonObject, recording: Recording) -> dict[str, int]:
-    """Return the numbers of the recorded exchanges by the identities of their answers."""
-    return {answer.identity: int(dict(answer.headers or ()).get(NUMBER) or _number(case, answer))
-            for answer in recording.each if answer.page}
-
-
 def _number(case: JsonObject, answer: Recorded) -> int:
     """Return the number of an exchange that has no headers: the first of its URL and page without an answer, or any."""
     return next(number for number, exchange in enumerate(case["recorded"], start=1)
@@ -94,7 +88,8 @@ def replay(case: JsonObject, directory: Path) -> Iterator[JsonObject]:
         make_mark(mark)
     load = LoadMark(mark if mark.exists() else None)
     site_of = cache(lambda scheme, host: Site(recording, host, scheme, load))
-    numbers = names_of(case, recording)
+    numbers = {answer.identity: int(dict(answer.headers or ()).get(NUMBER) or _number(case, answer))
+               for answer in recording.each if answer.page}
     with ExitStack() as stack:
         directories = {}
         for folder in (directory / "Web").iterdir():
@@ -117,7 +112,7 @@ def outcome(case: JsonObject, reply: Reply, number: int | None, *, preflight: bo
     headers = dict(reply.headers)
     body = (reply.body or b"").decode() if reply.found != "missing" else ""
     gets: JsonObject = {"gets": number if number or reply.answer == "-" else body, "found": reply.found,
-                            "status": reply.status}
+                        "status": reply.status}
     if 0 < reply.think_ms < inf:
         gets["waits_ms"] = reply.think_ms
     if "location" in headers:
