@@ -5,17 +5,18 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+from harness.bootstrap import ROOT
 from harness.files.load_record import FORMAT, NO_REASON, LoadRecord, read_load_record, write_json
 from tests.support.made_record import made_record
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-DATA = ROOT / "tests" / "data"
-FORMAT_1 = [*sorted((DATA / "report" / "client").glob("*/*.json")), *sorted((DATA / "format-1").glob("*.json"))]
-OF_CORPUS = sorted((ROOT / "tests" / "corpus" / "clients").glob("*/client/*/*.json"))
+TESTS = ROOT / "tests"
+RECORDS = [*TESTS.glob("data/report/client/*/*.json"), *TESTS.glob("data/format-1/*.json"),
+           *TESTS.glob("corpus/clients/*/client/*/*.json")]
+"""The first two kinds are of format 1."""
 
 
 def test_what_was_written_is_read_back(tmp_path: Path) -> None:
-    for path in (*FORMAT_1, *OF_CORPUS):
+    for path in RECORDS:
         record = read_load_record(path)
         written = write_json(tmp_path / "x.json", record.to_json())
         assert read_load_record(written) == record

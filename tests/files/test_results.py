@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from harness.analysis.selection import select
 from harness.errors import InputError
-from harness.files.results import LoadResult, cell_directory, parse_cell_directory, read_results, write_load
+from harness.files.results import LoadResult, read_results, write_load
 from harness.system.atomic import write_atomically, written_beside
 from tests.support.client_folder import NEWS, add_load, make_client
 from tests.support.made_record import made_record
@@ -72,12 +70,6 @@ def summary(client: Path) -> dict[str, Any]:
 def test_a_folder_is_read_as_its_line_says(case: dict[str, Any], tmp_path: Path) -> None:
     written(tmp_path / "client", case)
     assert summary(tmp_path / "client") == case["is"]
-
-
-@given(delaynet_ms=st.floats(0, 1e9).map(lambda delay_ms: float(f"{delay_ms:g}")), run=st.integers(0, 10**6),
-       tfo=st.sampled_from([0, 1]))
-def test_directory_names_read_back(delaynet_ms: float, run: int, tfo: int) -> None:
-    assert parse_cell_directory(cell_directory(delaynet_ms, run, tfo)) == (delaynet_ms, run, tfo)
 
 
 @pytest.mark.root

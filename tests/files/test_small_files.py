@@ -1,10 +1,8 @@
-"""What holds for any text, and any body: pages, hosts, remaps, moments, content codings.
+"""What holds for any text, and any body: pages, remaps, moments, content codings.
 
 What is read in which: tests/corpus/texts.jsonl, functions.json.
 """
 
-import re
-import string
 import time
 
 import pytest
@@ -14,30 +12,15 @@ from hypothesis import strategies as st
 
 from harness.errors import InputError
 from harness.files.encoding import CODINGS, NOT_MADE, SUBSTITUTES, can_be_made, decode, encode
-from harness.files.hosts import (
-    PORTS,
-    Remap,
-    is_host_name,
-    read_hack_dns,
-    resolver_rules,
-    write_hack_dns,
-)
+from harness.files.hosts import PORTS, Remap, read_hack_dns, resolver_rules, write_hack_dns
 from harness.files.moments import moment_of
-from harness.files.pages import page_of, read_pages, sanitise
+from harness.files.pages import page_of, read_pages
 from tests.support.growth import assert_linear
 
 labels = st.from_regex(r"[a-z0-9_][a-z0-9_-]{0,20}", fullmatch=True).filter(lambda label: label[:4] != "xn--")
 hosts = st.lists(labels, min_size=1, max_size=5).map(".".join)
 remaps = st.lists(st.builds(Remap, hosts, st.ip_addresses(v=4).map(str), st.integers(1, 65535),
                             st.sampled_from([*PORTS])))
-
-
-@given(st.text(max_size=20) | st.from_regex(r"[a-zA-Z0-9._-]{1,20}") | st.from_regex(r"(xn--)?[a-z0-9.-]{1,10}"))
-def test_no_name_of_a_host_leads_elsewhere_or_says_more(name: str) -> None:
-    """Which names are some: tests/corpus/texts.jsonl."""
-    if is_host_name(name):
-        assert re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]*", name, re.ASCII)
-        assert all(0 < len(label) < 64 for label in name.removesuffix(".").split("."))
 
 
 @settings(max_examples=40)
@@ -51,13 +34,6 @@ def test_the_last_rule_always_stops_every_other_name(tmp_path_factory: pytest.Te
     assert resolver_rules(wanted).split(",") == [
         *(f"MAP {remap.host}:{PORTS[remap.scheme]} {remap.address}:{remap.port}" for remap in wanted),
         "MAP * ~NOTFOUND"]
-
-
-@given(url=st.text())
-def test_sanitised_names_are_safe_and_final(url: str) -> None:
-    name = sanitise(url)
-    assert sanitise(name) == name
-    assert set(name) <= set("-_.() " + string.ascii_letters + string.digits)
 
 
 @given(st.text(max_size=80) | st.lists(st.sampled_from(["http://a.test", "HTTPS://B.test:443/", ""])).map("\n".join))

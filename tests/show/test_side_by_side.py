@@ -4,7 +4,6 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from harness.bootstrap import ROOT
@@ -29,10 +28,6 @@ def results(folder: Path, servers: int, plts_ms: tuple[float, float] = (1000, 80
     return folder / "client"
 
 
-def heights(axes: Axes) -> list[float]:
-    return [round(patch.get_height(), 0) for patch in axes.patches if isinstance(patch, Rectangle)]
-
-
 def test_each_folder_is_a_row_and_a_bar_http_and_https_together(tmp_path: Path) -> None:
     rows = side_by_side_rows([*map(selected, (
         results(tmp_path / "a", 5), results(tmp_path / "b", 2),
@@ -42,7 +37,8 @@ def test_each_folder_is_a_row_and_a_bar_http_and_https_together(tmp_path: Path) 
         "\t200\t3, 3\t5\t10\t-\t1.002\t0.802\t0.200\t19.96%\t19.94%\t19.98%\ta",
         "\t200\t3, 3\t2\t10\t-\t1.002\t0.802\t0.200\t19.96%\t19.94%\t19.98%\tb",
         "\t200\t3, 3\t1\t10\t-\t0.902\t0.852\t0.050\t5.54%\t5.54%\t5.55%\tc"]
-    assert [*map(heights, draw_side_by_side(rows).axes)] == [[10, 10, 10], [], [20, 20, 6]]     # no HAR, no handshakes
+    assert [[round(bar.get_height()) for bar in axes.patches if isinstance(bar, Rectangle)]
+            for axes in draw_side_by_side(rows).axes] == [[10, 10, 10], [], [20, 20, 6]]     # no HAR, no handshakes
 
 
 def test_each_of_many_bars_looks_like_no_other_and_no_names_overlap(tmp_path: Path) -> None:

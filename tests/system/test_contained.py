@@ -72,15 +72,15 @@ def test_nothing_survives_whatever_is_killed(experiment: Experiment, killed: lis
     wait_until(lambda: not Path(folder).exists())
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_it_knows_how_others_see_it_and_signals_are_passed_on(experiment: Experiment, number: signal.Signals) -> None:
+def test_it_knows_how_others_see_it_and_signals_are_passed_on(experiment: Experiment) -> None:
+    """Others than SIGHUP: tests/programs/test_interrupt.py."""
     process, found, [numbers, _] = experiment
     assert [*map(int, numbers.split())] == [2, process.pid, os.getpid(), found["the experiment"]]
     title = Path(f"/proc/{found['the keeper']}/cmdline").read_bytes()
     assert title.startswith(b"TFO Lab: "), "who kills all processes of the program's name leaves it"
-    process.send_signal(number)
+    process.send_signal(signal.SIGHUP)
     _, said = process.communicate()
-    assert (process.returncode, said.count("cleaned up")) == (-number, 1)
+    assert (process.returncode, said.count("cleaned up")) == (-signal.SIGHUP, 1)
 
 
 def test_where_it_may_not_be_contained_a_line_says_so() -> None:

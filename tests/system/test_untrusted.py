@@ -43,18 +43,10 @@ def test_other_things_that_are_no_files(tmp_path: Path) -> None:
         read_untrusted(tmp_path / "none")
 
 
-def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, "12345")
-    with pytest.raises(UnreadableFileError, match=r"5 .* 4 "):
-        read_untrusted(path, limit=4)
-    assert read_untrusted(path, limit=5) == b"12345"
-
-
 @pytest.mark.parametrize(("content", "why"), [
-    (b"\xff", "not UTF-8"), ("", "not JSON: Expecting value"), ('{"a": 1', "not JSON: Expecting ',' delimiter"),
+    (b"\xff", "not UTF-8"), ('{"a": 1', "not JSON: Expecting ',' delimiter"),
     ("[-1e999]", "-1e999 is no finite number"), ("NaN", "NaN is no finite number"),
     ("-" + "9" * 5000, "a number of 5000 digits"),
-    ("[" * 100_000 + "]" * 100_000, f"nested deeper than {DEEPEST} levels"),
     ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), f"nested deeper than {DEEPEST} levels"),
     ('{"a":' * 100_000, f"nested deeper than {DEEPEST} levels")])
 def test_what_is_no_json_of_ours(tmp_path: Path, content: str | bytes, why: str) -> None:
