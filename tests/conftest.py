@@ -78,7 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here, with the reason; files with slow tests first, what compares times last."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (item.get_closest_marker("timing") is not None, item.path not in slow))
-    has_browser = any(item.get_closest_marker("chrome") for item in items) and _has_browser()
+    has_browser = any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
     for item in items:
         if item.get_closest_marker("root") and os.geteuid() != 0:
             item.add_marker(pytest.mark.skip(reason="needs root; run: sudo ./scripts/test.sh"))
@@ -90,10 +90,6 @@ def pytest_collection_finish() -> None:
     """Keep what was imported out of later searches for garbage: the leak detectors make one around every test."""
     gc.collect()
     gc.freeze()
-
-
-def _has_browser() -> bool:
-    return any(Path(binary).exists() for binary in (os.environ.get("TFO_LAB_CHROME"), *BINARIES) if binary)
 
 
 @pytest.fixture

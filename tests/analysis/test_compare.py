@@ -10,7 +10,7 @@ import pytest
 from harness.analysis.compare import IMPROVEMENT, NO_TFO, TFO, compare, read_sides, welch
 from harness.show.comparison import format_comparison
 from tests.support.client_folder import NEWS, POST, add_load, make_client
-from tests.support.plotted import plot
+from tests.support.forked import plot
 from tests.support.ran import assert_refused
 
 OLD = Path(__file__).resolve().parents[1] / "data" / "2013"

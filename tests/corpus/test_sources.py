@@ -29,7 +29,7 @@ from harness.files.encoding import decode
 from harness.files.exchange import Exchange
 from harness.files.pages import read_pages
 from tests.support.noted import JsonObject, assert_beside
-from tests.support.read_source import ReadSource, read_source
+from tests.support.read_source import NAVIGATES, ReadSource, read_source
 
 SOURCES = Path(__file__).parent / "sources"
 
@@ -42,7 +42,8 @@ def summary(source: Path, listed: Path, into: Path) -> JsonObject:
     except InputError as error:
         return {"refused": type(error).__name__}
     brought = found.brought
-    return {"pages": {url: found.status_of_page(url) for url in wanted or brought.pages},
+    answers = {url: found.answered(url.partition("#")[0], headers=NAVIGATES) for url in wanted or brought.pages}
+    return {"pages": {url: found and found.answer.status for url, found in answers.items()},
             "entries": [line(exchange, found) for exchange in found.exchanges],
             "missing": {each.request.url: each.answer.body_bytes for each in brought.exchanges if each.error},
             "remarks": len(brought.remarks),

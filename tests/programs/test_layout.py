@@ -6,7 +6,7 @@ from harness.files.experiment import experiment_file, read_experiment
 from harness.files.har import read_har
 from harness.files.hosts import read_hack_dns
 from tests.support.finished import Finished, measured
-from tests.support.plotted import plot
+from tests.support.forked import plot
 from tests.support.recording import chain_of_scripts
 
 pytestmark = [pytest.mark.root, pytest.mark.chrome, pytest.mark.slow]

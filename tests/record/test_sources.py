@@ -22,6 +22,8 @@ from harness.errors import InputError
 from harness.files import encoding
 from harness.files.encoding import CODINGS
 from harness.files.exchange import Answer, Exchange, Request
+from harness.files.load_mark import mark_load
+from harness.files.pages import sanitise
 from harness.record.sources import har, reader
 from harness.record.sources.body import NOISE, with_body
 from harness.record.sources.reader import bring
@@ -52,7 +54,7 @@ def test_each_page_gets_its_own_answers(tmp_path: Path) -> None:
         (PAGE, b"page"), (count, b"1"), (f"{PAGE}shared", b"both"), (other, b"other"), (count, b"2"), (count, b"3"))))
     source = read_source(path, wanted=[PAGE, other])
     for url, answers in ((PAGE, [b"1", b"1"]), (other, [b"2", b"3", b"3"]), (other, [b"2", b"3"]), (PAGE, [b"1"])):
-        source.begin_page(url)
+        mark_load(source.directory / "load-mark", sanitise(url))
         assert [source.answer_body(count) for _ in answers] == answers
         assert source.answer_body(f"{PAGE}shared") == b"both"
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness.bootstrap import ROOT
 from tests.support.client_folder import NEWS, add_load, make_client
-from tests.support.plotted import plot
+from tests.support.forked import plot
 from tests.support.ran import assert_refused
 
 TRIES = 10

@@ -37,13 +37,13 @@ class Bench:
     requests: Callable[[Load, int], tuple[str, ...]] = lambda load, _attempt: (load.page.url,)
     done: list[Load] = field(default_factory=list)
     ends_after: int = 10**6
-    client_dir: Path = field(init=False)
     delaynet_ms: float = 10
     web: Any = field(default_factory=lambda: SimpleNamespace(page_set=SimpleNamespace(pages=[FIRST, SECOND])))
     settings: Settings = field(default_factory=lambda: Settings(testruns=3))
 
-    def __post_init__(self) -> None:
-        self.client_dir = self.directory / "client"
+    @property
+    def client_dir(self) -> Path:
+        return self.directory / "client"
 
     def check_programs_beside(self) -> None:
         if len(self.done) >= self.ends_after:

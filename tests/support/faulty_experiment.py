@@ -41,18 +41,6 @@ class Done:
     after_s: float
 
 
-def wait_for_a_moment(pid: int, fault: Fault, chance: random.Random) -> None:
-    """Wait for a moment: of the page load itself in two of three, else of Chrome's start, the load or its end.
-
-    What lasts comes after Chrome's start: without a disk it takes a minute to say that it cannot.
-    """
-    if fault.lasts or chance.random() < 2 / 3:
-        _wait_for_packet(pid)
-        time.sleep(chance.uniform(0, 0.5))
-    else:
-        time.sleep(chance.uniform(0.1, 1.5))
-
-
 @dataclass
 class Running:
     """An experiment that runs, its folder, and the faults that were done to it so far."""
@@ -95,10 +83,16 @@ class Running:
     def do(self, fault: Fault, chance: random.Random) -> bool:
         """Do the fault at some moment of the load that began; tell whether there was something to do it to.
 
+        It is of the page load itself in two of three, else of Chrome's start, the load or its end. What lasts comes
+        after Chrome's start: without a disk it takes a minute to say that it cannot.
         One that lasts is undone when the load is over; when it ends the experiment, when that is.
         """
         began_s = time.time()
-        wait_for_a_moment(find("experiment", self.process.pid) or 0, fault, chance)
+        if fault.lasts or chance.random() < 2 / 3:
+            _wait_for_packet(find("experiment", self.process.pid) or 0)
+            time.sleep(chance.uniform(0, 0.5))
+        else:
+            time.sleep(chance.uniform(0.1, 1.5))
         while not self.is_over():
             from_s = time.time()
             disk = self.base / DISKS.get(fault.part, ("", ""))[0]

@@ -43,6 +43,11 @@ def typed(program: str | Path, *arguments: str | Path, status: int | None = None
     return done
 
 
+def plot(cwd: Path, *arguments: str | Path, status: int | None = None) -> "subprocess.CompletedProcess[str]":
+    """Type ./plot.py in `cwd`."""
+    return typed(ROOT / "plot.py", *arguments, status=status, cwd=cwd)
+
+
 def _run(words: list[str], cwd: Path, out: IO[bytes], complaints: IO[bytes]) -> None:
     """Be the program: with what a shell would have given it, and none of this process's."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

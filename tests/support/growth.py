@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from timeit import timeit
 
 LINEAR = 9.0
 """Above what linear work takes on a busy machine, and below what quadratic work takes."""
@@ -16,13 +17,8 @@ def assert_linear(work: Callable[[int], object], size: int) -> None:
     """Fail unless `work` of 4 times `size` takes less than LINEAR times as long, the fastest try of each."""
     small_s = large_s = math.inf
     for tried in range(1, MOST + 1):
-        small_s, large_s = min(small_s, _seconds(work, size)), min(large_s, _seconds(work, 4 * size))
+        small_s = min(small_s, timeit(lambda: work(size), timer=time.process_time, number=1))
+        large_s = min(large_s, timeit(lambda: work(4 * size), timer=time.process_time, number=1))
         if tried >= LEAST and large_s < LINEAR * small_s:
             return
     raise AssertionError(f"{large_s / small_s:.1f} times as long")
-
-
-def _seconds(work: Callable[[int], object], size: int) -> float:
-    begin_s = time.process_time()
-    work(size)
-    return time.process_time() - begin_s

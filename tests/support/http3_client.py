@@ -46,19 +46,20 @@ class Visit(QuicConnectionProtocol):
         if isinstance(event, StreamReset):
             self._ended(event.stream_id)
         for got in self.http.handle_event(event):
+            if not isinstance(got, (HeadersReceived, DataReceived)) or got.stream_id not in self.open:
+                continue
+            answer = self.open[got.stream_id]
             if isinstance(got, HeadersReceived):
                 self.hints += (b":status", b"103") in got.headers
-                self.open[got.stream_id].headers = got.headers
-            elif isinstance(got, DataReceived) and got.stream_id in self.open:
-                self.open[got.stream_id].body += got.data
-                if self.leaves_after and len(self.open[got.stream_id].body) >= self.leaves_after:
-                    self._quic.stop_stream(got.stream_id, 0x10c)
-                    self._ended(got.stream_id)
-                    continue
-            if isinstance(got, (HeadersReceived, DataReceived)) and got.stream_ended and (
-                    got.stream_id in self.open):
-                self.open[got.stream_id].ended = len(self.answers) - len(self.open)
-                self.came.append(sum(len(answer.body) for answer in self.answers))
+                answer.headers = got.headers
+            else:
+                answer.body += got.data
+            if 0 < self.leaves_after <= len(answer.body):
+                self._quic.stop_stream(got.stream_id, 0x10c)
+                self._ended(got.stream_id)
+            elif got.stream_ended:
+                answer.ended = len(self.answers) - len(self.open)
+                self.came.append(sum(len(each.body) for each in self.answers))
                 self._ended(got.stream_id)
 
     def _ended(self, stream: int) -> None:

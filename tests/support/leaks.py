@@ -25,10 +25,9 @@ NET, DEVICES = Path("/proc/thread-self/ns/net"), Path("/proc/thread-self/net/dev
 COUNTERS = re.compile(r"\[\d+:\d+\]")
 WORTH_A_LINE = re.compile(r"-|:\S+ (?!ACCEPT)")   # rules, chains of somebody's own, and policies other than the default
 
-SOCKET = " -> socket:"
 NUL = b"\0"
 LIBRARIES = (sys.prefix, "/usr/share/fonts", "/usr/lib")
-MAY_GO = ("process", "file in TMPDIR", "thread", "socket", "descriptor", "child")
+MAY_GO = ("process", "file in TMPDIR", "thread", "descriptor", "child")
 """What may end or be removed at any time."""
 PATIENCE_S = float(os.environ.get("TFO_LAB_LEAKS_MAY_TAKE_S", "60"))
 """So long it may take, on a busy machine. The detectors' own test does not wait for that."""
@@ -54,11 +53,9 @@ def take_snapshot(scratch: Path, with_rules: bool = True) -> Snapshot:
 
 def take_own_snapshot() -> Snapshot:
     """List what a test could leave behind in this process: threads, descriptors, sockets, children. About 0.2 ms."""
-    descriptors = dict(open_descriptors())
     return {
         "thread": frozenset(f"{thread.name} ({thread.native_id})" for thread in threading.enumerate()),
-        "socket": frozenset(line for line in descriptors.values() if SOCKET in line),
-        "descriptor": frozenset(line for line in descriptors.values() if SOCKET not in line),
+        "descriptor": frozenset(_descriptors()),
         "child": frozenset(_children()),
     }
 
@@ -87,16 +84,13 @@ def _differences(before: Snapshot, after: Snapshot) -> list[str]:
     return lines
 
 
-def open_descriptors() -> Iterator[tuple[int, str]]:
-    """List this process's descriptors, each with a line that names it, but for what libraries keep open of their own.
-
-    (matplotlib: fonts.)
-    """
-    for number in map(int, os.listdir("/proc/self/fd")):     # noqa: PTH208 (a Path for each takes half of the time)
+def _descriptors() -> Iterator[str]:
+    """List this process's descriptors, sockets too, but for what libraries keep open of their own: fonts."""
+    for number in os.listdir("/proc/self/fd"):              # noqa: PTH208 (a Path for each takes half of the time)
         with suppress(OSError):                             # the one that lists them
             target = os.readlink(f"/proc/self/fd/{number}")  # noqa: PTH115
             if not target.startswith(LIBRARIES):
-                yield number, f"{number} -> {target}"
+                yield f"{number} -> {target}"
 
 
 def _children() -> Iterator[str]:

@@ -8,8 +8,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.files.exchange import Exchange
-from harness.files.load_mark import mark_load
-from harness.files.pages import sanitise
 from harness.mirror.asked import Asked, hash_body
 from harness.record.sources.brought import NUMBER, Brought
 from harness.record.sources.reader import read_into
@@ -27,13 +25,7 @@ class ReadSource:
 
     brought: Brought
     directory: Path
-
-    def __post_init__(self) -> None:
-        self._served = ServedSource(self.brought, self.directory)
-
-    def begin_page(self, url: str) -> None:
-        """Say that a page is loaded now."""
-        mark_load(self.directory / "load-mark", sanitise(url))
+    served: ServedSource
 
     @property
     def exchanges(self) -> list[Exchange]:
@@ -55,19 +47,15 @@ class ReadSource:
         """Return the exchange whose answer a request gets, None without one."""
         parts = urlsplit(url)
         target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
-        site = Service(self._served.sites[parts.scheme], 0, "").named(parts.hostname or "")
+        site = Service(self.served.sites[parts.scheme], 0, "").named(parts.hostname or "")
         found = site.answer(Request(method, target, Asked({**headers}, hash_body(sent))))
         number = dict(found.headers or ()).get(NUMBER.lower())
         return self.brought.exchanges[int(number) - 1] if number else None
-
-    def status_of_page(self, url: str) -> int | None:
-        """Return the status of what a browser gets that goes to a page; None where the source has no answer."""
-        found = self.answered(url.partition("#")[0], headers=NAVIGATES)
-        return found.answer.status if found else None
 
 
 def read_source(path: Path, into: Path | None = None, wanted: Sequence[str] | None = None) -> ReadSource:
     """Read a source in this process, into a folder beside it if none is given. Raises InputError."""
     into = into or Path(tempfile.mkdtemp(prefix="read-", dir=path.parent))
     into.mkdir(exist_ok=True)
-    return ReadSource(read_into(path, wanted, into), into)
+    brought = read_into(path, wanted, into)
+    return ReadSource(brought, into, ServedSource(brought, into))

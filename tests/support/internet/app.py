@@ -16,7 +16,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from graphql import build_schema, graphql_sync
 from wsproto import ConnectionType, WSConnection
@@ -43,29 +42,20 @@ socket.onmessage = (event) => {{ if (event.data === 'hello') socket.send('which?
 new EventSource('/news').addEventListener('picture', (event) => show(event.data));
 part('{FILM_BYTES // 2}-').then(() => part('0-{FILM_BYTES // 2 - 1}'));
 """
-
-
-def document() -> bytes:
-    """Return the page."""
-    return (f"<!doctype html><title>app</title><link rel=icon href=data:,><script src=/htmx.js></script>"
+DOCUMENT = (f"<!doctype html><title>app</title><link rel=icon href=data:,><script src=/htmx.js></script>"
             f"<div hx-get=/app hx-trigger=load></div><img src=/late.png>"
             f"<script type=module src=/m1.js></script><script>{SCRIPT}</script>").encode()
-
-
-def fragment() -> bytes:
-    """Return what is asked for with HX-Request."""
-    return b"<p>part</p><img src=/picture-fragment.png>"
+"""The page."""
+FRAGMENT = b"<p>part</p><img src=/picture-fragment.png>"
+"""What is asked for with HX-Request."""
+FILM = random.Random(50).randbytes(FILM_BYTES)
+"""What is asked for in parts."""
 
 
 def module(number: int) -> bytes:
     """Return one module of the graph."""
     imports = "".join(f"import '/m{child}.js';\n" for child in (2 * number, 2 * number + 1) if child <= MODULES)
     return f"{imports}globalThis.m{number} = {number};\n".encode()
-
-
-def film() -> bytes:
-    """Return what is asked for in parts."""
-    return random.Random(50).randbytes(FILM_BYTES)
 
 
 @contextmanager
@@ -110,10 +100,7 @@ class _Handler(Handler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        result = graphql_sync(SCHEMA, asked["query"], {"picture": _picture, "names": NAMES})
+        result = graphql_sync(SCHEMA, asked["query"], {"picture": lambda _info, name: f"/picture-{name}.png",
+                                                     "names": NAMES})
         body = json.dumps({"data": result.data}).encode()
         self.send(200, {"Content-Type": "application/json"}, body)
-
-
-def _picture(_info: Any, name: str) -> str:
-    return f"/picture-{name}.png"

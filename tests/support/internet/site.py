@@ -3,7 +3,6 @@
 Everything is made here, byte for byte the same each time, so that a recording can be compared with what was served.
 """
 
-import gzip
 import io
 import random
 from dataclasses import dataclass, field
@@ -155,13 +154,11 @@ def _cdn() -> Host:
     scripts = "".join(f'<script src="{url}"></script>' for url in ODD_URLS)
     encoded = ("add_header Content-Encoding br;", "add_header Access-Control-Allow-Origin *;")
     font = Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSansDisplay.ttf").read_bytes()
-    zipped = ("add_header Content-Encoding gzip;", "add_header Vary Accept-Encoding;")
     return Host({
         "/odd": html(f"{scripts}<img src=https://{MEDIA}/big.png><img src=/../a/./../twice.png><img src=twice.png>"
                      f"<img src=http://{CDN}/same.png><img src=https://{CDN}/same.png?>"),
         "/brotli.css": File(brotli.compress(script(10, 30_000, STYLE)), "text/css", encoded),
         "/brotli.js": File(brotli.compress(script(11, 60_000)), "application/javascript", encoded),
-        "/gzipped.js": File(gzip.compress(script(12, 20_000), mtime=0), "application/javascript", zipped),
         **_app(),
         "/font.ttf": File(font, "font/ttf", ("add_header Access-Control-Allow-Origin *;",)),
         "/twice.png": picture(11), "/same.png": picture(12),
@@ -178,7 +175,7 @@ def _cdn() -> Host:
 
 def _app() -> dict[str, File]:
     """Return the files of the page APP; to a request with HX-Request its document's name answers with a part of it."""
-    whole = File(app.document(), "text/html; charset=utf-8",
+    whole = File(app.DOCUMENT, "text/html; charset=utf-8",
                  ("add_header Vary HX-Request;", "if ($http_hx_request) { rewrite ^ /fragment last; }"))
     pictures = {f"/picture-{name}.png": picture(60 + number)
                 for number, name in enumerate(("first", "second", "fragment", "socket", "news"))}
@@ -186,8 +183,8 @@ def _app() -> dict[str, File]:
     modules = {f"/m{number}.js": File(app.module(number), "application/javascript")
                for number in range(1, app.MODULES + 1)}
     return {"/app": whole, "/htmx.js": File(HTMX.read_bytes(), "application/javascript"),
-            "/fragment": File(app.fragment(), "text/html", ("add_header Vary HX-Request;",)),
-            "/film.bin": File(app.film(), "application/octet-stream"), **pictures, **modules}
+            "/fragment": File(app.FRAGMENT, "text/html", ("add_header Vary HX-Request;",)),
+            "/film.bin": File(app.FILM, "application/octet-stream"), **pictures, **modules}
 
 
 def _api() -> Host:
