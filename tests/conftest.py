@@ -15,8 +15,6 @@ from hypothesis.internal.conjecture import providers
 
 from harness.browser.program import BINARIES
 from harness.errors import InputError
-from harness.files.pages import PageFiles
-from harness.mirror.store import Store, new_store
 from harness.system.lock import only_experiment
 from tests.support.leaks import Snapshot, find_leaks, take_own_snapshot, take_snapshot
 from tests.support.session import SHARED, enter_own_machine, give_what_stays
@@ -57,13 +55,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput") and os.geteuid() == 0:    # one of pytest-xdist's, beside others
         enter_own_machine(scratch)
     elif os.geteuid() == 0:
-        _put_back_what_a_killed_run_left()
-
-
-def _put_back_what_a_killed_run_left() -> None:
-    """Leave net.ipv4.tcp_fastopen as it was before: the first experiment of a test would, and look like its leak."""
-    with suppress(InputError), only_experiment():           # an experiment that runs now is not ours to end
-        pass
+        # What a killed run left in net.ipv4.tcp_fastopen: a test's first experiment would put it back, as if it leaked.
+        with suppress(InputError), only_experiment():       # an experiment that runs now is not ours to end
+            pass
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -98,13 +92,6 @@ def open_to_all() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """Give the store of a recording `demo` that is being made."""
-    with new_store(PageFiles(tmp_path, "demo")) as made:
-        yield made
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -6,7 +6,7 @@ A recorder that is killed leaves a recording of one time in its place, and a hid
 import errno
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -18,6 +18,13 @@ from harness.mirror.paths import md5_name
 from harness.mirror.store import Store, new_store
 from harness.record.recorder import RecordingOutcome, remove_older
 from harness.record.verdict import Verdict
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Give the store of a recording `demo` that is being made."""
+    with new_store(PageFiles(tmp_path, "demo")) as made:
+        yield made
 
 
 def tree(directory: Path) -> dict[str, str]:

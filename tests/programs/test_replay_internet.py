@@ -24,7 +24,8 @@ OF_NO_LOAD_EVENT = ("/sw.js", "/worker.js", "/from-worker.txt?worker", "/from-wo
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     """Give a recording of the test internet, after an experiment with TFO on every page."""
-    directory = copy_of_the_recording(tmp_path_factory.mktemp("recorded"), tmp_path_factory).directory
+    directory = tmp_path_factory.mktemp("recorded")
+    copy_of_the_recording(directory, tmp_path_factory)
     (directory / f"{NAME}.pages").write_text("\n".join(PAGES))
     return measured(directory, "--name", NAME, "--quiet", "0.5", "--tfo", "1", "--delaynet", DELAY_MS,
                     "--bwnet", "1000")

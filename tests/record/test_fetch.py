@@ -60,10 +60,11 @@ class Recorded:
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """Check that HARs are some by HAR's schema, and read them."""
-    copy = copy_of_the_recording(tmp_path_factory.mktemp("recorded"), tmp_path_factory)
-    hars = {url: copy.directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har" for url in site.RECORDED}
+    directory = tmp_path_factory.mktemp("recorded")
+    asked = copy_of_the_recording(directory, tmp_path_factory)
+    hars = {url: directory / f"{NAME}.fetchlog" / f"{sanitise(url)}.har" for url in site.RECORDED}
     pages = {url: [*map(from_har, assert_har(har)["entries"])] for url, har in hars.items()}
-    return Recorded(copy.directory, pages, copy.asked)
+    return Recorded(directory, pages, asked)
 
 
 def was_given_up(exchange: Exchange) -> bool:

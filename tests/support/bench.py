@@ -36,10 +36,10 @@ class Bench:
     failures: dict[Load, list[list[Reason]]] = field(default_factory=dict)
     requests: Callable[[Load, int], tuple[str, ...]] = lambda load, _attempt: (load.page.url,)
     done: list[Load] = field(default_factory=list)
-    ends_after: int = 10**6
-    delaynet_ms: float = 10
-    web: Any = field(default_factory=lambda: SimpleNamespace(page_set=SimpleNamespace(pages=[FIRST, SECOND])))
-    settings: Settings = field(default_factory=lambda: Settings(testruns=3))
+    settings = Settings(testruns=3)
+    web = SimpleNamespace(page_set=SimpleNamespace(pages=[FIRST, SECOND]))
+    delaynet_ms = 10.0
+    ends_after = 10**6
 
     @property
     def client_dir(self) -> Path:

@@ -35,11 +35,6 @@ class Visit(QuicConnectionProtocol):
         self.done = asyncio.Event()
         self.leaves_after = 0
 
-    @property
-    def settings(self) -> dict[int, int]:
-        """The server's, when they have come."""
-        return self.http.received_settings or {}
-
     def quic_event_received(self, event: QuicEvent) -> None:
         if isinstance(event, HandshakeCompleted):
             self.early, self.resumed = event.early_data_accepted, event.session_resumed
@@ -101,7 +96,7 @@ def ask_over_http3(server: Running, *asked: tuple[Any, ...], session: SessionTic
             visit.transmit()
             if asked:
                 await visit.done.wait()
-            while not (tickets and visit.settings):
+            while not (tickets and visit.http.received_settings):
                 await asyncio.sleep(0.01)
             return visit
 

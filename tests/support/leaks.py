@@ -119,18 +119,12 @@ def _rules(program: str) -> Iterator[str]:
 
 
 def _processes(scratch: Path) -> Iterator[str]:
-    """List our processes but this one, each as its pid, network namespace and command line.
-
-    The kernel's own have no words.
-    """
+    """List our processes but this one, each as its pid and command line. The kernel's own have no words."""
     ours, marker = descendants(os.getpid()), os.fsencode(scratch)
     for pid in set(map(int, filter(str.isdecimal, _names(Path("/proc"))))) - {os.getpid()}:
         arguments = _read(f"/proc/{pid}/cmdline")
         if arguments and (pid in ours or marker in arguments or marker in _read(f"/proc/{pid}/environ")):
-            namespace = "unknown"
-            with suppress(OSError):                         # another user's, or it has just ended
-                namespace = os.readlink(f"/proc/{pid}/ns/net")      # noqa: PTH115
-            yield f"{pid} in {namespace}: {arguments.replace(NUL, b' ').decode(errors='replace').strip()[:200]}"
+            yield f"{pid}: {arguments.replace(NUL, b' ').decode(errors='replace').strip()[:200]}"
 
 
 def _read(path: str) -> bytes:

@@ -15,7 +15,6 @@ from typing import Any
 from harness.files.pages import sanitise
 from harness.files.text_log import PageLog, Response, format_log
 from harness.files.urls import split_url
-from harness.mirror.answers import Recorded
 from harness.mirror.paths import mirror_file, write_file
 from harness.mirror.recording import Recording, read_recording
 from tests.support.noted import cases
@@ -177,10 +176,3 @@ def chain_of_scripts(directory: Path, *urls: str, har: bool = False) -> Path:
     made = MadeRecording(directory, "small", har)
     made.add_chain(*urls)
     return made.finish(urls[0])
-
-
-def lookup(recording: Recording, host: str, path_and_query: str, scheme: str = "http", method: str = "GET"
-           ) -> Recorded | None:
-    """Return the final answer to exactly this URL and method, after redirects to itself; None if there is none."""
-    recorded = recording.exact(scheme, host, path_and_query, method)
-    return next((answer for answer in reversed(recorded) if not answer.redirect_url), next(reversed(recorded), None))

@@ -39,7 +39,7 @@ from tests.support.internet.recorded import tree
 from tests.support.made_har import PAGE, timeline_of
 from tests.support.noted import cases, each_case
 from tests.support.ran import ran
-from tests.support.recording import MadeRecording, lookup
+from tests.support.recording import MadeRecording
 from tests.support.waiting import wait_until
 
 RESOURCE = Resource(0, "a.test", "http", "text/html", None, 5000, 1, None, None, 0, 9, "document")
@@ -192,8 +192,7 @@ def test_a_replay_finds_every_answer(pages: list[SyntheticPage], tmp_path: Path)
         document = page.urls[page.plan.nodes[0].final]
         assert recording.document(page.shape.url) in (document, document.rstrip("/"))
         for node in page.plan.nodes:
-            answers = [answer for url in (page.urls[index] for index in node.hops)
-                       if (answer := lookup(recording, *split_url(url), url.partition(":")[0]))]
+            answers = [answer for index in node.hops for answer in recording.exact_url(page.urls[index])]
             assert [(answer.status, answer.redirect_url) for answer in answers] == [
                 *((302, page.urls[target]) for target in node.hops[1:]), (204 if node.no_content else 200, "")]
             if not node.no_content:

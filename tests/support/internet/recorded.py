@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -30,14 +29,6 @@ LIMITS = ("--quiet", "1", "--quiet-limit", "4", "--timeout", "60")
 take as long as the program's own limit: Chrome in an idle group (scripts/test.sh) may get no processor for 4 s."""
 
 
-@dataclass(frozen=True)
-class SharedRecording:
-    """A copy of the recording in `directory`, and "METHOD URL STATUS" of what fetch.py asked for."""
-
-    directory: Path
-    asked: frozenset[str]
-
-
 def command(internet: Internet, directory: Path, *more: str, name: str = NAME) -> list[str]:
     """Return the command that records `name`.pages in `directory`, with `more` options."""
     return [sys.executable, str(ROOT / "fetch.py"), "--dir", str(directory), "--name", name, "--remap",
@@ -51,8 +42,11 @@ def fetch(internet: Internet, directory: Path, urls: Iterable[str], *more: str, 
     return ran(*command(internet, directory, *more, name=name), status=status)
 
 
-def copy_of_the_recording(target: Path, factory: pytest.TempPathFactory) -> SharedRecording:
-    """Copy the recording (NAME.pages, NAME/, NAME.fetchlog/) into the directory `target`."""
+def copy_of_the_recording(target: Path, factory: pytest.TempPathFactory) -> frozenset[str]:
+    """Copy the recording (NAME.pages, NAME/, NAME.fetchlog/) into the directory `target`.
+
+    Return "METHOD URL STATUS" of what fetch.py asked for.
+    """
     base = factory.getbasetemp()
     shared = Path(os.environ.get(SHARED, base.parent if "PYTEST_XDIST_WORKER" in os.environ else base))
     made, new = shared / "recording", shared / "recording.new"
@@ -67,7 +61,7 @@ def copy_of_the_recording(target: Path, factory: pytest.TempPathFactory) -> Shar
             (new / "asked.json").write_text(json.dumps(asked))
             new.rename(made)
     shutil.copytree(made / "pages", target, dirs_exist_ok=True)
-    return SharedRecording(target, frozenset(json.loads((made / "asked.json").read_text())))
+    return frozenset(json.loads((made / "asked.json").read_text()))
 
 
 @contextmanager

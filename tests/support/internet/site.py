@@ -78,7 +78,9 @@ def script(seed: int, size: int, line: str = "var v%d = %d;\n") -> bytes:
 
 def make_hosts() -> dict[str, Host]:
     """Return the test internet, by host name."""
-    return {HOME: _home(), MEDIA: _media(), CDN: _cdn(), API: _api(), ADS: _ads(),
+    return {HOME: _home(), MEDIA: _media(), CDN: _cdn(), API: _api(), ADS: Host({
+                "/frame": html(f"<iframe src=//{API}/inner?of=frame></iframe><script src=/ad.js></script>"),
+                "/ad.js": File(script(40, 2000), "application/javascript", ("gzip on;", "gzip_types *;"))}),
             EXPIRED: Host({"/": html("expired"), "/x.png": picture(9)}),
             LOGIN: Host(locations=['location / { auth_basic "secret"; auth_basic_user_file /dev/null; }'])}
 
@@ -217,9 +219,3 @@ def _api() -> Host:
         " return 200 '{\"method\": \"$request_method\"}'; }",
         "location = /hanging { proxy_pass http://unix:SILENT:/; proxy_read_timeout 600s; }",
         "location = /socket { return 404; }"])
-
-
-def _ads() -> Host:
-    return Host({
-        "/frame": html(f"<iframe src=//{API}/inner?of=frame></iframe><script src=/ad.js></script>"),
-        "/ad.js": File(script(40, 2000), "application/javascript", ("gzip on;", "gzip_types *;"))})

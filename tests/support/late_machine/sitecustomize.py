@@ -30,9 +30,9 @@ class LateMachine:
     """The first that Python asks for a module (importlib.abc.MetaPathFinder)."""
 
     @staticmethod
-    def find_spec(name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(name: str, path: Sequence[str] | None = None, *_: object) -> ModuleSpec | None:
         """Return a spec of one of the modules in LATE; of all others there is None here, and the next one is asked."""
-        spec = PathFinder.find_spec(name, path, target) if name in LATE else None
+        spec = PathFinder.find_spec(name, path) if name in LATE else None
         if spec is None or spec.loader is None:
             return None
         execute = spec.loader.exec_module
