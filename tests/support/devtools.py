@@ -32,7 +32,6 @@ const [text, done] = arguments;
 """
 
 
-def import_hars(*archives: Any) -> list[Any]:
+def import_hars(*archives: Any) -> Any:
     """Return for each archive the list of requests DevTools shows of it, or its complaint as a string."""
-    found: list[Any] = answer_of(f"IMPORT = {IMPORT!r}\n{CHROME}", given=json.dumps(archives))
-    return found
+    return answer_of(f"IMPORT = {IMPORT!r}\n{CHROME}", given=json.dumps(archives))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.system.processes import children_by_parent, descendants
+from tests.support.leaks import content_of
 from tests.support.ran import ran
 
 CHOICE = os.environ.get("TFO_LAB_FAULTS") or str(random.randrange(10_000))
@@ -77,18 +78,12 @@ def find(part: str, started_as: int) -> int | None:
 
 def name_of(pid: int) -> str:
     """Return what a process calls itself (proc(5), comm), "" when it has ended."""
-    try:
-        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
-    except OSError:
-        return ""
+    return content_of(f"/proc/{pid}/comm").decode(errors="replace").strip()
 
 
 def command_of(pid: int) -> list[str]:
-    """Return the words of a process's command line, none when it has ended."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").rstrip("\0").split("\0")
-    except OSError:
-        return []
+    """Return the words of a process's command line, an empty one when it has ended."""
+    return content_of(f"/proc/{pid}/cmdline").decode(errors="replace").rstrip("\0").split("\0")
 
 
 @contextmanager

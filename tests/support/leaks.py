@@ -98,7 +98,7 @@ def _children() -> Iterator[str]:
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):                             # a thread that has just ended
             for pid in path.read_text().split():
-                yield f"{pid} {_read(f'/proc/{pid}/comm').decode(errors='replace').strip()}"
+                yield f"{pid} {content_of(f'/proc/{pid}/comm').decode(errors='replace').strip()}"
 
 
 def _names(directory: Path) -> frozenset[str]:
@@ -122,12 +122,12 @@ def _processes(scratch: Path) -> Iterator[str]:
     """List our processes but this one, each as its pid and command line. The kernel's own have no words."""
     ours, marker = descendants(os.getpid()), os.fsencode(scratch)
     for pid in set(map(int, filter(str.isdecimal, _names(Path("/proc"))))) - {os.getpid()}:
-        arguments = _read(f"/proc/{pid}/cmdline")
-        if arguments and (pid in ours or marker in arguments or marker in _read(f"/proc/{pid}/environ")):
+        arguments = content_of(f"/proc/{pid}/cmdline")
+        if arguments and (pid in ours or marker in arguments or marker in content_of(f"/proc/{pid}/environ")):
             yield f"{pid}: {arguments.replace(NUL, b' ').decode(errors='replace').strip()[:200]}"
 
 
-def _read(path: str) -> bytes:
+def content_of(path: str) -> bytes:
     """Return a file's content; nothing of another user's process, or of one that has ended."""
     try:
         with open(path, "rb", buffering=0) as file:         # noqa: PTH123 (a Path for each takes half of the time)

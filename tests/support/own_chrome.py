@@ -39,10 +39,9 @@ finally:
 """
 
 
-def asked(*asks: tuple[str, str]) -> list[Any]:
+def asked(*asks: tuple[str, str]) -> Any:
     """Load each URL in one Chrome after the other, and return what its asynchronous JavaScript function says there."""
-    answers: list[Any] = answer_of(ASKED, given=json.dumps(asks))
-    return answers
+    return answer_of(ASKED, given=json.dumps(asks))
 
 
 def answer_of(script: str, *words: str, given: str = "") -> Any:

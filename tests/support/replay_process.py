@@ -44,13 +44,10 @@ class Running:
         """Where the logs are."""
         return self.directory / f"serverlogs-{self.port}"
 
-    def log_files(self, *settings: int) -> list[Path]:
-        """Return the logs of a.test with TFO off (0) and on (1); of both without `settings`."""
-        return [self.logdir / f"10-tfo-{setting}" / HOST for setting in settings or (0, 1)]
-
     def log(self, *settings: int) -> list[ServerRequest]:
-        """Return what the logs of these TFO settings have (default: both, as the machine may have either)."""
-        requests = [request for path in self.log_files(*settings) for request in read_server_log(path)]
+        """Return what the logs of a.test have with TFO off (0) and on (1); without `settings` with either."""
+        requests = [request for setting in settings or (0, 1)
+                    for request in read_server_log(self.logdir / f"10-tfo-{setting}" / HOST)]
         return sorted(requests, key=lambda request: (request.time_s, request.connection, request.request))
 
     def connect(self, port: int | None = None) -> socket.socket:
