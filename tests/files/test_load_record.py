@@ -26,8 +26,9 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_docs_describe_every_key() -> None:
-    text = (ROOT / "docs" / "results.md").read_text().partition("| key | meaning |")[2].partition("\n\n")[0]
-    keys = "".join(line.split("|")[1] for line in text.splitlines() if "|" in line)
+    text = (ROOT / "docs/results.md").read_text()
+    table = text.partition("| key | meaning |")[2].partition("\n\n")[0]
+    keys = "".join(line.split("|")[1] for line in table.splitlines() if "|" in line)
     described = set(re.findall(r"`([a-z_0-9]+)`", keys))
     assert described >= {field.name for field in fields(LoadRecord)} | {"valid"}
-    assert f"`format` is {FORMAT};" in (ROOT / "docs" / "results.md").read_text()
+    assert f"`format` is {FORMAT};" in text

@@ -118,17 +118,16 @@ def test_pages_are_made_of_whatever_a_page_may_hold(tmp_path: Path) -> None:
             resources.append(Resource(number, f"{'abc'[number % 3]}.test", "https" if number % 2 else "http", mime,
                                       None, size_bytes, path_chars, max(0, number - 4), None, number, number + 1,
                                       kind, 1, number % 3, number % 5 == 0))
-    path, here, there = (tmp_path / name for name in ("odd.shape", "here", "there"))
+    path, *folders = (tmp_path / name for name in ("odd.shape", "here", "there", "secure"))
     path.write_text(format_shapes([PageShape("http://a.test/", "2026-11", resources, 0,
                                              frozenset({"a.test", "b.test", "c.test"}))]))
-    here.mkdir()
-    there.mkdir()
+    for folder in folders:
+        folder.mkdir()
+    here, there, secure = folders
     make_pages(here, "Odd", 1, path)
     ran(sys.executable, ROOT / "scripts" / "make_pages.py", "--name", "Odd", "--shape", path, "--directory", there,
         "--seed", 1, status=0, env={**os.environ, "PYTHONHASHSEED": "1"})
     assert tree(here) == tree(there), "the same seed gives the same bytes in another process"
-    secure = tmp_path / "secure"
-    secure.mkdir()
     make_pages(secure, "Odd", 1, path, https=True)
     for folder, scheme in ((here, "http"), (secure, "https")):
         assert (folder / "Odd.pages").read_text() == f"{scheme}://a.test/\n"
