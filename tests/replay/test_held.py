@@ -1,7 +1,6 @@
 """Answers that servers on loopback hold back: for how many round trips, over TLS and HTTP/2."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -9,7 +8,7 @@ from typing import cast
 import pytest
 
 from harness.replay.connection import Accepted
-from tests.support.replay_process import Running, running
+from tests.support.replay_process import running
 from tests.support.secure_replay import speaking_h2
 
 RTT_MS = 250.0
@@ -29,26 +28,21 @@ def test_for_how_long(syn_data: bool, asked_s: float, due_s: float) -> None:
     assert Accepted.held_s(cast(Accepted, accepted), asked_s) == pytest.approx(due_s - asked_s)
 
 
-@pytest.fixture(scope="module")
-def held(tls_recording: Path) -> Iterator[Running]:
-    with running(tls_recording, "--http", "recorded", "--held-rtt", f"{RTT_MS:g}") as server:
-        yield server
-
-
 def rtts(began_s: float) -> int:
     """Return how many whole round trips have passed."""
     return int((time.monotonic() - began_s) / RTT_S)
 
 
 @pytest.mark.timing
-def test_over_tls_the_hello_takes_two_and_requests_beside_each_other_one(held: Running) -> None:
+def test_over_tls_the_hello_takes_two_and_requests_beside_each_other_one(tls_recording: Path) -> None:
     """The log counts the server's own time from when an answer is due."""
-    began_s = time.monotonic()
-    with speaking_h2(held) as client:
-        assert rtts(began_s) == 2
-        asked_s = time.monotonic()
-        for path in ("/", "/go", "/none"):
-            client.ask(path)
-        client.finish()
-        assert rtts(asked_s) == 1
-    assert all(0 <= (line.own_ms or 0) < RTT_MS for line in held.log()[-3:])
+    with running(tls_recording, "--http", "recorded", "--held-rtt", f"{RTT_MS:g}") as held:
+        began_s = time.monotonic()
+        with speaking_h2(held) as client:
+            assert rtts(began_s) == 2
+            asked_s = time.monotonic()
+            for path in ("/", "/go", "/none"):
+                client.ask(path)
+            client.finish()
+            assert rtts(asked_s) == 1
+        assert all(0 <= (line.own_ms or 0) < RTT_MS for line in held.log()[-3:])

@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +42,6 @@ def recording(open_to_all: Path) -> Path:
     return open_to_all
 
 
-@pytest.fixture
-def namespace() -> Iterator[int]:
-    """A process that holds a network namespace of its own, with loopback up and TFO on for clients and servers."""
-    with own_namespace() as holder:
-        with inside(holder):
-            SYSCTL.write_text("3")
-        yield holder
-
-
 def ask(address: str, port: int, *, data_in_syn: bool = False) -> bytes:
     with socket.socket() as connection:
         if not data_in_syn:
@@ -63,11 +53,11 @@ def ask(address: str, port: int, *, data_in_syn: bool = False) -> bytes:
 @pytest.mark.root
 @pytest.mark.parametrize("user", [(), ("--user", f"{NOBODY}:{NOBODY}"), ("--user", "0:0")])
 def test_servers_live_in_their_namespace_never_as_root_see_data_in_syns_and_log_each_setting(
-        recording: Path, namespace: int, user: tuple[str, ...]) -> None:
+        recording: Path, user: tuple[str, ...]) -> None:
     if user == ("--user", f"{NOBODY}:{NOBODY}"):
         recording.chmod(0o700)    # as /root is: the servers' user cannot get here
-    hosts = f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net\nb.test 127.0.0.2 -\n"
-    with running(recording, *user, hosts=hosts) as server:
+    with own_namespace() as namespace, running(recording, *user, hosts=(
+            f"{HOST} 127.0.0.1 /proc/{namespace}/ns/net\nb.test 127.0.0.2 -\n")) as server:
         pids = server.children()
         spaces = [Path(f"/proc/{pid}/ns/net").readlink() for pid in pids]
         assert sorted(spaces) == sorted(Path(f"/proc/{who}/ns/net").readlink() for who in (namespace, "self"))
@@ -89,33 +79,27 @@ def test_servers_live_in_their_namespace_never_as_root_see_data_in_syns_and_log_
         assert {path.stat().st_uid for log in logs for path in (log, log.parent)} == {owner}
 
 
-@pytest.fixture
-def ten(recording: Path) -> Iterator[Running]:
-    """Give ten servers that listen; whoever ends them or not, they are ended."""
-    user = ("--user", f"{NOBODY}:{NOBODY}") if os.geteuid() == 0 else ()    # changing the user resets PR_SET_PDEATHSIG
-    with running(recording, *user, hosts=MANY) as server:
-        assert len(server.children()) == 10
-        yield server
-
-
 @pytest.mark.parametrize(("number", "to", "status", "says"), [
     (signal.SIGHUP, "parent", 0, ""), (signal.SIGINT, "all", 130, ""), (signal.SIGKILL, "parent", -9, ""),
     (signal.SIGKILL, "one", 1, f"{HOST}: its server ended (status -9)\n")])
-def test_who_gets_a_signal_takes_all_with_it(ten: Running, number: signal.Signals, to: str, status: int, says: str
+def test_who_gets_a_signal_takes_all_with_it(recording: Path, number: signal.Signals, to: str, status: int, says: str
                                              ) -> None:
     """Ctrl-C reaches the whole group. What was answered is logged. SIGTERM (below) is as SIGHUP."""
-    pids, parent = ten.children(), ten.process.pid
-    for _ in range(3):
-        ten.get("/x.css")
-    with ten.connect():    # also while a connection is open
-        begin = time.monotonic()
-        for pid in {"parent": [parent], "all": [*pids, parent], "one": [pids[3]]}[to]:
-            os.kill(pid, number)
-        _, complaint = ten.process.communicate()
-    assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
-    assert (ten.process.returncode, complaint) == (status, says)
-    wait_until(lambda: not any(map(is_running, pids)))
-    assert [line.connection for line in ten.log()][:3] == [1, 2, 3]
+    user = ("--user", f"{NOBODY}:{NOBODY}") if os.geteuid() == 0 else ()    # changing the user resets PR_SET_PDEATHSIG
+    with running(recording, *user, hosts=MANY) as ten:
+        pids, parent = ten.children(), ten.process.pid
+        assert len(pids) == 10
+        for _ in range(3):
+            ten.get("/x.css")
+        with ten.connect():    # also while a connection is open
+            begin = time.monotonic()
+            for pid in {"parent": [parent], "all": [*pids, parent], "one": [pids[3]]}[to]:
+                os.kill(pid, number)
+            _, complaint = ten.process.communicate()
+        assert time.monotonic() - begin < IDLE_LIMIT_S / 2, "it did not wait for the open connection"
+        assert (ten.process.returncode, complaint) == (status, says)
+        wait_until(lambda: not any(map(is_running, pids)))
+        assert [line.connection for line in ten.log()][:3] == [1, 2, 3]
 
 
 def test_a_signal_during_the_start_leaves_nobody(recording: Path) -> None:

@@ -20,15 +20,18 @@ WAIT_S = 60.0
 
 
 class Names:
-    """A getaddrinfo for made-up names. Other names get the real one's answer."""
+    """A getaddrinfo for made-up names, some of them unknown. Other names get the real one's answer."""
 
     def __init__(self) -> None:
         self.hosts: dict[str, list[Sockaddr]] = {}
+        self.unknown = {"unknown.test"}
         self.asked: list[str] = []
         self.before: Callable[[], object] = lambda: None
         self._real = socket.getaddrinfo
 
     def __call__(self, host: str, *arguments: int, **keywords: int) -> list[tuple[object, ...]]:
+        if host in self.unknown:
+            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         if host not in self.hosts:
             return list(self._real(host, *arguments, **keywords))
         self.asked.append(host)
