@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import pytest
 
@@ -19,12 +20,12 @@ pytestmark = [pytest.mark.root]
 REQUEST = b"GET / HTTP/1.0\r\n\r\n"
 
 
+@dataclass
 class Servers:
     """Two servers of one name, which accept TFO, in a namespace of which this thread is part."""
 
-    def __init__(self, pid: int, listeners: list[socket.socket]) -> None:
-        self.pid = pid
-        self.listeners = listeners
+    pid: int
+    listeners: list[socket.socket]
 
     def got(self) -> list[bytes]:
         """Return what each was sent in the connection waiting to be accepted, until its client closed it.

@@ -78,7 +78,6 @@ def test_a_race_keeps_its_rules(queue: list[Address], at_once: int | None, stagg
             last_start = -math.inf
         elif (wait_s := race.wait_s(now)) is not None:
             now += wait_s
-    assert set(tried) <= set(queue)
     assert not running
     if queue:
         error = race.error("a.test")
@@ -87,7 +86,7 @@ def test_a_race_keeps_its_rules(queue: list[Address], at_once: int | None, stagg
         assert all(attempt.errno in SHORTAGES for attempt in error.attempts if attempt.address not in tried)
 
 
-@pytest.mark.parametrize("options", [{"max_attempts": 0}, {"max_attempts": -1}, {"stagger": -0.1},
+@pytest.mark.parametrize("options", [{"max_attempts": 0}, {"stagger": -0.1},
                                      {"stagger": math.nan}, {"stagger": math.inf}])
 def test_options_that_make_no_race(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):

@@ -65,19 +65,14 @@ def answers(directory: Path, name: str) -> set[tuple[object, ...]]:
             and each.error != ABORTED and not is_asked_by_browser(each.request.url)}
 
 
-def add_live_page(directory: Path) -> None:
-    """Write the live page into the recording."""
-    made = MadeRecording(directory, NAME)
+def test_recording_a_replay_gives_the_same_recording(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    copy_of_the_recording(tmp_path, tmp_path_factory)
+    made = MadeRecording(tmp_path, NAME)
     made.add(LIVE, f"<!doctype html><link rel=icon href=data:,><link rel=stylesheet href=/early.css><body>"
                    f"<script>{SCRIPT}</script>", "text/html",
              response={"_earlyHints": [{"name": "link", "value": "</early.css>; rel=preload; as=style"}]})
     made.add_lines("record/live.jsonl")
     made.finish(LIVE)
-
-
-def test_recording_a_replay_gives_the_same_recording(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    copy_of_the_recording(tmp_path, tmp_path_factory)
-    add_live_page(tmp_path)
     with replayed(tmp_path) as replay:
         fetch(replay, tmp_path, [*site.RECORDED, LIVE], name=SECOND)
     first, second = tree(tmp_path / NAME), tree(tmp_path / SECOND)

@@ -1,11 +1,10 @@
-"""The replay over TLS that most of these tests talk to, one server for all; a recording to write."""
+"""The replay over TLS that most of these tests talk to, one server for all."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.recording import MadeRecording
 from tests.support.replay_process import Running, running
 from tests.support.secure_replay import AT_ONE_ADDRESS, Client, record, speaking_h2
 
@@ -46,9 +45,3 @@ def quic(tls_recording: Path) -> Iterator[Running]:
 def client(secure: Running) -> Iterator[Client]:
     with speaking_h2(secure) as client:
         yield client
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> MadeRecording:
-    """Give a recording to which the test adds answers."""
-    return MadeRecording(tmp_path)

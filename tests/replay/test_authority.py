@@ -26,7 +26,7 @@ def test_all_that_start_together_get_one_and_its_key_is_its_owners_alone_whateve
 
 
 @pytest.mark.parametrize(("hosts", "names"), [
-    (["www.example.org"], ["www.example.org"]), (["10.0.0.1"], ["10.0.0.1"]), (["a_b.example.org"], ["*.example.org"]),
+    (["10.0.0.1"], ["10.0.0.1"]), (["a_b.example.org"], ["*.example.org"]),
     (["a.test", "r3---sn-1.googlevideo.com"], ["a.test", "*.googlevideo.com"])])
 def test_a_certificate_has_the_names_that_one_can_hold(tmp_path: Path, hosts: list[str], names: list[str]) -> None:
     """Chrome takes a wildcard for the others."""

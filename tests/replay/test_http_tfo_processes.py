@@ -18,7 +18,6 @@ from tests.support.ran import ran
 from tests.support.recording import HOST
 from tests.support.replay_process import (
     ONE_HOST,
-    Running,
     free_port,
     make_recording,
     read_all,

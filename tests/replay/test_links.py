@@ -14,22 +14,6 @@ pytestmark = pytest.mark.root
 NOBODY = 65534
 
 
-@pytest.fixture
-def folder(open_to_all: Path) -> Path:
-    """Give a recording that is nobody's, beside a folder of root's with a file in it."""
-    theirs, of_root = open_to_all / "theirs", open_to_all / "of_root"
-    theirs.mkdir()
-    of_root.mkdir(mode=0o700)
-    (of_root / "file").write_text('{"secret": "of root"}')
-    (of_root / "file").chmod(0o600)
-    recording = MadeRecording(theirs)
-    recording.add("https://a.test/", b"front", "text/html")
-    recording.finish("https://a.test/")
-    for path in (theirs, *theirs.rglob("*")):
-        os.chown(path, NOBODY, NOBODY)
-    return theirs
-
-
 LOGS = "--logdir", "logs"
 PLANTED = [(("keys",), "", ("--authority", "keys/authority")), (("logs",), "", LOGS), (("logs/10-tfo-0",), "", LOGS),
            (("logs/10-tfo-0/a.test", "logs/10-tfo-1/a.test"), "file", LOGS), (("Web/a.test",), "", ()),
@@ -38,15 +22,25 @@ PLANTED = [(("keys",), "", ("--authority", "keys/authority")), (("logs",), "", L
 
 
 @pytest.mark.parametrize(("links", "to", "option"), PLANTED)
-def test_root_follows_no_link_of_the_folders_owner(folder: Path, links: tuple[str, ...], to: str,
+def test_root_follows_no_link_of_the_folders_owner(open_to_all: Path, links: tuple[str, ...], to: str,
                                                    option: tuple[str, ...]) -> None:
+    """The folder is nobody's, beside a folder of root's with a file in it."""
+    folder, of_root = open_to_all / "theirs", open_to_all / "of_root"
+    folder.mkdir()
+    of_root.mkdir(mode=0o700)
+    (of_root / "file").write_text('{"secret": "of root"}')
+    (of_root / "file").chmod(0o600)
+    recording = MadeRecording(folder)
+    recording.add("https://a.test/", b"front", "text/html")
+    recording.finish("https://a.test/")
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
     for link in links:
         (folder / link).parent.mkdir(parents=True, exist_ok=True)
         if (folder / link).exists():
             shutil.rmtree(folder / link)
-        (folder / link).symlink_to(folder.parent / "of_root" / to)
+        (folder / link).symlink_to(of_root / to)
     said = refusal(folder, "--user", f"{NOBODY}:{NOBODY}", *option[:1], *(folder / path for path in option[1:]))
-    of_root = folder.parent / "of_root"
     assert "secret" not in said
     assert [path.name for path in of_root.iterdir()] == ["file"]
     assert (of_root / "file").read_text() == '{"secret": "of root"}'

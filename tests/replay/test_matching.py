@@ -1,5 +1,7 @@
 """Where a page begins and ends; which answer a request gets: tests/corpus/replay, what is expected: held.jsonl."""
 
+from pathlib import Path
+
 from harness.measure.coverage import recorded_page
 from tests.support.recording import MadeRecording
 
@@ -7,9 +9,9 @@ NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "accep
 FETCH = {"sec-fetch-mode": "cors", "sec-fetch-dest": "empty", "accept": "*/*"}
 
 
-def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: MadeRecording) -> None:
+def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(tmp_path: Path) -> None:
     """HSTS: no server saw that redirect, so loads begin behind it."""
-    internal = [("Non-Authoritative-Reason", "HSTS")]
+    written, internal = MadeRecording(tmp_path), [("Non-Authoritative-Reason", "HSTS")]
     for host, headers in (("known", internal), ("asked", []), ("both", internal), ("both", [])):
         written.add(f"http://{host}.test/", to=f"https://{host}.test/", headers=headers)
     recording = written.read()
@@ -21,7 +23,8 @@ def test_a_browser_that_knew_to_ask_over_https_did_so_by_itself(written: MadeRec
     assert len(held) == 2, "what asked.test and both.test sent"
 
 
-def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(written: MadeRecording) -> None:
+def test_a_page_that_posts_a_form_to_itself_may_end_with_its_answer(tmp_path: Path) -> None:
+    written = MadeRecording(tmp_path)
     written.add("/", "are you a robot?", asked=NAVIGATION)
     written.add("/", "the page", method="POST", asked=NAVIGATION, post="no=1")
     written.add("/", "{}", method="POST", asked=FETCH, post="what a script says")

@@ -65,7 +65,7 @@ def noted(server: Running, path: str) -> ServerRequest:
 
 
 @pytest.mark.parametrize(("asked", "think_ms", "pause_ms", "comes"), [
-    (["/slow"], SLOW_MS, 0, (200, b"body")), (["/quick"], 2, 0, (200, b"body")), (["/at-once"], 0, 0, (200, b"body")),
+    (["/slow"], SLOW_MS, 0, (200, b"body")), (["/at-once"], 0, 0, (200, b"body")),
     (["/unknown"], 0, 0, (200, b"body")), (["/slow?stand-in"], SLOW_MS, 0, (200, b"body")),
     (["/slow", "GET", ("if-none-match", '"1"')], SLOW_MS, 0, (304, b"")), (["/go"], SLOW_MS, 0, (302, b"")),
     (["/missing"], 0, 0, (404, b"not in the recording\n")), (["/paused"], 0, PAUSE_MS, (200, PIECES)),
