@@ -36,7 +36,10 @@ def main():
         print(folder, flush=True)
         if sys.argv[1] != "stay":
             return int(sys.argv[1])
-        time.sleep(60)
+        try:
+            time.sleep(60)
+        finally:
+            print("was told")
 
 run_interruptible(main)
 """
@@ -79,8 +82,8 @@ def test_it_knows_how_others_see_it_and_signals_are_passed_on(experiment: Experi
     title = Path(f"/proc/{found['the keeper']}/cmdline").read_bytes()
     assert title.startswith(b"TFO Lab: "), "who kills all processes of the program's name leaves it"
     process.send_signal(signal.SIGHUP)
-    _, said = process.communicate()
-    assert (process.returncode, said.count("cleaned up")) == (-signal.SIGHUP, 1)
+    told, said = process.communicate()
+    assert (process.returncode, told, said.count("cleaned up")) == (-signal.SIGHUP, "was told\n", 1)
 
 
 def test_where_it_may_not_be_contained_a_line_says_so() -> None:
