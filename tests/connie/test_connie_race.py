@@ -142,6 +142,7 @@ def test_a_shortage_ends_with_an_attempt(names: Names, connect: Connect, monkeyp
         names.hosts["two.test"] = [closed, server.getsockname()]
         monkeypatch.setattr("connie.connect.begin", short)
         connect("two.test", 80, WAIT_S).close()
+    assert [*shortages] == [], "it met the shortage"
     assert not hasattr(connie.connect._Selector(), "fileno"), "waiting needs no descriptor"
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from harness.errors import ExitStatus
 from harness.files.results import read_results
-from harness.system.lock import MACHINES, only_experiment
+from harness.system.lock import MACHINES
 from harness.system.privileges import give
 from harness.system.processes import descendants, is_running
 from tests.support.faults import command_of
@@ -115,19 +115,23 @@ def test_a_killed_run_ends_its_experiment_which_puts_the_switch_back(project: Pa
 
 
 def test_what_a_killed_experiment_leaves_is_removed_as_the_student(project: Path) -> None:
-    """Of tfo.py's own processes each is killed, inside its namespace and outside, but for whoever begins then."""
+    """Each process that tfo.py is, in its namespace and outside, is killed; the keeper is not, and removes it."""
     give(project, ORDINARY)
+    scratch = Path(os.environ["TMPDIR"])
+    before = {*scratch.glob("tfo-lab-*")}       # a setup.sh that fails leaves its log there
     command = typed(project, "./tfo.py", "--name", "small", "--delays", "20", "--quiet", "0.3", "--patience", "0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           env={**os.environ, **SUDO}) as process:
-        read_until(process, "[  1/")
-        below = descendants(process.pid)
-        for pid in (process.pid, *below):
-            if "tfo.py" in " ".join(command_of(pid)):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-        process.communicate()
+        try:
+            read_until(process, "[  1/")
+            assert {*scratch.glob("tfo-lab-*")} - before, "its folder"
+            below = descendants(process.pid)
+            for pid in (process.pid, *below):
+                if any(Path(word).name == "tfo.py" for word in command_of(pid)):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+            process.communicate()
+        finally:
+            process.kill()
     wait_until(lambda: not any(map(is_running, below)))
-    wait_until(lambda: not [*Path(os.environ["TMPDIR"]).glob("tfo-lab-*")])
-    with only_experiment():
-        pass        # which puts the switch back
+    assert {*scratch.glob("tfo-lab-*")} <= before, "the keeper removes it before it ends"

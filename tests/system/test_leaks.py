@@ -48,7 +48,7 @@ def test_failing_test_names_its_leak(tmp_path: Path) -> None:
         "    tempfile.mkdtemp(prefix='tfo-lab-forgotten-')\n"
         "    subprocess.run(['sh', '-c', 'setsid sleep 9 >/dev/null 2>&1 & sleep 0.2'])\n"
         "def test_leaky_in_itself():\n"
-        "    os.dup(0)\n"
+        "    os.open(os.devnull, os.O_RDONLY)\n"
         "    threading.Thread(target=time.sleep, args=[60], daemon=True).start()\n"
         "    LEFT.extend([socket.socket(), subprocess.Popen(['sleep', '9'])])\n")
     answer = ran(sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", f"pythonpath={ROOT}", "-o",
