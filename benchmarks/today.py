@@ -26,10 +26,14 @@ from harness.bootstrap import use_project_python
 
 use_project_python()
 
-from dash import Dash, Input, Output, dcc, html
-from flask import Flask, Response, request
+try:
+    from dash import Dash, Input, Output, dcc, html
+    from flask import Flask, Response, request
+    from werkzeug.serving import make_server
+except ModuleNotFoundError as error:
+    print(f"{error.name}: not installed; run: sudo ./scripts/setup.sh --tests", file=sys.stderr)
+    sys.exit(2)
 from PIL import Image
-from werkzeug.serving import make_server
 
 from harness.system.options import OptionParser
 from harness.system.signals import run_interruptible

@@ -144,7 +144,7 @@ class Laboratory:
 
 @contextmanager
 def running_laboratory(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser, *, netem: bool,
-                  results_dir: Path | None = None) -> Iterator[Laboratory]:
+                       results_dir: Path | None = None) -> Iterator[Laboratory]:
     """Run the star and its servers while this lasts, for loads over each of `links` in turn (`Laboratory.at`).
 
     `links` differ only in their delay, which netem makes or the delay line. Results go into `results_dir`, or are
@@ -154,14 +154,13 @@ def running_laboratory(links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: B
     with temporary_directory() as work_dir, running_star([*web.servers], links[0], netem) as star, delaying(
             star, netem=netem, delayed=any(speeds.longest_rtt_ms for speeds in links)) as delay, (
             standing(star, read_middlebox(kind), seed) if kind else nullcontext()) as middlebox, served(
-            delay, links, web, browser, work_dir, results_dir or work_dir) as lab:
+            delay, links, web, browser, work_dir=work_dir, results_dir=results_dir or work_dir) as lab:
         yield replace(lab, middlebox=middlebox)
 
 
 @contextmanager
-def served(delay: Delay, links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser,   # noqa: PLR0917
-           work_dir: Path, results_dir: Path, *, held_rtt_ms: float = 0.0, authority: Path = AUTHORITY,
-           ) -> Iterator[Laboratory]:
+def served(delay: Delay, links: Sequence[LinkSpeeds], web: ReplayedWeb, browser: Browser, *, work_dir: Path,
+           results_dir: Path, held_rtt_ms: float = 0.0, authority: Path = AUTHORITY) -> Iterator[Laboratory]:
     """Run the servers of `web` on the hosts of a star while this lasts, for loads over `links`.
 
     With `held_rtt_ms` the servers hold their answers back for round trips of that length. `authority` is the folder of

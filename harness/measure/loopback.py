@@ -83,8 +83,9 @@ def running_loopback(speeds: LinkSpeeds, web: ReplayedWeb, browser: Browser, *, 
     as long as they should.
     """
     star = loopback_star(web.page_set.hosts)
-    with temporary_directory() as work_dir, served(Delay(star), [speeds], web, browser, work_dir, results_dir,
-                                                   held_rtt_ms=speeds.rtt_ms, authority=authority) as lab:
+    with temporary_directory() as work_dir, served(
+            Delay(star), [speeds], web, browser, work_dir=work_dir, results_dir=results_dir,
+            held_rtt_ms=speeds.rtt_ms, authority=authority) as lab:
         yield LoopbackLaboratory(**vars(lab) | {
             "chrome": replace(lab.chrome, loopback_tfo=own_network),
             "measured_rtt_ms": _proven_rtts_ms(star, web, speeds.rtt_ms, patience_s)})

@@ -65,7 +65,7 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     files = PageFiles(directory, name)
     imported = import_recording(files)
     read_whole(files)
-    logs = [recorded_page(files, page) for page in pages]
+    logs = [exported_page(files, page) for page in pages]
     exchanges = [exchange for log in logs for exchange in log.exchanges if not is_live(exchange)]
     try:
         with written_beside(file) as beside:
@@ -81,7 +81,7 @@ def export(directory: Path, name: str, pages: list[Page], file: Path) -> str:
     return "\n".join(filter(None, (imported, f"{file}: {len(pages)} pages with {len(exchanges)} answers")))
 
 
-def recorded_page(files: PageFiles, page: Page) -> LoadLog:
+def exported_page(files: PageFiles, page: Page) -> LoadLog:
     """Return what is recorded of a page, in today's format: what was answered, the page itself first, since readers of
     a HAR take that for it; then its WebSockets. Raises InputError without a recording.
     """

@@ -15,7 +15,7 @@ from harness.files.encoding import decode
 from harness.files.pages import PageFiles, read_pages
 from harness.mirror.recording import read_recording
 from harness.mirror.servers import recorded_rtts
-from harness.record.export import export, recorded_page
+from harness.record.export import export, exported_page
 from tests.support.answering import Answer, answering
 from tests.support.har_schema import assert_har
 from tests.support.ran import ran
@@ -103,7 +103,7 @@ def test_a_page_of_a_file(files: PageFiles, kind: str) -> None:
 def test_a_page_as_of_a_day(files: PageFiles) -> None:
     """An archive has what was got by GET, and no WebSockets."""
     captures = {each.request.url.partition("//")[2]: each.answer
-                for each in recorded_page(files, read_pages(files.pages)[0]).exchanges if each.request.method == "GET"}
+                for each in exported_page(files, read_pages(files.pages)[0]).exchanges if each.request.method == "GET"}
     asked: list[str] = []
 
     def answer(path: str, _headers: Message) -> Answer:
